@@ -12,15 +12,14 @@ settles, and each query that is due reports, once.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from operator import attrgetter
 from typing import TypeVar
 
-from sensorstream.errors import InternalFault, Overrun, SensorStreamError, UnsupportedQuery
+from sensorstream.errors import InternalFault, SensorStreamError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope, StreamElement
 from sensorstream.model.frozen import frozen
@@ -38,11 +37,13 @@ from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Construct, Query, Relation, ReportKind
 from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
 from sensorstream.streams.lengths import Lengths
+from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.operator_graph import window_text
 from sensorstream.streams.patterns import Knowledge, Patterns, constructed
 from sensorstream.streams.planning import planned, sources_of
+from sensorstream.streams.relief import too_costly
 from sensorstream.streams.report import Sink
-from sensorstream.streams.shape import StreamTick, WindowShape
+from sensorstream.streams.shape import WindowShape
 from sensorstream.streams.state import ProcessorState, QueryState
 from sensorstream.streams.stream_window import StreamWindow, WindowedStream
 from sensorstream.streams.trace import Trace
@@ -119,13 +120,7 @@ class StreamProcessor:
             Clock(line, second),
         )
         self._occurring = self.patterns.source
-        self._streams: dict[StreamTick, WindowedStream] = {}
-        self._windows: dict[WindowShape, StreamWindow] = {}
-        self._users: Counter[StreamWindow] = Counter()
-        self._readers: dict[WindowedStream, dict[ContinuousQuery, None]] = {}
-        # Those readers that report after so many triples; the others wait for a change.
-        self._counting: dict[WindowedStream, dict[ContinuousQuery, None]] = {}
-        self._of_stream: dict[IRI | None, list[WindowedStream]] = {}
+        self._windows = OpenWindows(self._agenda, lambda: self.now)
         self._numbers = count()
         # Those that a fault has broken, until the instant is settled.
         self._broken: dict[ContinuousQuery, Exception] = {}
@@ -163,7 +158,7 @@ class StreamProcessor:
         try:
             shapes = self._shapes(query)
             for window_name, shape in shapes.items():
-                windows[window_name] = self._open(shape)
+                windows[window_name] = self._windows.open(shape)
             sources = sources_of(shapes, named or {})
             indexes: dict[Source, TripleIndex | Scope] = {sources.default: self._default}
             indexes |= {sources.named[name]: index for name, index in (named or {}).items()}
@@ -181,16 +176,9 @@ class StreamProcessor:
                 )
         except BaseException as error:
             self.network.sweep()
-            self._close(windows.values())
+            self._windows.close(windows.values())
             raise _told(error) from error
-        self._users.update(running.windows)
-        for window in running.windows:
-            # What watches it now may need it to be moved in time.
-            self._agenda.note(window)
-        for stream in running.streams:
-            self._readers[stream][running] = None
-            if running.schedule.kind is ReportKind.TRIPLES:
-                self._counting[stream][running] = None
+        self._windows.read(running)
         if name in self.queries:
             self.unregister(name)
         return self._begin_query(running)
@@ -271,14 +259,10 @@ class StreamProcessor:
         self.patterns.end(name)
         self.network.leave(running.root, running.changed)
         self._agenda.note(self._occurring)
-        self._users.subtract(running.windows)
-        for stream in running.streams:
-            del self._readers[stream][running]
-            self._counting[stream].pop(running, None)
         self._candidates.pop(running, None)
         self._broken.pop(running, None)
         self._agenda.forget(running)
-        self._close(running.windows)
+        self._windows.leave(running)
 
     def trace(self, name: str, time: Callable[[Instant], object]) -> Trace:
         """The record of a query's instants, begun now if it does not exist yet.
@@ -307,42 +291,6 @@ class StreamProcessor:
             self.network.observers.remove(trace.observe)
             trace.close()
 
-    def _open(self, shape: WindowShape) -> StreamWindow:
-        window = self._windows.get(shape)
-        if window is None:
-            stream = self._streams.get(shape.tick)
-            if stream is None:
-                stream = self._streams[shape.tick] = WindowedStream(shape.tick, lambda: self.now)
-                self._readers[stream] = {}
-                self._counting[stream] = {}
-                self._of_stream.setdefault(shape.stream, []).append(stream)
-                if self.now is not None:
-                    stream.wind(self.now)
-                    self._agenda.note(stream)
-            window = self._windows[shape] = stream.open(shape)
-            if self.now is not None:
-                stream.catch_up(window, self.now)
-            for each in stream.filled():
-                self._agenda.note(each)
-        return window
-
-    def _close(self, windows: Iterable[StreamWindow]) -> None:
-        """Give back the windows that no query reads, and the streams that no window sees."""
-        for window in windows:
-            if self._users[window] or self._windows.get(window.shape) is not window:
-                continue
-            stream = window.stream
-            del self._users[window], self._windows[window.shape]
-            self._agenda.forget(window)
-            stream.close(window)
-            if not stream.windows:
-                self._agenda.forget(stream)
-                of_stream = self._of_stream[stream.tick.stream]
-                of_stream.remove(stream)
-                if not of_stream:
-                    del self._of_stream[stream.tick.stream]
-                del self._readers[stream], self._counting[stream], self._streams[stream.tick]
-
     def state(self) -> ProcessorState:
         """All that must survive a restart; between two events."""
         counts = self.counts
@@ -356,7 +304,7 @@ class StreamProcessor:
             self.now,
             (counts.events, counts.triples, counts.late),
             tuple(queries),
-            tuple((tick, stream.state()) for tick, stream in self._streams.items()),
+            tuple((stream.tick, stream.state()) for stream in self._windows.streams),
             self._occurring.state(),
         )
 
@@ -368,8 +316,8 @@ class StreamProcessor:
         for name, text, _ in state.queries:
             start(name, text)
         for tick, stream in state.streams:
-            if tick in self._streams:
-                running = self._streams[tick]
+            running = self._windows.with_tick(tick)
+            if running is not None:
                 try:
                     running.restore(stream, state.now)
                 except Exception as error:
@@ -420,7 +368,7 @@ class StreamProcessor:
             self._agenda.note(self._occurring)
         counting: dict[ContinuousQuery, None] = {}
         for name in (event.stream, None) if event.stream is not None else (None,):
-            for stream in self._of_stream.get(name, ()):
+            for stream in self._windows.named(name):
                 computed = stream.computed
                 try:
                     stream.take(element)
@@ -430,8 +378,8 @@ class StreamProcessor:
                 for window in stream.filled():
                     self._agenda.note(window)
                 if stream.computed != computed:
-                    self._candidates.update(self._readers[stream])
-                counting.update(self._counting[stream])
+                    self._candidates.update(self._windows.readers(stream))
+                counting.update(self._windows.counting(stream))
         for query in counting:
             query.arrived(len(event.triples))
             self._candidates[query] = None
@@ -450,7 +398,7 @@ class StreamProcessor:
         worked = 0
         while (due := self._next_before(time)) is not None:
             if worked == most:
-                entries: list[Timed] = [*self._streams.values(), *self.queries.values()]
+                entries: list[Timed] = [*self._windows.streams, *self.queries.values()]
                 for entry in entries:
                     self._move(entry, partial(entry.skip, time))
             worked += 1
@@ -520,7 +468,7 @@ class StreamProcessor:
     def _begin(self, time: Instant) -> None:
         """Let the present be a time: end all instants before it, let go of what expires at it."""
         if self.now is None:
-            for stream in self._streams.values():
+            for stream in self._windows.streams:
                 stream.wind(time)
                 self._agenda.note(stream)
             for query in self.queries.values():
@@ -563,11 +511,10 @@ class StreamProcessor:
 
     def _is_silent(self, entry: Timed) -> bool:
         """Whether nothing comes of an entry's time as long as nothing else happens."""
-        return (
-            isinstance(entry, WindowedStream)
-            and entry.idle
-            and not any(self._asked(each, _reports_unchanged) for each in self._readers[entry])
-        )
+        if not isinstance(entry, WindowedStream) or not entry.idle:
+            return False
+        readers = self._windows.readers(entry)
+        return not any(self._asked(each, _reports_unchanged) for each in readers)
 
     def _asked(self, query: ContinuousQuery, what: Callable[[ContinuousQuery], bool]) -> bool:
         """What a query says of itself; False of one that cannot, which is stopped soon."""
@@ -594,7 +541,7 @@ class StreamProcessor:
             case StreamWindow() | WindowedStream():
                 # Windows of one stream share what they hold.
                 stream = entry if isinstance(entry, WindowedStream) else entry.stream
-                self._broken.update(dict.fromkeys(self._readers[stream], error))
+                self._broken.update(dict.fromkeys(self._windows.readers(stream), error))
             case Node():
                 self.network.faults[entry] = error
             case _:
@@ -654,7 +601,7 @@ class StreamProcessor:
         if isinstance(entry, ContinuousQuery):
             self._candidates[entry] = None
         elif isinstance(entry, WindowedStream):
-            self._candidates.update(self._readers[entry])
+            self._candidates.update(self._windows.readers(entry))
             for window in entry.filled():
                 self._agenda.note(window)
 
@@ -682,41 +629,12 @@ class StreamProcessor:
             self.network.faults.pop(node, None)
 
     def relieve(self) -> None:
-        """A message comes: if the queries have taken too much together, stop the costliest.
-
-        As many of them as it takes. What several share counts in equal parts.
-        """
+        """A message comes: if the queries have taken too much together, stop the costliest."""
         load = self.network.load
-        excess = load.excess()
-        if not excess:
-            return
-        if not self.network.budget.lifted:
-            costs = self._costs()
-            taken = load.for_a_message(sum(load.seconds.values()))
-            limits = self.network.budget.limits
-            for query in sorted(costs, key=costs.__getitem__, reverse=True):
-                if excess <= 0:
-                    break
-                excess -= costs[query]
-                own = load.for_a_message(costs[query])
-                error = Overrun(
-                    f"all continuous queries together took {taken:.2g} s for a message, and this "
-                    f"one took {own:.2g} s of it; the setting {limits.settings}_seconds_together "
-                    f"({limits.together:g}) raises the limit"
-                )
+        if load.excess():
+            for query, error in too_costly(self.network, list(self.queries.values())):
                 self._stop(query, error)
-        load.begin()
-
-    def _costs(self) -> dict[ContinuousQuery, float]:
-        """The seconds of each query in the present period of the load."""
-        seconds = self.network.load.seconds
-        parts = {query: operators(query.root) for query in self.queries.values()}
-        users = Counter(node for nodes in parts.values() for node in nodes)
-        return {
-            query: seconds.get(query, 0.0)
-            + sum(seconds.get(node, 0.0) / users[node] for node in nodes)
-            for query, nodes in parts.items()
-        }
+            load.begin()
 
     def _stop(self, query: ContinuousQuery, error: Exception) -> None:
         self.unregister(query.name)

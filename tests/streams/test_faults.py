@@ -131,7 +131,6 @@ def test_whatever_a_query_raises_stops_that_query_alone(
         (time, [(IRI(f"x:{time}"),)]) for time in (2, 9, 10, 20)
     ]
     assert not machine._windows
-    assert not machine._streams
 
 
 def test_a_query_that_cannot_say_whether_it_reports_is_stopped(

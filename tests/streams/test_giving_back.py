@@ -108,7 +108,7 @@ def assert_empty(machine: Machine) -> None:
     assert not network.faults
     assert not network.copies._copies
     assert not processor._agenda._queue
-    assert not processor._of_stream
+    assert not processor._windows
     assert reachable(processor) == []
 
 

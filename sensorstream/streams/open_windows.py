@@ -1,0 +1,114 @@
+"""The windows that queries read, the streams that fill them, and who reads which."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Instant
+from sensorstream.network.agenda import Agenda
+from sensorstream.sparql.algebra import ReportKind
+from sensorstream.streams.continuous_query import ContinuousQuery
+from sensorstream.streams.shape import StreamTick, WindowShape
+from sensorstream.streams.stream_window import StreamWindow, WindowedStream
+
+
+class OpenWindows:
+    """Equal windows of several queries are one; a window lasts as long as a query reads it.
+
+    ``now`` tells the present, None before the first event.
+    """
+
+    def __init__(self, agenda: Agenda, now: Callable[[], Instant | None]) -> None:
+        self._agenda = agenda
+        self._now = now
+        self._streams: dict[StreamTick, WindowedStream] = {}
+        self._windows: dict[WindowShape, StreamWindow] = {}
+        self._users: Counter[StreamWindow] = Counter()
+        self._readers: dict[WindowedStream, dict[ContinuousQuery, None]] = {}
+        # Those readers that report after so many triples; the others wait for a change.
+        self._counting: dict[WindowedStream, dict[ContinuousQuery, None]] = {}
+        self._of_stream: dict[IRI | None, list[WindowedStream]] = {}
+
+    def __len__(self) -> int:
+        return len(self._windows)
+
+    @property
+    def streams(self) -> Iterable[WindowedStream]:
+        """The streams that a window sees."""
+        return self._streams.values()
+
+    def named(self, stream: IRI | None) -> Sequence[WindowedStream]:
+        """The streams that windows see of the one with that name; None: of all that comes."""
+        return self._of_stream.get(stream, ())
+
+    def with_tick(self, tick: StreamTick) -> WindowedStream | None:
+        """The stream whose windows change at the moments of ``tick``, if one is seen."""
+        return self._streams.get(tick)
+
+    def readers(self, stream: WindowedStream) -> Mapping[ContinuousQuery, None]:
+        """The queries that read a window of the stream."""
+        return self._readers[stream]
+
+    def counting(self, stream: WindowedStream) -> Mapping[ContinuousQuery, None]:
+        """Those of the readers that report after so many triples."""
+        return self._counting[stream]
+
+    def open(self, shape: WindowShape) -> StreamWindow:
+        """The window of a shape, made if no query reads it yet."""
+        window = self._windows.get(shape)
+        if window is not None:
+            return window
+        now = self._now()
+        stream = self._streams.get(shape.tick)
+        if stream is None:
+            stream = self._streams[shape.tick] = WindowedStream(shape.tick, self._now)
+            self._readers[stream] = {}
+            self._counting[stream] = {}
+            self._of_stream.setdefault(shape.stream, []).append(stream)
+            if now is not None:
+                stream.wind(now)
+                self._agenda.note(stream)
+        window = self._windows[shape] = stream.open(shape)
+        if now is not None:
+            stream.catch_up(window, now)
+        for each in stream.filled():
+            self._agenda.note(each)
+        return window
+
+    def read(self, query: ContinuousQuery) -> None:
+        """A query reads its windows from now on."""
+        self._users.update(query.windows)
+        for window in query.windows:
+            # What watches it now may need it to be moved in time.
+            self._agenda.note(window)
+        for stream in query.streams:
+            self._readers[stream][query] = None
+            if query.schedule.kind is ReportKind.TRIPLES:
+                self._counting[stream][query] = None
+
+    def leave(self, query: ContinuousQuery) -> None:
+        """A query reads its windows no longer; the operators over them are gone."""
+        self._users.subtract(query.windows)
+        for stream in query.streams:
+            del self._readers[stream][query]
+            self._counting[stream].pop(query, None)
+        self.close(query.windows)
+
+    def close(self, windows: Iterable[StreamWindow]) -> None:
+        """Give back the windows that no query reads, and the streams that no window sees."""
+        for window in windows:
+            if self._users[window] or self._windows.get(window.shape) is not window:
+                continue
+            stream = window.stream
+            del self._users[window], self._windows[window.shape]
+            self._agenda.forget(window)
+            stream.close(window)
+            if not stream.windows:
+                self._agenda.forget(stream)
+                of_stream = self._of_stream[stream.tick.stream]
+                of_stream.remove(stream)
+                if not of_stream:
+                    del self._of_stream[stream.tick.stream]
+                del self._readers[stream], self._counting[stream], self._streams[stream.tick]
