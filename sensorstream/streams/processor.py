@@ -33,7 +33,7 @@ from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.sources import Source
+from sensorstream.network.sources import DEFAULT, Source
 from sensorstream.sparql.algebra import Construct, Query, Relation, ReportKind
 from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
 from sensorstream.streams.lengths import Lengths
@@ -159,8 +159,8 @@ class StreamProcessor:
             shapes = self._shapes(query)
             for window_name, shape in shapes.items():
                 windows[window_name] = self._windows.open(shape)
-            sources = sources_of(shapes, named or {})
-            indexes: dict[Source, TripleIndex | Scope] = {sources.default: self._default}
+            sources = sources_of(query, shapes, named or {})
+            indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self._default}
             indexes |= {sources.named[name]: index for name, index in (named or {}).items()}
             indexes |= {sources.windows[name]: window.graph for name, window in windows.items()}
             with self.network.budget.alone():
