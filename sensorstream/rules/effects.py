@@ -11,6 +11,7 @@ from sensorstream.model.events import Alert, Delta, Departure, Event, Message
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
+from sensorstream.rules.lineage import Lineage
 from sensorstream.rules.memory import AlertKey, Holding, RuleMemory, SolutionKey
 
 
@@ -70,6 +71,8 @@ class Run:
     timers: dict[str, Instant | None] = field(default_factory=dict)
     raised: set[AlertKey] = field(default_factory=set)
     names: int = 0
+    made: dict[Triple, Firing] = field(default_factory=dict)
+    """Which firing has inserted a statement, of this message."""
 
 
 @dataclass(slots=True)
@@ -78,6 +81,7 @@ class Firing:
 
     run: Run
     solution: Solution
+    rule: Lineage
     _new: str = ""
 
     @property
