@@ -176,7 +176,9 @@ class PostgresStore:
         try:
             return self._commit(effects, standings)
         except Unstorable:
-            return self._commit(spared(effects, self._refusal), standings)
+            # It raises an alert, so there is something to announce in any case.
+            self._commit(spared(effects, self._refusal), standings)
+            return True
 
     def place(self, standings: Standings) -> None:
         """Write down how a group whose effects are stored already has left the engines.
