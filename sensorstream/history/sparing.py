@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.journal.records import Effects, MessageStatus, Settled
@@ -88,24 +88,23 @@ def _of(effects: Effects, name: str) -> Sequence[object]:
 def _only(effects: Effects, parts: Sequence[_Part]) -> Effects:
     """The effects with some of their parts, in order; what became of each entry is kept."""
     chosen = set(parts)
-    return replace(
-        effects,
-        **{
-            name: tuple(each for n, each in enumerate(_of(effects, name)) if (name, n) in chosen)
-            for name in _PARTS
-            if name != "settled"
-        },
-        settled=tuple(
+    kept: dict[str, Any] = {
+        name: tuple(each for n, each in enumerate(_of(effects, name)) if (name, n) in chosen)
+        for name in _PARTS
+    }
+    kept |= {
+        "settled": tuple(
             each if ("settled", n) in chosen else Settled(each.message, each.status)
             for n, each in enumerate(effects.settled)
         ),
-        statuses=tuple(
+        "statuses": tuple(
             each
             if (_TEXTS, n) in chosen
             else MessageStatus(each.seq, each.status, degraded=each.degraded)
             for n, each in enumerate(effects.statuses)
         ),
-    )
+    }
+    return replace(effects, **kept)
 
 
 def _alert(effects: Effects, lost: dict[_Part, Unstorable], *, quoted: bool) -> Alert:
