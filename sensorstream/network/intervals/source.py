@@ -11,6 +11,7 @@ Source: "EP-SPARQL", section 4.2 (streams, the closure under CONSTRUCT).
 from __future__ import annotations
 
 import heapq
+from collections import ChainMap
 from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
@@ -90,7 +91,7 @@ class _Readers:
         known = [each for name in (predicate, None) if (each := self._by_predicate.get(name))]
         if any(None in each for each in known):
             return None
-        return frozenset(object_ for each in known for object_ in each if object_ is not None)
+        return known[0] if len(known) == 1 else ChainMap(*known)
 
     def want(self, triple: Triple) -> bool:
         """Whether any reader has the terms of a triple."""
