@@ -46,7 +46,7 @@ from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.store import Store
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.mapping.plan import MappingPlan
-from sensorstream.model.events import Message
+from sensorstream.model.events import Alert, Message
 from sensorstream.network.load import Load
 from sensorstream.resources import bundled
 from sensorstream.settings import (
@@ -591,7 +591,12 @@ def test_a_message_that_takes_too_long_to_map_is_skipped_and_never_tried_again(
         assert caught.value.message_id == "m2"
         run.send(messages[2])
         state = run.engine.state()
-        (alert,) = [a for e in run.store.committed for a in e.alerts if a.kind == "overrun"]
+        (alert,) = [
+            a
+            for e in run.store.committed
+            for a in e.alerts
+            if isinstance(a, Alert) and a.kind == "overrun"
+        ]
         assert (alert.text, alert.message) == ("far too slow", "m2")
         assert run.store.statuses()["m2"] is Status.SKIPPED
     store = MemoryStore()
@@ -700,7 +705,12 @@ def test_queries_that_took_too_much_together_are_stopped_in_each_replay(
         for content in messages[4:]:
             run.send(content)
         assert list(run.engine.queries.stopped) == ["people"]
-        (alert,) = [a for e in store.committed for a in e.alerts if a.kind == "query-stopped"]
+        (alert,) = [
+            a
+            for e in store.committed
+            for a in e.alerts
+            if isinstance(a, Alert) and a.kind == "query-stopped"
+        ]
         assert "limits.query_seconds_together" in alert.text
         state = run.engine.state()
     with running(deployment, without_checkpoints(store)) as again:
