@@ -62,6 +62,8 @@ EFFECTS_LOCK: Final = 0x53535746
 # The server notices a killed writer within moments; a restart must not fail for them.
 _LOCK_PATIENCE: Final = 5.0
 _CHECKPOINTS_KEPT: Final = 2
+_LATEST: Final = 1000
+"""Entries among which the latest arrival is looked for."""
 _FEW: Final = 64
 """Entries; more are stored by COPY: that costs two round trips of its own, and less for each."""
 _FEW_BYTES: Final = 1_048_576
@@ -218,6 +220,18 @@ class PostgresStore:
         """The journal's last sequence number; 0 while it is empty."""
         with self._reading_journal() as cursor:
             return _one(cursor, "select coalesce(max(seq), 0) from store.messages")
+
+    def last_arrival(self) -> Instant | None:
+        """The latest time of arrival among the journal's last entries; None while it is empty."""
+        with self._reading_journal() as cursor:
+            # Earlier versions gave times that could go back.
+            cursor.execute(
+                "select max(received) from "
+                "(select received from store.messages order by seq desc limit %s) as m",
+                (_LATEST,),
+            )
+            row = cursor.fetchone()
+            return None if row is None else row[0]
 
     def watermark(self) -> int:
         """The last message whose effects are stored; 0 before the first."""
