@@ -76,13 +76,13 @@ def url(history: str, archived: Path) -> str:
         )
         said = Matched((IRI(f"{EX}human-12"), IRI(f"{EX}sees"), GONE), Basis.SAID, "m24")
         about = Evidence("d", (("who", IRI(f"{EX}human-12")),))
-        alerts = (
+        raised = (
             alerts[0],
             replace(alerts[1], evidence=about),
             replace(alerts[1], id="a3", evidence=replace(about, statements=(said,))),
         )
         statuses = tuple(MessageStatus(n, Status.REJECTED) for n in seqs)
-        store.commit(Effects(_LAST, (), (), alerts, statuses, START))
+        store.commit(Effects(_LAST, (), (), raised, statuses, START))
         store.save_checkpoint(20, dump(state(GONE)))
         store.save_checkpoint(_LAST, dump(state(IRI(f"{EX}human-12"))))
     archive(history, archived, LINE.of(START) + DAY, LINE)
