@@ -24,10 +24,10 @@ _BASIS = {
 @server_options
 @json_option
 def command(alert: str, url: str | None, config: Path, as_json: bool) -> None:
-    """Show why an alert was raised, given by its id (m42-1).
+    """Show why an alert was raised, down to the XPath of each value.
 
-    The rule with its values, the statements that its conditions had matched, the messages that
-    said them, and the XPath that each value came from.
+    The alert is given by its id, such as m42-1. Shows its rule with the values, the statements that
+    its conditions had matched, the messages that said them, and where in these they stand.
     """
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json

@@ -66,7 +66,7 @@ def alerts_of_rules(
 
 
 def evidence_of_alert(database: Engine, id_: str) -> tuple[RaisedAlert, Evidence | None]:
-    """An alert, and why its rule fired; None: the system raised it, or a version before 0025.
+    """An alert, and why its rule fired; None: the system raised it, or a version before 0024.
 
     Raises:
         UnknownAlert: there is no alert with this id.

@@ -17,6 +17,13 @@ class Source:
 
     key: Hashable
     text: str = field(compare=False)
+    parts: tuple[Source, ...] = ()
+    """The graphs whose triples it has, each triple once; without any it is a graph itself."""
+
+    @property
+    def graphs(self) -> tuple[Source, ...]:
+        """The graphs that it reads."""
+        return self.parts or (self,)
 
 
 DEFAULT = Source("default", "")
@@ -30,3 +37,10 @@ class Sources:
     default: Source = DEFAULT
     named: Mapping[IRI, Source] = field(default_factory=dict)
     windows: Mapping[IRI, Source] = field(default_factory=dict)
+
+
+def merged(*parts: Source) -> Source:
+    """All that some graphs say; of one graph, that graph."""
+    if len(parts) == 1:
+        return parts[0]
+    return Source(("merged", *parts), " and ".join(each.text for each in parts), parts)

@@ -40,6 +40,8 @@ class Lengths:
             span, by_time = None, not isinstance(definition.step, int)
         elif definition.kind is WindowKind.TUMBLING:
             step = span
+        elif definition.kind is WindowKind.NOW:
+            span = 1
         origin, start, end = (
             None if each is None else self.instant(each)
             for each in (definition.origin, definition.start, definition.end)

@@ -33,7 +33,7 @@ from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.sources import Source
+from sensorstream.network.sources import DEFAULT, Source
 from sensorstream.sparql.algebra import Construct, Query, Relation, ReportKind
 from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
 from sensorstream.streams.lengths import Lengths
@@ -159,8 +159,8 @@ class StreamProcessor:
             shapes = self._shapes(query)
             for window_name, shape in shapes.items():
                 windows[window_name] = self._windows.open(shape)
-            sources = sources_of(shapes, named or {})
-            indexes: dict[Source, TripleIndex | Scope] = {sources.default: self._default}
+            sources = sources_of(query, shapes, named or {})
+            indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self._default}
             indexes |= {sources.named[name]: index for name, index in (named or {}).items()}
             indexes |= {sources.windows[name]: window.graph for name, window in windows.items()}
             with self.network.budget.alone():
@@ -258,7 +258,6 @@ class StreamProcessor:
         self.untrace(name)
         self.patterns.end(name)
         self.network.leave(running.root, running.changed)
-        self._agenda.note(self._occurring)
         self._candidates.pop(running, None)
         self._broken.pop(running, None)
         self._agenda.forget(running)
@@ -343,7 +342,6 @@ class StreamProcessor:
                 if at_rest.pending:
                     self._candidates[query] = None
         self._occurring.restore(state.waiting)
-        self._agenda.note(self._occurring)
 
     # -- time -------------------------------------------------------------------------------
 
@@ -362,10 +360,17 @@ class StreamProcessor:
         self.counts.events += 1
         self.counts.triples += len(event.triples)
         end = event.time if event.end is None else max(event.time, event.end)
-        element = StreamElement(event.time, end, event.triples)
         if not self._occurring.idle:
-            self._occurring.take((*event.triples, *inferred), event.time, end)
-            self._agenda.note(self._occurring)
+            said = (*event.triples, *inferred) if inferred else event.triples
+            self._occurring.take(said, event.time, end)
+        if len(self._windows):
+            self._enter(event, end)
+        self._settle()
+        return True
+
+    def _enter(self, event: StreamEvent, end: Instant) -> None:
+        """An event enters the windows."""
+        element = StreamElement(event.time, end, event.triples)
         counting: dict[ContinuousQuery, None] = {}
         for name in (event.stream, None) if event.stream is not None else (None,):
             for stream in self._windows.named(name):
@@ -383,8 +388,6 @@ class StreamProcessor:
         for query in counting:
             query.arrived(len(event.triples))
             self._candidates[query] = None
-        self._settle()
-        return True
 
     def complete(self, time: Instant, most: int | None = None) -> None:
         """Nothing before a time will happen any more; what happens at it is still to come.
@@ -433,7 +436,7 @@ class StreamProcessor:
         last = max((end for end in ends.values() if end is not None), default=None)
         if last is None:
             return
-        while (due := self._agenda.next) is not None and due <= last:
+        while (due := self.next_due) is not None and due <= last:
             self.now = due
             reporting = {query for query, end in ends.items() if end is not None and due <= end}
             self._end(reporting, moved=self._open_instant(due))
@@ -441,7 +444,8 @@ class StreamProcessor:
     @property
     def next_due(self) -> Instant | None:
         """When the next window is computed or lets something go, or a report is due."""
-        return self._agenda.next
+        due, ends = self._agenda.next, self._occurring.due
+        return ends if due is None or (ends is not None and ends < due) else due
 
     def acts_before(self, time: Instant) -> bool:
         """Whether anything would be computed or reported if time came to be ``time`` now."""
@@ -463,7 +467,9 @@ class StreamProcessor:
         """
         if self._has_pending:
             return self.now
-        return self._agenda.first(lambda entry: not self._is_silent(entry))
+        due = self._agenda.first(lambda entry: not self._is_silent(entry))
+        ends = self._occurring.due
+        return ends if due is None or (ends is not None and ends < due) else due
 
     def _begin(self, time: Instant) -> None:
         """Let the present be a time: end all instants before it, let go of what expires at it."""
@@ -495,6 +501,9 @@ class StreamProcessor:
 
         Empty windows go on to the first step at or after it: nothing before it can fill them.
         """
+        first = self.next_due
+        if first is None or first >= time:
+            return None
         silent: list[WindowedStream] = []
         while (due := self._agenda.next) is not None and due < time:
             entry = self._agenda.pop()
@@ -503,7 +512,8 @@ class StreamProcessor:
                 continue
             self._agenda.note(entry)
             break
-        until = time if due is None else min(due, time)
+        ends = self._occurring.due
+        until = min(each for each in (due, ends, time) if each is not None)
         for stream in silent:
             stream.wind(until)
             self._agenda.note(stream)
@@ -552,6 +562,8 @@ class StreamProcessor:
         assert self.now is not None
         self.network.settle()
         self._stop_broken()
+        if not self._candidates:
+            return
         changed = [q for q in self._candidates if q.schedule.kind is ReportKind.CHANGE]
         for query in sorted(changed, key=_number):
             if query in self._candidates:
@@ -567,33 +579,30 @@ class StreamProcessor:
         since the network settled. If nothing has, it is settled: what has changed since then in the
         graphs outside the windows belongs to a later instant.
         """
-        assert self.now is not None
-        while True:
-            occurring: list[Timed] = []
-            while self._agenda.next == self.now:
-                moved = True
-                for entry in self._agenda.take(self.now, closing=True):
-                    if entry is self._occurring:
-                        occurring.append(entry)
-                    else:
-                        self._close_entry(entry, self.now)
-            for entry in occurring:
-                # A round: what CONSTRUCT queries make of it is handed on in the next one.
-                self._close_entry(entry, self.now)
-            if moved:
-                self.network.settle()
-            if not occurring or self._agenda.next != self.now:
-                break
-        if self._occurring.overrun is not None:
-            overrun, self._occurring.overrun = self._occurring.overrun, None
+        now, agenda, occurring = self.now, self._agenda, self._occurring
+        assert now is not None
+        while agenda.next == now:
+            moved = True
+            for entry in agenda.take(now, closing=True):
+                self._close_entry(entry, now)
+        if moved:
+            self.network.settle()
+        while occurring.due == now:
+            # A round: what CONSTRUCT queries make of it is handed on in the next one.
+            occurring.elapse(now)
+            self.network.settle()
+        if occurring.overrun is not None:
+            overrun, occurring.overrun = occurring.overrun, None
             for name in self.patterns.feeding():
                 self._broken[self.queries[name]] = overrun
         self._stop_broken()
+        if not self._candidates:
+            return
         candidates = sorted(self._candidates, key=_number)
         self._candidates.clear()
         for query in candidates:
             if reporting is None or query in reporting:
-                self._report_if_due(query, self.now)
+                self._report_if_due(query, now)
 
     def _close_entry(self, entry: Timed, time: Instant) -> None:
         """Let an entry do what it does at the end of an instant."""

@@ -70,19 +70,25 @@ def url(history: str, archived: Path) -> str:
                 for n, text in zip(seqs, texts, strict=True)
             ]
         )
-        alerts = (
-            Alert("a1", "r", "rule", "info", f"<{GONE}> is here", "", 1, "m24"),
-            Alert("a2", "r", "rule", "info", f"<{EX}human-12> is here", f"{EX}human-12", 1, "m24"),
-        )
         said = Matched((IRI(f"{EX}human-12"), IRI(f"{EX}sees"), GONE), Basis.SAID, "m24")
         about = Evidence("d", (("who", IRI(f"{EX}human-12")),))
-        raised = (
-            alerts[0],
-            replace(alerts[1], evidence=about),
-            replace(alerts[1], id="a3", evidence=replace(about, statements=(said,))),
+        here = f"<{EX}human-12> is here", f"{EX}human-12"
+        alerts = (
+            Alert("a1", "r", "rule", "info", f"<{GONE}> is here", "", 1, "m24"),
+            Alert("a2", "r", "rule", "info", *here, 1, "m24", evidence=about),
+            Alert(
+                "a3",
+                "r",
+                "rule",
+                "info",
+                *here,
+                1,
+                "m24",
+                evidence=replace(about, statements=(said,)),
+            ),
         )
         statuses = tuple(MessageStatus(n, Status.REJECTED) for n in seqs)
-        store.commit(Effects(_LAST, (), (), raised, statuses, START))
+        store.commit(Effects(_LAST, (), (), alerts, statuses, START))
         store.save_checkpoint(20, dump(state(GONE)))
         store.save_checkpoint(_LAST, dump(state(IRI(f"{EX}human-12"))))
     archive(history, archived, LINE.of(START) + DAY, LINE)

@@ -1,13 +1,13 @@
 """Why the rule of an alert fired
 
-Revision: 0025
+Revision: 0024
 After: 0023
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0025"
+revision = "0024"
 down_revision = "0023"
 branch_labels = None
 depends_on = None
