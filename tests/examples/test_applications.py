@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
+import runpy
+import shlex
+import sys
 from collections import deque
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -10,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from sensorstream.cli import main
 from sensorstream.simulation.buoys import EVERY
-from tests.examples.applications import moment, reports, simulated
+from tests.examples.applications import EXAMPLES, moment, reports, simulated
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
+WEIGHTS = ("1.16818457031250", "-0.28197558593750", "0.14689746093750", "-0.03310644531250")
 Price = tuple[datetime, str, Decimal]
 QUERIES = [f"query-{number}.rq" for number in ("1", "2", "3", "4", "5-first", "5", "6")]
 
@@ -164,9 +172,35 @@ def _reaches(start: str, end: str, roads: set[tuple[str, str]]) -> bool:
     return end in seen
 
 
-WEIGHTS = tuple(
-    map(Decimal, ("1.16818457031250", "-0.28197558593750", "0.14689746093750", "-0.03310644531250"))
-)
+def test_a_fire_is_smoke_after_heat_in_the_same_room(tmp_path: Path) -> None:
+    rooms = {"locA": "kitchen", "locB": "kitchen", "locC": "hall", "locD": "hall", "locE": "attic"}
+    hot: list[tuple[datetime, str, str]] = []
+    expected = []
+    for reading in simulated("fires", 80, tmp_path):
+        time, room = moment(reading.get("time", "")), rooms[reading.get("at", "")]
+        degrees = reading.findtext("temperature")
+        if degrees is not None:
+            if float(degrees) > 60:
+                hot.append((time, room, f"r{reading.get('id')}"))
+            continue
+        before = [e for e in hot if e[1] == room and time - e[0] <= timedelta(minutes=5)]
+        if before:
+            # It is consumed.
+            hot.remove(before[-1])
+            expected.append((time, room, before[-1][2]))
+    assert len(expected) > 2
+    home = EXAMPLES / "fire"
+    given = {"mapping": ["fire.rules"], "static": ["building.ttl"]}
+    given["rules"] = ["rooms.dlog", "fire.dotr"]
+    options = [f"--{name}={home / each}" for name, files in given.items() for each in files]
+    told = CliRunner().invoke(main, ["run", *options, "--messages", str(tmp_path), "--json"])
+    assert told.exit_code == 0, told.output
+    found = [
+        (moment(report["time"]), *re.findall(r"fire#(?:at_room|hot)> <.*#(\w+)>", report["graph"]))
+        for line in told.stdout.splitlines()
+        for report in json.loads(line)["reports"]
+    ]
+    assert found == expected
 
 
 def test_a_tsunami_is_thirty_millimetres_that_no_tide_explains(tmp_path: Path) -> None:
@@ -179,26 +213,53 @@ def test_a_tsunami_is_thirty_millimetres_that_no_tide_explains(tmp_path: Path) -
     expected = set()
     for message in messages[::4]:
         now = moment(message.get("time", ""))
-        for told in message.iterfind("buoy"):
-            name, height = f"buoy-{told.get('id')}", Decimal(told.text or "")
+        for buoy in message.iterfind("buoy"):
+            name, height = f"buoy-{buoy.get('id')}", Decimal(buoy.text or "")
             before = read.setdefault(name, [])
             before.append((now, height))
-            averages = [_average(before, now - hours * HOUR) for hours in range(4)]
-            known = [each for each in averages if each is not None]
-            if len(known) == 4:
-                guess = sum(w * a for w, a in zip(WEIGHTS, known, strict=True))
+            found = (_average(before, now - hours * HOUR) for hours in range(4))
+            averages = [each for each in found if each is not None]
+            if len(averages) == 4:
+                guess = sum(Decimal(w) * a for w, a in zip(WEIGHTS, averages, strict=True))
                 if abs(height - guess) > 30:
                     expected.add((now, name, round(height - guess, 6)))
-    found = {
+    reported = {
         (row.time, row.bindings["buoy"], round(Decimal(row.bindings["difference"]), 6))
         for row in reports("tsunami", tmp_path, "tsunami.rq")
     }
     assert timedelta(minutes=1) == EVERY * 4
     assert {name for _, name, _ in expected} == {"buoy-46074"}
-    assert found == expected
+    assert reported == expected
 
 
 def _average(read: list[tuple[datetime, Decimal]], until: datetime) -> Decimal | None:
     """Of the ten minutes until a time."""
     heights = [height for time, height in read if until - HOUR / 6 < time <= until]
     return sum(heights, Decimal(0)) / len(heights) if heights else None
+
+
+def test_the_commands_of_the_page_can_be_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (EXAMPLES.parent / "docs" / "applications.md").read_text("utf-8")
+    (tmp_path / "examples").symlink_to(EXAMPLES)
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        line
+        for block in re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S)
+        for line in block.splitlines()
+    ]
+    assert len(lines) == 9
+    for line in lines:
+        words, _, file = re.sub(r"--count \d+", "--count 30", line).partition(" > ")
+        program, *arguments = shlex.split(words)
+        if program == "python":
+            monkeypatch.setattr(sys, "argv", arguments)
+            runpy.run_path(arguments[0], run_name="__main__")
+            assert (tmp_path / arguments[-1]).read_bytes().startswith(b"\x89PNG")
+            continue
+        told = CliRunner().invoke(main, arguments)
+        assert told.exit_code == 0, told.output
+        assert told.stdout
+        if file:
+            (tmp_path / file).write_text(told.stdout)
