@@ -98,7 +98,7 @@ def command(
     elif query_file is not None:
         from sensorstream.app.recorded import read_background
 
-        engine, (running,) = offline_engine(
+        engine, (running, *_) = offline_engine(
             [query_file],
             rules=rules,
             background=read_background(static),

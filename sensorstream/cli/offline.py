@@ -95,11 +95,13 @@ def offline_engine(
         raise click.BadParameter(error.message, param_hint="--lateness") from None
     graphs: dict[IRI, TripleIndex] = {}
     named: list[tuple[str, str]] = []
+    named += rules_over_time([*(each for each in queries if each.suffix == _OVER_TIME), *rules])
     for file in queries:
+        if file.suffix == _OVER_TIME:
+            continue
         name, text, query = read_query(file, background)
         graphs |= background.named(query.dataset, file)
         named.append((name, text))
-    named += rules_over_time(rules)
     engine = build_engine(
         static=background,
         rules=semantic_rules(rules),
