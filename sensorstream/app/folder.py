@@ -47,11 +47,16 @@ def read_folder(settings: Settings) -> Folder:
 
 def folder_files(folder: Path) -> list[Path]:
     """The files of queries and webhooks that are there now."""
-    return [*_sorted(folder / "queries", "*.rq"), *_sorted(folder / "webhooks", "*.toml")]
+    return [*_query_files(folder), *_sorted(folder / "webhooks", "*.toml")]
+
+
+def _query_files(folder: Path) -> list[Path]:
+    """Queries, and DOTR's rules over time."""
+    return [*_sorted(folder / "queries", "*.rq"), *_sorted(folder / "queries", "*.dotr")]
 
 
 def _queries(folder: Path) -> Iterator[tuple[str, str, Path]]:
-    for path in _sorted(folder / "queries", "*.rq"):
+    for path in _query_files(folder):
         text = _text(path)
         name = path.stem
         try:

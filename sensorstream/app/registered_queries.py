@@ -18,6 +18,7 @@ from sensorstream.app.slow_reads import SlowReads
 from sensorstream.app.trials import QueryTrial, Trials
 from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.app.wiring import Deployment
+from sensorstream.dotr.reader import is_rules, read_program
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport, Stopped
 from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
@@ -27,7 +28,8 @@ from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Ask, Construct
-from sensorstream.sparql.bounds import MOST_TOKENS
+from sensorstream.sparql.bounds import MOST_TOKENS, check_length
+from sensorstream.sparql.lexer import Source, check_tokens
 from sensorstream.sparql.parser import parse_query, read_query
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.operator_graph import graph_data
@@ -138,11 +140,9 @@ class Queries:
             Busy: too many registrations wait.
             Unavailable: the server is stopping or broken.
         """
-        parsed = read_query(text, start=_START, most_tokens=MOST_TOKENS)
-        notes = query_notes(parsed, self._known())
-        registration = parsed.meaning.registration
-        if name is None and registration is not None:
-            name = str(registration.name)
+        named, notes = self._read(text)
+        if name is None:
+            name = named
         if name is None:
             with self._pipeline.lock:
                 running = self._engine.queries.processor.queries
@@ -153,6 +153,22 @@ class Queries:
         with self._registering():
             self._pipeline.change(RegisterQuery(chosen, text, by)).result()
         return replace(self.view(chosen), notes=notes)
+
+    def _read(self, text: str) -> tuple[str | None, tuple[Note, ...]]:
+        """The name that a text gives itself, and notes on it; checks that it is valid.
+
+        Raises:
+            QueryError: it is not.
+        """
+        if is_rules(text):
+            check_length(text, _START)
+            check_tokens(Source(text, _START), MOST_TOKENS)
+            read_program(text, name="rules", start=_START)
+            return None, ()
+        parsed = read_query(text, start=_START, most_tokens=MOST_TOKENS)
+        registration = parsed.meaning.registration
+        name = None if registration is None else str(registration.name)
+        return name, query_notes(parsed, self._known())
 
     def put(self, name: str, text: str, by: str = "", match: Match = None) -> QueryView:
         """Start a query, instead of the one of this name if there is one.
@@ -171,8 +187,7 @@ class Queries:
             QueryError, UnsupportedQuery, Overrun, QueryConflict, Busy, Unavailable: see
                 :meth:`register`.
         """
-        parsed = read_query(text, start=_START, most_tokens=MOST_TOKENS)
-        notes = query_notes(parsed, self._known())
+        _, notes = self._read(text)
         with self._registering():
             now = self._present(checked_name(name))
             check_match(match, None if now is None else now.text, f"the query '{name}'")
@@ -193,7 +208,7 @@ class Queries:
         """
         with self._trials.alone("a query"):
             try:
-                read_query(text, start=_START, most_tokens=MOST_TOKENS)
+                self._read(text)
             except SensorStreamError as error:
                 return QueryTrial((error,))
             return self._trials.query(self._deployment(), checked_name(name), text)
@@ -365,12 +380,16 @@ def _told(_: str, entry: Entry) -> Told:
     return Told(None, entry.by, TEXT)
 
 
+def _form_of(text: str) -> str:
+    return "CONSTRUCT" if is_rules(text) else type(parse_query(text).form).__name__.upper()
+
+
 def _view_stopped(stopped: Stopped) -> QueryView:
     return QueryView(
         name=stopped.name,
         text=stopped.text,
         entry=stopped.entry,
-        form=type(parse_query(stopped.text).form).__name__.upper(),
+        form=_form_of(stopped.text),
         relation=None,
         variables=(),
         reason="",

@@ -98,7 +98,7 @@ def command(
     elif query_file is not None:
         from sensorstream.app.recorded import read_background
 
-        engine, (running,) = offline_engine(
+        engine, (running, *_) = offline_engine(
             [query_file],
             rules=rules,
             background=read_background(static),
@@ -174,7 +174,9 @@ def _of_history(
 
 def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
     from sensorstream.app.recorded import read_background
-    from sensorstream.cli.offline import read_query
+    from sensorstream.cli.offline import OVER_TIME, read_query, rules_over_time
+    from sensorstream.dotr.reader import read_program
+    from sensorstream.errors import Position
     from sensorstream.kb.index import TripleIndex
     from sensorstream.model.timeline import Timeline
     from sensorstream.network.plan.text import plan_lines
@@ -186,8 +188,12 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
     for triple in background.triples():
         if triple not in default:
             default.add(triple)
-    name, _, query = read_query(query_file, background)
     processor = StreamProcessor(default, instant=instant_of, second=SECOND, line=Timeline.DATETIME)
+    if query_file.suffix == OVER_TIME:
+        ((name, text),) = rules_over_time([query_file])
+        program = read_program(text, name=name, start=Position(str(query_file), 1, 1))
+        return list(plan_lines(processor.check_rules(name, program).patterns))
+    name, _, query = read_query(query_file, background)
     plan = processor.check(name, query, background.named(query.dataset, query_file))
     return list(plan_lines(plan, {DEFAULT: default}))
 

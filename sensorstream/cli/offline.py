@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
-_OVER_TIME: Final = ".dotr"
+OVER_TIME: Final = ".dotr"
 _DATALOG: Final = ".dlog"
 _OPTIONS: Final = (
     click.option(
@@ -95,11 +95,13 @@ def offline_engine(
         raise click.BadParameter(error.message, param_hint="--lateness") from None
     graphs: dict[IRI, TripleIndex] = {}
     named: list[tuple[str, str]] = []
+    named += rules_over_time([*(each for each in queries if each.suffix == OVER_TIME), *rules])
     for file in queries:
+        if file.suffix == OVER_TIME:
+            continue
         name, text, query = read_query(file, background)
         graphs |= background.named(query.dataset, file)
         named.append((name, text))
-    named += rules_over_time(rules)
     engine = build_engine(
         static=background,
         rules=semantic_rules(rules),
@@ -118,7 +120,7 @@ def offline_engine(
 
 def semantic_rules(rules: Sequence[Path]) -> list[Path]:
     """The files of rules that react to what enters the window."""
-    return [each for each in rules if each.suffix not in (_OVER_TIME, _DATALOG)]
+    return [each for each in rules if each.suffix not in (OVER_TIME, _DATALOG)]
 
 
 def rules_over_time(rules: Sequence[Path]) -> list[tuple[str, str]]:
@@ -132,7 +134,7 @@ def rules_over_time(rules: Sequence[Path]) -> list[tuple[str, str]]:
 
     texts: dict[Path, str] = {}
     for file in rules:
-        if file.suffix in (_OVER_TIME, _DATALOG):
+        if file.suffix in (OVER_TIME, _DATALOG):
             base, text = file.absolute().as_uri(), file.read_text(encoding="utf-8")
             read_program(text, name=file.stem, start=Position(str(file), 1, 1), base=base)
             # This makes the text complete without its file.
@@ -141,7 +143,7 @@ def rules_over_time(rules: Sequence[Path]) -> list[tuple[str, str]]:
     return [
         (file.stem, f"{known}\n{text}" if known else text)
         for file, text in texts.items()
-        if file.suffix == _OVER_TIME
+        if file.suffix == OVER_TIME
     ]
 
 

@@ -13,7 +13,7 @@ from lark import Token
 from sensorstream.dotr.cursor import Cursor
 from sensorstream.dotr.syntax import Clause
 from sensorstream.errors import QueryError, TermError
-from sensorstream.model.terms import IRI, Literal, iri
+from sensorstream.model.terms import IRI, BlankNode, Literal, iri
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.sparql.algebra import (
     BGP,
@@ -94,13 +94,16 @@ def _read_atom(cursor: Cursor) -> TriplePattern:
         cursor.expect(")")
         return _triple(cursor, at, first, name, second)
     cursor.expect(")")
+    if not isinstance(name, IRI):
+        raise QueryError(f"expected {_ATOM}", position=cursor.position(at))
     return _triple(cursor, at, first, RDF_TYPE, name)
 
 
 def _triple(
     cursor: Cursor, at: int, subject: PatternTerm, predicate: PatternTerm, object_: PatternTerm
 ) -> TriplePattern:
-    if not isinstance(predicate, IRI | Variable) or isinstance(subject, Literal):
+    blank = isinstance(subject, BlankNode) or isinstance(object_, BlankNode)
+    if not isinstance(predicate, IRI | Variable) or isinstance(subject, Literal) or blank:
         raise QueryError(f"expected {_ATOM}", position=cursor.position(at))
     return TriplePattern(subject, predicate, object_)
 

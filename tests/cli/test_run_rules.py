@@ -126,3 +126,37 @@ def test_rules_without_a_window_are_refused(run: Run, files: Path) -> None:
     result = run("run", "--rules", files / "r.rules", "--events", write(files))
     assert result.exit_code == 1
     assert "expected a window, such as 'landmark'" in result.stderr
+
+
+def test_rules_over_time_know_datalog_rules_and_the_background(run: Run, tmp_path: Path) -> None:
+    # Rule R of "DOTR", section 3, with its example.
+    prefix = "PREFIX : <http://example.org/>\n"
+    fire = tmp_path / "fire.dotr"
+    fire.write_text(
+        f"{prefix}define {{ dotr_id1 a :Fire ; :at_room ?room }}\n"
+        "from Smoke(SELECT ?r ?room WHERE { ?r a :Smoke ; :is_in_room ?room })\n"
+        "and last HighTemp(SELECT ?r ?room WHERE { ?r :value ?v ; :is_in_room ?room "
+        "FILTER(?v > 20) }) within 5 min from Smoke\n"
+        "where HighTemp.room = Smoke.room with ?room = Smoke.room\n"
+    )
+    rooms = tmp_path / "rooms.dlog"
+    rooms.write_text(f"{prefix}:is_in_room(?a, ?b) :- :at(?a, ?c), :is_in_room(?c, ?b).\n")
+    static = tmp_path / "rooms.ttl"
+    static.write_text(
+        "@prefix : <http://example.org/> . :a :is_in_room :hall . :b :is_in_room :hall ."
+    )
+    events = tmp_path / "events.jsonl"
+    graphs = [(10, ":r1 :value 25 ; :at :a ."), (12, ":r2 a :Smoke ; :at :b .")]
+    events.write_text(
+        "".join(
+            json.dumps({"time": time, "graph": f"{prefix}{graph}"}) + "\n" for time, graph in graphs
+        )
+    )
+    told = run("run", "--rules", fire, "--rules", rooms, "--static", static, "--events", events)
+    assert told.exit_code == 0, told.output
+    (line,) = told.output.splitlines()
+    found = json.loads(line)
+    assert (found["rule"], found["time"], found["op"]) == ("fire", 12, "+")
+    assert "<http://example.org/at_room> <http://example.org/hall>" in found["graph"]
+    plan = run("explain", "--query", fire, "--plan")
+    assert "Rule fire, on each Smoke; keeps HighTemp for 300000000" in plan.output, plan.output

@@ -282,9 +282,15 @@ class Instants:
 
 
 def _ordered(rulesets: Mapping[str, Ruleset]) -> list[Ordered]:
+    numbers: dict[tuple[Clause, ...], int] = {}
+    seen = [
+        (ruleset, numbers.setdefault(ruleset.clauses, len(numbers)))
+        for ruleset in rulesets.values()
+    ]
     return [
         Ordered(
             pattern.rule,
+            sees,
             ruleset.clauses,
             tuple(
                 dict.fromkeys(
@@ -293,6 +299,6 @@ def _ordered(rulesets: Mapping[str, Ruleset]) -> list[Ordered]:
                 )
             ),
         )
-        for ruleset in rulesets.values()
+        for ruleset, sees in seen
         for pattern in ruleset.patterns.patterns
     ]

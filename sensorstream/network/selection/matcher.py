@@ -16,14 +16,14 @@ from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Instant
 from sensorstream.network.aggregates import Kind, kind_of
 from sensorstream.network.budget import Meter
-from sensorstream.network.expressions.expression_functions import Value, test_of, value_of
+from sensorstream.network.expressions.expression_functions import Value, value_of
 from sensorstream.network.rows import Row, slots_of
+from sensorstream.network.selection.event_tests import Test, test_of_all
 from sensorstream.network.selection.plan import Aggregated, Events, Part, Pattern, Scope, Taken
 from sensorstream.network.selection.store import Lane, Store, key_of
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
 from sensorstream.sparql.scope import names_in
 
-Test: TypeAlias = Callable[[Row], bool]
 Found: TypeAlias = tuple[Row, tuple[Instant, ...]]
 """What is bound so far, and the times of the events that are taken."""
 StoreOf: TypeAlias = Callable[[Events, Sequence[int], int], Store]
@@ -78,7 +78,7 @@ class Matcher:
         self._keeps = dict(pattern.keeps)
         trigger = pattern.trigger
         names = list(trigger.names)
-        self._accepts = _test_of_all(trigger.tests, trigger.names)
+        self._accepts = test_of_all(trigger.tests, trigger.names)
         self.name = Literal(rule.name)
         self.stores: list[Store] = []
         self._taken: list[tuple[Pick, _Candidates]] = []
@@ -102,7 +102,7 @@ class Matcher:
                 names.append(part.variable)
             else:
                 self._later.append((candidates, None))
-        self._holds = _test_of_all(pattern.conditions, names)
+        self._holds = test_of_all(pattern.conditions, names)
         slots = slots_of(names)
         self._values: list[Value] = [value_of(value, slots) for _, value in rule.values]
         self.consumed: dict[str, dict[tuple[Instant, Row], None]] = {
@@ -125,8 +125,8 @@ class Matcher:
             events.label,
             store,
             tuple(keys),
-            _test_of_all(own, events.names),
-            _test_of_all(cross, (*names, *events.names)),
+            test_of_all(own, events.names),
+            test_of_all(cross, (*names, *events.names)),
             part.scope,
         )
 
@@ -220,14 +220,6 @@ class Matcher:
                 oldest = now - self._keeps[label]
                 self.consumed[label] = {each: None for each in gone if each[0] >= oldest}
             self._spared = sum(map(len, self.consumed.values()))
-
-
-def _test_of_all(conditions: Sequence[Expression], names: Sequence[str]) -> Test | None:
-    slots = slots_of(names)
-    tests = [test_of(each, slots) for each in conditions]
-    if len(tests) < 2:
-        return tests[0] if tests else None
-    return lambda row: all(test(row) for test in tests)
 
 
 def _equality(test: Expression, names: Sequence[str], own: Sequence[str]) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sensorstream.dotr.syntax import Clause, Mode, Rule
@@ -17,9 +17,13 @@ _ANY = IRI("urn:any")
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """A rule, the Datalog rules it sees, and the patterns of its selectors."""
+    """A rule, the Datalog rules it sees, and the patterns of its selectors.
+
+    ``sees`` is equal for rules that see the same Datalog rules.
+    """
 
     rule: Rule
+    sees: int
     clauses: tuple[Clause, ...]
     reads: tuple[Pattern, ...]
 
@@ -32,24 +36,26 @@ def levels(
     Raises:
         UnsupportedQuery: rules would see what they make themselves.
     """
-    readers: dict[Pattern, list[int]] = {}
+    # Rules by what they see and select: many differ in a constant only.
+    groups: dict[tuple[int, Pattern], list[int]] = {}
     for number, each in enumerate(rules):
         if each.rule.mode is Mode.INSTANT:
             for pattern in each.reads:
-                readers.setdefault(pattern, []).append(number)
-    kinds = {pattern: {read.kind for read in reads(pattern)} for pattern in readers}
-    follow = _Following(conclusions)
+                groups.setdefault((each.sees, pattern), []).append(number)
+    wanted = {key: {read.kind for read in reads(key[1])} for key in groups}
+    clauses = {each.sees: each.clauses for each in rules}
+    following = {sees: _Following(known, conclusions) for sees, known in clauses.items()}
+    writers: dict[frozenset[Kind], list[int]] = {}
+    for number, each in enumerate(rules):
+        writers.setdefault(frozenset(map(written, each.rule.template)), []).append(number)
     sources: dict[int, set[int]] = {number: set() for number in range(len(rules))}
-    for writer, each in enumerate(rules):
-        added = frozenset(written(triple) for triple in each.rule.template)
-        seen: dict[tuple[Clause, ...], frozenset[Kind]] = {}
-        for pattern, numbers in readers.items():
-            for number in numbers:
-                clauses = rules[number].clauses
-                if clauses not in seen:
-                    seen[clauses] = follow.all(added, clauses)
-                if any(one.meets(other) for one in seen[clauses] for other in kinds[pattern]):
-                    sources[number].add(writer)
+    for added, numbers in writers.items():
+        seen = {sees: each.all(added) for sees, each in following.items()}
+        for (sees, pattern), selecting in groups.items():
+            kinds = wanted[sees, pattern]
+            if any(one.meets(other) for one in seen[sees] for other in kinds):
+                for number in selecting:
+                    sources[number].update(numbers)
     found = [0] * len(rules)
     for members in components(range(len(rules)), lambda number: sources[number]):
         if len(members) > 1 or members[0] in sources[members[0]]:
@@ -63,30 +69,29 @@ def levels(
 
 
 class _Following:
-    """What may follow from triples of some kinds."""
+    """What may follow from triples of some kinds by Datalog rules, and by the reasoner."""
 
-    def __init__(self, conclusions: Callable[[Triple], Iterable[Triple]]) -> None:
+    def __init__(
+        self, clauses: tuple[Clause, ...], conclusions: Callable[[Triple], Iterable[Triple]]
+    ) -> None:
+        self._clauses = clauses
         self._conclusions = conclusions
-        self._known: dict[tuple[frozenset[Kind], tuple[Clause, ...]], frozenset[Kind]] = {}
-        self._readers: dict[tuple[Clause, ...], Mapping[IRI | None, list[Clause]]] = {}
+        self._readers: dict[IRI | None, list[Clause]] = {}
+        for clause in clauses:
+            for predicate in {read.kind.predicate for read in reads(clause.body)}:
+                self._readers.setdefault(predicate, []).append(clause)
 
-    def all(self, added: frozenset[Kind], clauses: tuple[Clause, ...]) -> frozenset[Kind]:
+    def all(self, added: frozenset[Kind]) -> frozenset[Kind]:
         """The kinds themselves, and those that follow from them."""
-        known = self._known.get((added, clauses))
-        if known is None:
-            known = self._known[added, clauses] = self._closure(added, clauses)
-        return known
-
-    def _closure(self, added: frozenset[Kind], clauses: tuple[Clause, ...]) -> frozenset[Kind]:
         found = set(added)
         ahead = list(added)
-        by_predicate = self._by_predicate(clauses)
+        readers = self._readers
         while ahead:
             kind = ahead.pop()
             new = [Kind(*each[1:]) for each in self._concluded(kind)]
-            near = clauses
+            near: Iterable[Clause] = self._clauses
             if kind.predicate is not None:
-                near = (*by_predicate.get(kind.predicate, ()), *by_predicate.get(None, ()))
+                near = (*readers.get(kind.predicate, ()), *readers.get(None, ()))
             for clause in near:
                 if any(read.kind.meets(kind) for read in reads(clause.body)):
                     new += [written(each) for each in clause.head]
@@ -105,13 +110,3 @@ class _Following:
             for s, p, o in self._conclusions((_ANY, kind.predicate, sample))
             if _ANY in (s, o)
         ]
-
-    def _by_predicate(self, clauses: tuple[Clause, ...]) -> Mapping[IRI | None, list[Clause]]:
-        known = self._readers.get(clauses)
-        if known is None:
-            found: dict[IRI | None, list[Clause]] = {}
-            for clause in clauses:
-                for predicate in {read.kind.predicate for read in reads(clause.body)}:
-                    found.setdefault(predicate, []).append(clause)
-            known = self._readers[clauses] = found
-        return known
