@@ -50,6 +50,7 @@ from sensorstream.journal.tick import Tick
 from sensorstream.logs import concerned, concerning
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Instant
+from sensorstream.quoting import shortened
 from sensorstream.settings import LimitSettings
 
 _LOG = logging.getLogger(__name__)
@@ -654,7 +655,7 @@ class Pipeline:
         for waiting, outcome in zip(stored.group, stored.outcomes, strict=True):
             for each in in_order(outcome):
                 if each.status in _LOUD:
-                    told = "; ".join(each.warnings)
+                    told = shortened("; ".join(each.warnings))
                     # One that was held and is released now came by another request.
                     brought = waiting.concerned if each is outcome else {}
                     with concerning(**brought, **_facts(each.message)):
