@@ -644,36 +644,38 @@ def _record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVer
 
 
 def _queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeline) -> bool:
-    """A pending delivery of each report for every enabled webhook that names its query now.
+    """Tell each report whose query an enabled webhook names now, once for all of them.
 
     Returns:
         Whether there are any.
     """
-    # Locked, or a webhook that is deleted meanwhile would fail the whole transaction.
+    # Locked, or one might name a query meanwhile and have its place after these reports.
+    cursor.execute("select last from store.event_head for update")
     cursor.execute(
-        "select id, queries from store.webhooks "
-        "where queries && %s::text[] and disabled_at is null "
-        "order by created_at, id for key share",
+        "select distinct q from store.webhooks, unnest(queries) as q "
+        "where disabled_at is null and q = any(%s)",
         (list({each.report.query for each in effects.reports}),),
     )
-    asking = cursor.fetchall()
-    rows = []
-    for each in effects.reports:
-        query = each.report.query
-        receivers = [webhook for webhook, queries in asking if query in queries]
-        data = report_json(each, timeline) if receivers else ""
-        rows += [
-            (webhook, each.id, query, data, effects.raised_at, effects.raised_at)
-            for webhook in receivers
-        ]
-    if rows:
-        execute_values(
-            cursor,
-            "insert into store.deliveries (webhook_id, report_id, report_query, report_data, "
-            "reported_at, next_attempt_at) values %s",
-            rows,
-        )
-    return bool(rows)
+    asked = {row[0] for row in cursor.fetchall()}
+    told = [each for each in effects.reports if each.report.query in asked]
+    if not told:
+        return False
+    cursor.execute(
+        "update store.event_head set last = last + %s returning last - %s", (len(told), len(told))
+    )
+    row = cursor.fetchone()
+    assert row is not None
+    at = effects.raised_at
+    execute_values(
+        cursor,
+        "insert into store.events "
+        "(seq, report_id, report_query, report_data, raised_at, due_at) values %s",
+        [
+            (seq, each.id, each.report.query, report_json(each, timeline), at, at)
+            for seq, each in enumerate(told, row[0] + 1)
+        ],
+    )
+    return True
 
 
 def _settle(cursor: extensions.cursor, effects: Effects) -> None:
