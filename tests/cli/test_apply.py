@@ -8,24 +8,17 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 import httpx
 from click.testing import Result
 
 from sensorstream.cli.client import Client
 from sensorstream.settings_file import load_settings
+from tests.cli.served import Served
 
 SPARQL = {"content-type": "application/sparql-query"}
 Run = Callable[..., Result]
-
-
-class Served(Protocol):
-    """A deployment and its server (see conftest)."""
-
-    folder: Path
-    config: Path
-    url: str
 
 
 def test_edited_files_are_shown_then_put_together_and_an_old_version_comes_back(
