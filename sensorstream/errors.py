@@ -88,6 +88,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sensorstream.quoting import shortened
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -111,6 +113,8 @@ class SensorStreamError(Exception):
     code: ClassVar[str] = "error"
 
     def __init__(self, message: str, *, position: Position | None = None) -> None:
+        # It may quote a value of any length.
+        message = shortened(message)
         super().__init__(message)
         self.message = message
         self.position = position
@@ -261,6 +265,11 @@ class Contradiction:
     triples: tuple[str, ...]
     axioms: tuple[str, ...] = ()
     limits: str = ""
+
+    def __post_init__(self) -> None:
+        # Literals may be of any length.
+        object.__setattr__(self, "triples", tuple(map(shortened, self.triples)))
+        object.__setattr__(self, "axioms", tuple(map(shortened, self.axioms)))
 
 
 class Inconsistent(MessageError):

@@ -11,9 +11,9 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from threading import Condition, Lock, Thread
 from typing import Any, Final, TypeVar
@@ -24,6 +24,7 @@ from sensorstream.app.heavy import Heavy
 from sensorstream.app.in_work import InWork
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.waiting import HERE, Path, Sender, Waiting
+from sensorstream.app.waiting_entry import WaitingEntry, described
 from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.live_queries import QueryReport
@@ -47,9 +48,10 @@ from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
-from sensorstream.logs import concerned, concerning
+from sensorstream.logs import concerning
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Instant
+from sensorstream.quoting import shortened
 from sensorstream.settings import LimitSettings
 
 _LOG = logging.getLogger(__name__)
@@ -72,52 +74,11 @@ _CHANGES: Final = Sender("changes")
 _Seen = TypeVar("_Seen")
 
 
-@dataclass(slots=True)
-class _Waiting:
-    entry: Entry
-    sender: Sender = HERE
-    future: Future[Outcome] = field(default_factory=Future)
-    repeated: bool = False
-    """Whether it is a message that the journal may have already: it is looked for there."""
-    heavy: bool = False
-    """Whether it was taken as a heavy one."""
-    early: bool = False
-    """Whether its sender is answered as soon as it is in the journal."""
-    since: float = field(default_factory=time.perf_counter)
-    concerned: Mapping[str, str] = field(default_factory=concerned)
-    """Of what the log speaks with it: the request that brought it."""
-
-    @property
-    def origin(self) -> str:
-        return self.entry.origin if isinstance(self.entry, TakeMessage) else ""
-
-    @property
-    def path(self) -> Path:
-        """Its place in the queue; changes of one kind keep their order."""
-        entry = self.entry
-        return self.sender.path(entry.source if isinstance(entry, TakeMessage) else entry.kind)
-
-    @property
-    def size(self) -> int:
-        """The bytes that it occupies while it waits."""
-        return len(self.entry.content) if isinstance(self.entry, TakeMessage) else 0
-
-    def end(self, outcome: Outcome | SensorStreamError) -> None:
-        """Answer; who was answered early hears no more."""
-        if self.early and self.future.done():
-            return
-        error = outcome.rejection if isinstance(outcome, Outcome) else outcome
-        if isinstance(outcome, Outcome) and error is None:
-            self.future.set_result(outcome)
-        else:
-            self.future.set_exception(error)
-
-
 @dataclass(frozen=True, slots=True)
 class _Storing:
     """A group whose effects are being stored."""
 
-    group: Sequence[_Waiting]
+    group: Sequence[WaitingEntry]
     outcomes: Sequence[Outcome]
     effects: Effects
 
@@ -170,17 +131,17 @@ class Pipeline:
         self._ask_at = 0
         self._seq = self._stored = self._checkpoint_seq = store.last_seq()
         self._heavy = Heavy()
-        self._waiting: Waiting[_Waiting] = Waiting(
+        self._waiting: Waiting[WaitingEntry] = Waiting(
             limits.waiting_messages, limits.waiting_bytes, self._heavy.expects
         )
         # What waits to read between two groups, with its future.
         self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         # An entry that needs its own group, found while a group was collected: it is next.
-        self._next: _Waiting | None = None
+        self._next: WaitingEntry | None = None
         # Queries that the group at work has stopped; the journal is told of it after the group.
         self._stops: list[QueryStopped] = []
         # Entries of the group at work that the journal can never hold.
-        self._refused: list[tuple[_Waiting, Unstorable]] = []
+        self._refused: list[tuple[WaitingEntry, Unstorable]] = []
         self._gate = Condition()
         # Seconds that a message of a group took, lately; and when there were several senders last.
         self._pace = 0.0
@@ -275,7 +236,7 @@ class Pipeline:
         except MessageError as error:
             return failed(error)
         entry = TakeMessage(content, source, reading, origin)
-        return self._enqueue(_Waiting(entry, sender, repeated=bool(origin), early=early))
+        return self._enqueue(WaitingEntry(entry, sender, repeated=bool(origin), early=early))
 
     def take(
         self,
@@ -303,7 +264,7 @@ class Pipeline:
         except MessageError:
             reading = None
         entry = TakeMessage(content, source, reading, origin)
-        return self._enqueue(_Waiting(entry, sender, repeated=repeated and bool(origin)))
+        return self._enqueue(WaitingEntry(entry, sender, repeated=repeated and bool(origin)))
 
     def change(self, entry: Entry) -> Future[Outcome]:
         """Carry out an entry that is not a message, between two messages.
@@ -311,7 +272,7 @@ class Pipeline:
         Checked, journalled and applied in the pipeline's thread. The future raises what
         :meth:`.Entry.check` raises, and the rejection of the outcome.
         """
-        return self._enqueue(_Waiting(entry, _CHANGES))
+        return self._enqueue(WaitingEntry(entry, _CHANGES))
 
     def settled(self, read: Callable[[], _Seen]) -> Future[_Seen]:
         """Call ``read`` when all effects of what the engine has taken are stored.
@@ -329,7 +290,7 @@ class Pipeline:
             self._gate.notify()
         return future
 
-    def _enqueue(self, waiting: _Waiting) -> Future[Outcome]:
+    def _enqueue(self, waiting: WaitingEntry) -> Future[Outcome]:
         # A sender that disconnects cannot cancel an entry that may be in the journal already.
         waiting.future.set_running_or_notify_cancel()
         with self._gate:
@@ -373,7 +334,7 @@ class Pipeline:
             self._in_work.attend("the pipeline has stopped")
             self._drain()
 
-    def _count(self, group: Sequence[_Waiting], seconds: float) -> None:
+    def _count(self, group: Sequence[WaitingEntry], seconds: float) -> None:
         first = group[0]
         if not isinstance(first.entry, TakeMessage):
             if self._heavy.took(first.path, first.size, seconds) or first.heavy:
@@ -383,7 +344,7 @@ class Pipeline:
         else:
             self._pace = (self._pace + seconds / len(group)) / 2
 
-    def _take(self) -> list[_Waiting] | None:
+    def _take(self) -> list[WaitingEntry] | None:
         """The next group of messages; empty when somebody or the clock is due, None at the end."""
         with self._gate:
             if not (self._light or self._is_heavy_due or self._readers or self._stopping):
@@ -401,14 +362,14 @@ class Pipeline:
         waits = self._waiting.senders(heavy=True) > 0
         return waits and (self._stopping or not self._heavy.pause(others=self._light > 0))
 
-    def _take_heavy(self) -> list[_Waiting]:
+    def _take_heavy(self) -> list[WaitingEntry]:
         """A group of its own: nobody's answer waits for it but the sender's."""
         first = self._waiting.take(heavy=True)
         first.heavy = True
         return self._messages_of(first)
 
-    def _take_light(self) -> list[_Waiting]:
-        group: list[_Waiting] = []
+    def _take_light(self) -> list[WaitingEntry]:
+        group: list[WaitingEntry] = []
         size = 0
         most = self._most()
         while self._light and len(group) < most and size < _GROUP_BYTES:
@@ -422,7 +383,7 @@ class Pipeline:
             size += first.size
         return group
 
-    def _messages_of(self, first: _Waiting) -> list[_Waiting]:
+    def _messages_of(self, first: WaitingEntry) -> list[WaitingEntry]:
         if isinstance(first.entry, TakeMessage):
             return [first]
         self._next = first
@@ -444,7 +405,7 @@ class Pipeline:
         nap = min(max(left / self._timeline.of_wall_time(1), 0.0), _NAP)
         return nap if pause is None else min(nap, pause)
 
-    def _work_new(self, group: Sequence[_Waiting]) -> None:
+    def _work_new(self, group: Sequence[WaitingEntry]) -> None:
         """:meth:`_work` for those messages that are not in the journal yet."""
         try:
             known = self._known({waiting.origin for waiting in group if waiting.repeated})
@@ -452,8 +413,8 @@ class Pipeline:
             for waiting in group:
                 waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
             raise
-        new: list[_Waiting] = []
-        again: list[_Waiting] = []
+        new: list[WaitingEntry] = []
+        again: list[WaitingEntry] = []
         for waiting in group:
             (again if waiting.repeated and waiting.origin in known else new).append(waiting)
             known.add(waiting.origin)
@@ -477,7 +438,7 @@ class Pipeline:
         since = self._clock.now() - self._keys_last
         return {*self._store.origins(origins - keys), *self._store.origins(keys, since)}
 
-    def _work(self, group: Sequence[_Waiting]) -> None:
+    def _work(self, group: Sequence[WaitingEntry]) -> None:
         """Write entries to the journal, apply them, store their effects, answer: for all kinds."""
         begun = time.perf_counter()
         for waiting in group:
@@ -520,10 +481,10 @@ class Pipeline:
             self._settle()
         if self._stops:
             stops, self._stops = self._stops, []
-            self._work([_Waiting(each) for each in stops])
+            self._work([WaitingEntry(each) for each in stops])
         self._tell_refused()
 
-    def _leave(self, records: Sequence[Record], group: Sequence[_Waiting]) -> None:
+    def _leave(self, records: Sequence[Record], group: Sequence[WaitingEntry]) -> None:
         """Answer for entries that another process applies."""
         outcomes = []
         for record, waiting in zip(records, group, strict=True):
@@ -535,7 +496,7 @@ class Pipeline:
         for waiting, outcome in zip(group, outcomes, strict=True):
             waiting.future.set_result(outcome)
 
-    def _work_alone(self, waiting: _Waiting) -> None:
+    def _work_alone(self, waiting: WaitingEntry) -> None:
         # What it is checked against is stored.
         self._settle()
         try:
@@ -567,16 +528,18 @@ class Pipeline:
         """Advance the engine to the clock's time, if it has something due by then."""
         now, due = self._arrival.now(), self._engine.due
         if self._applies and due is not None and now >= due:
-            self._work([_Waiting(Tick(self._engine.tick_content(now)))])
+            self._work([WaitingEntry(Tick(self._engine.tick_content(now)))])
 
     def _pass_time(self, elsewhere: Callable[[Instant], Entry | None]) -> None:
         """Tell time to those who apply the entries, if they wait for it."""
         now = self._arrival.now()
         if now >= self._ask_at and (entry := elsewhere(now)) is not None:
-            self._work([_Waiting(entry)])
+            self._work([WaitingEntry(entry)])
         self._ask_at = max(self._ask_at, now + self._timeline.of_wall_time(_NAP))
 
-    def _journal(self, group: Sequence[_Waiting]) -> tuple[Sequence[Record], Sequence[_Waiting]]:
+    def _journal(
+        self, group: Sequence[WaitingEntry]
+    ) -> tuple[Sequence[Record], Sequence[WaitingEntry]]:
         """Write entries to the journal, but for those that it can never hold."""
         now, arrival = self._clock.now(), self._arrival.now()
         records = [
@@ -601,19 +564,19 @@ class Pipeline:
         refused, self._refused = self._refused, []
         if not refused:
             return
-        told = [f"{_described(waiting.entry)}: {error}" for waiting, error in refused]
+        told = [f"{described(waiting.entry)}: {error}" for waiting, error in refused]
         more = [f"and {len(told) - _NAMED} more"] if len(told) > _NAMED else []
         text = "; ".join((*told[:_NAMED], *more))
         _LOG.error("the journal can never hold %s", text)
         self._metrics.refused.inc(len(refused))
         if not any(isinstance(waiting.entry, ReportRefused) for waiting, _ in refused):
             self._work(
-                [_Waiting(ReportRefused(f"refused, for the journal cannot hold it: {text}"))]
+                [WaitingEntry(ReportRefused(f"refused, for the journal cannot hold it: {text}"))]
             )
         for waiting, error in refused:
             waiting.end(error)
 
-    def _goes_on(self, group: Sequence[_Waiting]) -> bool:
+    def _goes_on(self, group: Sequence[WaitingEntry]) -> bool:
         """Whether the next group is begun before the effects of this one are stored."""
         return (
             self._light > 0
@@ -654,7 +617,7 @@ class Pipeline:
         for waiting, outcome in zip(stored.group, stored.outcomes, strict=True):
             for each in in_order(outcome):
                 if each.status in _LOUD:
-                    told = "; ".join(each.warnings)
+                    told = shortened("; ".join(each.warnings))
                     # One that was held and is released now came by another request.
                     brought = waiting.concerned if each is outcome else {}
                     with concerning(**brought, **_facts(each.message)):
@@ -705,13 +668,6 @@ def failed(error: SensorStreamError) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_exception(error)
     return future
-
-
-def _described(entry: Entry) -> str:
-    if isinstance(entry, TakeMessage):
-        # Maybe it is the source that cannot be stored.
-        return f"a message of {len(entry.content)} bytes from {entry.source[:80]!a}"
-    return f"an entry of the kind '{entry.kind}'"
 
 
 def _facts(message: Message) -> dict[str, str]:

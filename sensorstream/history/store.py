@@ -10,18 +10,16 @@ argument).
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from enum import Flag
 from itertools import chain
-from typing import Final, NoReturn
+from typing import Final
 
 import psycopg2
 from psycopg2 import extensions
-from psycopg2.extras import execute_values
 
-from sensorstream.alerts.cloudevents import report_json
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.class_sets import mend_class_sets
@@ -38,15 +36,19 @@ from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.migrations import migrate
 from sensorstream.history.partitions import Partitions
 from sensorstream.history.pipelining import PipelinedCursor, pipelined, single
+from sensorstream.history.rare_effects import (
+    explain,
+    queue_reports,
+    record_ontologies,
+    revoke,
+    settle_held,
+)
 from sensorstream.history.routines import Written, append_entries, make_routines, write_effects
 from sensorstream.history.rows import (
     MESSAGE_COLUMNS,
     STATEMENT_COLUMNS,
-    contradiction_of,
-    json_of,
     message_rows,
     statement_rows,
-    text_of,
 )
 from sensorstream.history.sparing import spared
 from sensorstream.history.terms import Dictionary, term_key
@@ -314,7 +316,7 @@ class PostgresStore:
                 return False
             # The one before it with that number was in force for no entry.
             cursor.execute("delete from store.ontologies where seq = %s", (version.seq,))
-            _record_ontologies(cursor, [version])
+            record_ontologies(cursor, [version])
         return True
 
     def replace_inferred(self, added: Sequence[Ended], revoked: Sequence[Ended]) -> None:
@@ -396,9 +398,9 @@ class PostgresStore:
                     continue
                 queued = written.queued
                 if effects.reports:
-                    queued = _queue_reports(cursor, effects, self.timeline) or queued
-                _record_ontologies(cursor, effects.ontologies)
-                _settle(cursor, effects)
+                    queued = queue_reports(cursor, effects, self.timeline) or queued
+                record_ontologies(cursor, effects.ontologies)
+                settle_held(cursor, effects)
                 if standings is not None:
                     store_standings(cursor, standings, new=True)
                 if trial:
@@ -441,7 +443,7 @@ class PostgresStore:
     def _revoke(self, cursor: PipelinedCursor, revoked: Sequence[Ended]) -> None:
         if revoked:
             terms = (term for each in revoked for term in each.triple)
-            _revoke(cursor, revoked, self._dictionary.numbers(cursor, terms))
+            revoke(cursor, revoked, self._dictionary.numbers(cursor, terms))
 
     def _write(self, cursor: PipelinedCursor, effects: Effects) -> Written:
         """Write all that most groups consist of.
@@ -462,7 +464,7 @@ class PostgresStore:
             durable=Writes.JOURNAL not in self._writes,
         )
         if written.result == "refused":
-            _explain(cursor, effects)
+            explain(cursor, effects)
         if written.result == "written":
             self._dictionary.learn(asked, (written.terms[-1 - places[key]] for key in keys))
         return written
@@ -557,32 +559,6 @@ def _terms(effects: Effects) -> Iterator[Term]:
         yield from each.triple
 
 
-def _explain(cursor: extensions.cursor, effects: Effects) -> NoReturn:
-    """Say why effects cannot be stored.
-
-    Raises:
-        HistoryError: a group does not begin after the watermark, or has not all entries up to its
-            own.
-    """
-    cursor.execute(
-        "select watermark, array(select seq from store.messages where seq = any(%s)), "
-        "(select min(seq) from store.messages where seq > watermark and seq <= %s "
-        "and status is null and seq <> all(%s)) from store.progress",
-        (named := [each.seq for each in effects.statuses], effects.watermark, named),
-    )
-    row = cursor.fetchone()
-    assert row is not None
-    watermark, there, left = row
-    if any(each <= watermark for each in named):
-        raise HistoryError(
-            f"effects up to message {effects.watermark} begin at or below the watermark "
-            f"{watermark}: part of them is stored already"
-        )
-    if missing := set(named) - set(there):
-        raise HistoryError(f"effects of messages that are not in the journal: {sorted(missing)}")
-    raise HistoryError(f"the watermark would pass message {left}, which has no effects")
-
-
 def record_of(row: JournalRow) -> Record:
     """The record that a row of the journal is."""
     seq, name, source, received_at, received, content, status, kind, degraded, origin = row
@@ -604,98 +580,3 @@ def _one(cursor: extensions.cursor, query: str) -> int:
         raise HistoryError("store.progress is empty: the store was tampered with")
     number: int = row[0]
     return number
-
-
-def _revoke(
-    cursor: extensions.cursor, revoked: Sequence[Ended], numbers: Mapping[Term, int]
-) -> None:
-    """Delete intervals that a late update has proved wrong."""
-    execute_values(
-        cursor,
-        "delete from store.statements s using (values %s) as v "
-        "(subject, predicate, object, valid_from, valid_to, stay, inferred) "
-        "where s.subject = v.subject and s.predicate = v.predicate and s.object = v.object "
-        "and s.valid_from = v.valid_from and s.valid_to = v.valid_to and s.stay = v.stay "
-        "and s.inferred = v.inferred",
-        [
-            (
-                *(numbers[term] for term in each.triple),
-                each.valid_from,
-                each.valid_to,
-                each.stay,
-                each.inferred,
-            )
-            for each in revoked
-        ],
-        template="(%s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s)",
-    )
-
-
-def _record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVersion]) -> None:
-    if versions:
-        execute_values(
-            cursor,
-            "insert into store.ontologies (seq, valid_from, digest, content, media_type) values %s",
-            [
-                (each.seq, each.valid_from, each.digest, each.content, each.media_type)
-                for each in versions
-            ],
-        )
-
-
-def _queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeline) -> bool:
-    """Tell each report whose query an enabled webhook names now, once for all of them.
-
-    Returns:
-        Whether there are any.
-    """
-    # Locked, or one might name a query meanwhile and have its place after these reports.
-    cursor.execute("select last from store.event_head for update")
-    cursor.execute(
-        "select distinct q from store.webhooks, unnest(queries) as q "
-        "where disabled_at is null and q = any(%s)",
-        (list({each.report.query for each in effects.reports}),),
-    )
-    asked = {row[0] for row in cursor.fetchall()}
-    told = [each for each in effects.reports if each.report.query in asked]
-    if not told:
-        return False
-    cursor.execute(
-        "update store.event_head set last = last + %s returning last - %s", (len(told), len(told))
-    )
-    row = cursor.fetchone()
-    assert row is not None
-    at = effects.raised_at
-    execute_values(
-        cursor,
-        "insert into store.events "
-        "(seq, report_id, report_query, report_data, raised_at, due_at) values %s",
-        [
-            (seq, each.id, each.report.query, report_json(each, timeline), at, at)
-            for seq, each in enumerate(told, row[0] + 1)
-        ],
-    )
-    return True
-
-
-def _settle(cursor: extensions.cursor, effects: Effects) -> None:
-    """Say what became of held messages; one whose entry retention has deleted is passed over."""
-    if effects.settled:
-        execute_values(
-            cursor,
-            "update store.messages m set status = v.status, reason = coalesce(v.reason, m.reason), "
-            "contradiction = v.contradiction, "
-            "facts = m.facts || jsonb_build_object('settled', v.facts) "
-            "from (values %s) as v (id, status, reason, contradiction, facts) where m.id = v.id",
-            [
-                (
-                    each.message,
-                    each.status.value,
-                    None if each.reason is None else text_of(each.reason),
-                    contradiction_of(each.contradiction),
-                    json_of(each.facts),
-                )
-                for each in effects.settled
-            ],
-            template="(%s::text, %s::text, %s::text, %s::jsonb, %s::jsonb)",
-        )

@@ -22,6 +22,7 @@ from sensorstream.journal.records import (
 )
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.model.events import Alert, Cleared, Departure, Ended
+from sensorstream.quoting import shortened
 
 
 def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effects:
@@ -144,7 +145,7 @@ def alerts_of(outcome: Outcome) -> Iterator[Alert | Cleared]:
 
 
 def _reason(outcome: Outcome) -> str | None:
-    return "; ".join(outcome.warnings) or None
+    return shortened("; ".join(outcome.warnings)) or None
 
 
 def _contradiction(outcome: Outcome) -> Contradiction | None:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from sensorstream.engine.outcome import Outcome
+from sensorstream.quoting import few
 
 
 def facts_of(outcome: Outcome) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def facts_of(outcome: Outcome) -> dict[str, Any]:
         "shed": [each.name for each in outcome.shed],
         "timings": outcome.timings,
         "replies": list(outcome.replies),
-        "warnings": list(outcome.warnings),
+        "warnings": list(few(outcome.warnings)),
         "time": outcome.time,
         "error": None
         if error is None

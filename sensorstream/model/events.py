@@ -9,6 +9,7 @@ from sensorstream.model.evidence import Evidence
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.quoting import shortened, shortened_key
 
 
 @frozen
@@ -216,6 +217,10 @@ class Alert:
     messages: tuple[str, ...] = ()
     evidence: Evidence | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", shortened(self.text))
+        object.__setattr__(self, "key", shortened_key(self.key))
+
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
@@ -233,3 +238,6 @@ class Cleared:
     time: Instant
     message: str
     place: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", shortened_key(self.key))

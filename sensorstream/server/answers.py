@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from sensorstream.alerts.cloudevents import plain_alert
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.timeline import Timeline
+from sensorstream.quoting import few
 
 
 class AlertBody(BaseModel):
@@ -75,5 +76,5 @@ def outcome_answer(outcome: Outcome, timeline: Timeline) -> Mapping[str, Any]:
         "shed": [each.name for each in outcome.shed],
         "timings": dict(outcome.timings),
         "replies": list(outcome.replies),
-        "warnings": list(outcome.warnings),
+        "warnings": list(few(outcome.warnings)),
     }

@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect
 
 from sensorstream import errors
 from sensorstream.errors import Contradiction, Position, SensorStreamError
+from sensorstream.quoting import MOST, shortened
 from sensorstream.server.negotiation import media_type_of
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -147,6 +148,9 @@ class Problem:
     message_id: str | None = None
     contradiction: Contradiction | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "detail", shortened(self.detail))
+
     @property
     def type(self) -> str:
         return _TYPE + self.code
@@ -263,7 +267,7 @@ def install(app: FastAPI) -> None:
             return respond(http_problem(415, f"expected application/json, not '{media_type}'"))
         places = [
             {"where": ".".join(str(part) for part in each["loc"]), "message": each["msg"]}
-            for each in error.errors()
+            for each in error.errors()[:MOST]
         ]
         detail = "; ".join(f"{each['where']}: {each['message']}" for each in places)
         return respond(http_problem(422, detail), more={"errors": places})

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Status
-from sensorstream.errors import InvalidMessage, Overrun
+from sensorstream.errors import InvalidMessage, InvalidValue, Overrun
 from sensorstream.settings import LimitSettings, MessageSettings, RuleSettings, Settings
 
 Open = Callable[[Settings], Application]
@@ -75,6 +76,28 @@ def test_a_path_that_takes_too_long_costs_its_message_only(
     assert len(again.quarantine(10)) == 1
 
 
+def test_a_mapping_whose_fork_is_killed_costs_its_message_only(
+    steep: Settings, open_application: Open
+) -> None:
+    own = psutil.Process()
+    before = {each.pid for each in own.children()}
+    application = open_application(replace(steep, limits=LimitSettings(mapping_seconds=60.0)))
+    there = {each.pid for each in own.children()} | before
+    sent = application.submit(seen(1, 20_000), "test")
+    after = application.submit(seen(2, 300), "test")
+    killed = 0
+    while not sent.done():
+        for fork in own.children():
+            if fork.pid not in there and not killed:
+                fork.kill()
+                killed = fork.pid
+    with pytest.raises(Overrun, match=r"mapping the message ended its process \(-9\)"):
+        sent.result(60)
+    assert after.result(60).status is Status.ACCEPTED
+    (kept,) = application.quarantine(10)
+    assert (kept.id, kept.status) == ("m1", "skipped")
+
+
 SCHEMA = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="Seen">
 <xs:complexType><xs:attribute name="id" type="xs:integer"/></xs:complexType></xs:element>
 </xs:schema>"""
@@ -109,3 +132,33 @@ def test_a_replay_asks_no_clock_about_schemas_and_stylesheets(
     # And the limits count for what is new.
     with pytest.raises(Overrun, match=r"by seen\.xsd took longer"):
         again.submit(b"<Seen id='2'/>", "test").result(60)
+
+
+def test_a_value_of_any_length_is_quoted_with_a_bound(
+    settings: Settings, open_application: Open, tmp_path: Path
+) -> None:
+    file = tmp_path / "long.rules"
+    file.write_text(
+        """prefix : <http://sensorstream.example/tracking#>
+prefix xsd: <http://www.w3.org/2001/XMLSchema#>
+mapping long on message {/Long}
+then insert individual :human-{@id} a :Human ; :hasXLocation "{@x}"^^xsd:integer ;
+  :hasName "{@name}" .
+rule seen on insert :Human as ?p if select { SELECT ?p ?name { ?p :hasName ?name } }
+then alert info "saw {?name}" key "{?name}"
+"""
+    )
+    application = open_application(
+        replace(settings, rules=RuleSettings((*settings.rules.files, file)))
+    )
+    sent = application.submit(f"<Long id='1' x='{'y' * 1_000_000}' name='a'/>".encode(), "test")
+    with pytest.raises(InvalidValue) as refused:
+        sent.result(60)
+    assert len(str(refused.value)) < 11_000
+    (kept,) = application.quarantine(10)
+    assert len(kept.reason) < 11_000
+    long = f"<Long id='2' x='7' name='{'n' * 1_000_000}'/>".encode()
+    application.submit(long, "test").result(60)
+    texts = [each.alert.text for each in application.alerts(10)]
+    assert len(texts) == 2
+    assert all(len(each) < 11_000 for each in texts)

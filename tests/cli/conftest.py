@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -12,16 +11,10 @@ from click.testing import CliRunner, Result
 from sensorstream.cli import main
 from sensorstream.cli.workspace import TEMPLATES, make_workspace
 from sensorstream.demo.server_process import ServerProcess
+from tests.cli.served import Served
 
 Run = Callable[..., Result]
 WINDOW = 10
-
-
-@dataclass(frozen=True)
-class Served:
-    folder: Path
-    config: Path
-    url: str
 
 
 @pytest.fixture(scope="session")

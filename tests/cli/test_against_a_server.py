@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import urlsplit
 
 import pyarrow as pa
@@ -18,16 +17,9 @@ from sensorstream.cli.client import Client
 from sensorstream.errors import MalformedMessage, MessageError, QueryError, ServerUnreachable
 from sensorstream.history.database import connect
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from tests.cli.served import Served
 
 Run = Callable[..., Result]
-
-
-class Served(Protocol):
-    """A deployment and its server (see conftest)."""
-
-    folder: Path
-    config: Path
-    url: str
 
 
 def test_send_tells_what_became_of_the_messages(run: Run, served: Served) -> None:

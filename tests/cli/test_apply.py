@@ -8,24 +8,17 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 import httpx
 from click.testing import Result
 
 from sensorstream.cli.client import Client
 from sensorstream.settings_file import load_settings
+from tests.cli.served import Served
 
 SPARQL = {"content-type": "application/sparql-query"}
 Run = Callable[..., Result]
-
-
-class Served(Protocol):
-    """A deployment and its server (see conftest)."""
-
-    folder: Path
-    config: Path
-    url: str
 
 
 def test_edited_files_are_shown_then_put_together_and_an_old_version_comes_back(
@@ -242,3 +235,34 @@ def _until(lines: IO[str], beginning: str) -> None:
             return
         seen.append(line)
     raise AssertionError("".join(seen))
+
+
+def test_one_that_is_killed_has_put_whole_things_and_the_next_puts_the_rest(
+    run: Run, another: Served, eventually: Callable[..., None]
+) -> None:
+    (file,) = load_settings(another.config).rules.files
+    before = file.read_text()
+    file.write_text(f"{before}# killed\n")
+    queries = {f"k{number:02}" for number in range(30)}
+    (another.folder / "queries").mkdir(exist_ok=True)
+    for name in queries:
+        (another.folder / "queries" / f"{name}.rq").write_text(f"ASK {{ ?x a <urn:x:{name}> }}")
+    command = [sys.executable, "-m", "sensorstream", "apply", "-c", str(another.config)]
+    options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    applying = subprocess.Popen([*command, "--url", another.url], **options)  # type: ignore[call-overload]
+
+    with Client(another.url) as client:
+
+        def there() -> set[str]:
+            return queries & {each["name"] for each in client.queries()}
+
+        eventually(lambda: len(there()) > 2)
+        applying.kill()
+        applying.wait()
+        assert client.rule_file(file.name) == f"{before}# killed\n"
+        again = run("apply", "-c", another.config, "--url", another.url)
+        assert again.exit_code == 0, again.output
+        assert there() == queries
+    same = run("apply", "-c", another.config, "--url", another.url)
+    assert same.stdout == "in force already\n"
+    file.write_text(before)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import quote
 
 import httpx
@@ -24,6 +24,7 @@ from schemathesis.specs.openapi.checks import (
 
 from sensorstream.cli.client import Client
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from tests.cli.served import Served
 
 RECEIVER: Final = "http://127.0.0.1:9/alerts"
 HUMAN: Final = "http://sensorstream.example/tracking#Human"
@@ -47,12 +48,6 @@ schemathesis.serializer("application/sparql-query", "application/n-triples")(
     lambda _context, value: value
 )
 Bodies = Mapping[str, tuple[str, Any]]
-
-
-class Served(Protocol):
-    """A deployment and its server (see conftest)."""
-
-    url: str
 
 
 def bodies(client: Client) -> Bodies:

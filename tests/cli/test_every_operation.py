@@ -7,8 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import httpx
 import pytest
@@ -19,6 +18,7 @@ from sensorstream.cli.group import COMMANDS
 from sensorstream.client.versions import Kind
 from sensorstream.settings_file import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from tests.cli.served import Served
 
 Run = Callable[..., Result]
 PEOPLE: Final = (
@@ -228,14 +228,6 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
 }
 WITHOUT_JSON: Final = {"cancel", "delete", "enable", "steps", "--metrics", "--content"}
 """Answers that are empty, or always of one form."""
-
-
-class Served(Protocol):
-    """A deployment and its server (see conftest)."""
-
-    folder: Path
-    config: Path
-    url: str
 
 
 @pytest.fixture(scope="module")

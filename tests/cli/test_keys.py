@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 import httpx
 import pytest
@@ -37,6 +41,64 @@ def keyed(run: Run, new_workspace: Callable[[], Path]) -> Iterator[Keyed]:
 def status(keyed: Keyed, key: str, path: str = "/window") -> int:
     headers = {"Authorization": f"Bearer {key}"}
     return httpx.get(f"{keyed.url}{path}", headers=headers, trust_env=False).status_code
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "x",
+        "ssk_" + "x" * 60_000,
+        "ssk_" + "x" * 600_000,
+        "Bearer " * 2_000,
+        "a.b.c",
+        "." * 20_000,
+        "\x00",
+        "\xff\xfe",
+        "ssk_%s",
+        " ",
+    ],
+)
+def test_whatever_is_shown_as_a_key_is_refused_and_the_server_goes_on(
+    keyed: Keyed, shown: str
+) -> None:
+    host, port = keyed.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as client:
+        with suppress(ConnectionError):
+            client.sendall(b"GET /window HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ")
+            client.sendall(shown.encode("latin-1") + b"\r\nConnection: close\r\n\r\n")
+        with suppress(ConnectionError):
+            answer = client.recv(12)
+            assert answer in (b"HTTP/1.1 400", b"HTTP/1.1 401", b"HTTP/1.1 431")
+    assert status(keyed, keyed.first) == 200
+
+
+def test_who_guesses_keys_keeps_nobody_out_and_fills_no_table(keyed: Keyed) -> None:
+    stop, guesses = Event(), [0, 0, 0]
+
+    def guess(number: int) -> None:
+        with httpx.Client(trust_env=False) as client:
+            while not stop.is_set():
+                shown = f"{keyed.first[:12]}{number}{guesses[number]:040d}"
+                headers = {"Authorization": f"Bearer {shown}"}
+                assert client.get(f"{keyed.url}/window", headers=headers).status_code == 401
+                guesses[number] += 1
+
+    with ThreadPoolExecutor(3) as pool:
+        guessing = [pool.submit(guess, number) for number in range(3)]
+        try:
+            for _ in range(10):
+                assert status(keyed, keyed.first) == 200
+            while min(guesses) < 50:
+                assert not any(each.done() for each in guessing)
+        finally:
+            stop.set()
+        for each in guessing:
+            each.result(30)
+    audited = httpx.get(
+        f"{keyed.url}/audit", headers={"Authorization": f"Bearer {keyed.first}"}, trust_env=False
+    )
+    assert audited.status_code == 200
+    assert 401 not in {each["status"] for each in audited.json()["changes"]}
 
 
 def create(run: Run, keyed: Keyed, name: str, *more: str) -> str:

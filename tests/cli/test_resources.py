@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 from click.testing import Result
@@ -14,20 +13,13 @@ from click.testing import Result
 from sensorstream.cli.client import Client
 from sensorstream.errors import RequestRefused
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from tests.cli.served import Served
 
 Run = Callable[..., Result]
 NAMES = (
     "SELECT ?person ?name { ?person a <http://sensorstream.example/tracking#Human> ; "
     "<http://sensorstream.example/tracking#hasName> ?name }"
 )
-
-
-class Served(Protocol):
-    """A deployment and its server (see conftest)."""
-
-    folder: Path
-    config: Path
-    url: str
 
 
 @pytest.fixture

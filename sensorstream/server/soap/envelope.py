@@ -13,6 +13,7 @@ from typing import Final
 
 from lxml import etree
 
+from sensorstream.quoting import MOST
 from sensorstream.server.problems import Problem
 
 NAMESPACE: Final = "http://sensorstream.example/soap"
@@ -204,7 +205,7 @@ def _refuse_unknown_headers(envelope: etree._Element, version: Version) -> None:
     )
     if unknown:
         problem = _client_problem(f"header not understood: {', '.join(unknown)}")
-        raise Fault(version, "MustUnderstand", problem, unknown)
+        raise Fault(version, "MustUnderstand", problem, unknown[:MOST])
 
 
 def _clean(text: str) -> str:

@@ -223,3 +223,20 @@ def test_without_wsdl_there_is_nothing_to_get(client: httpx.Client) -> None:
     answer = client.get("/soap")
     assert answer.status_code == 404
     assert "/soap?wsdl" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("version", ["e11", "e12"])
+def test_a_fault_does_not_name_all_that_was_wrong(client: httpx.Client, version: str) -> None:
+    names = SOAP_11 if version == "e11" else SOAP_12
+    space, true = f"xmlns='urn:{'x' * 200}'", 1 if version == "e11" else "true"
+    many = "".join(f"<a{n}/>" for n in range(2_000))
+    understood = "".join(f"<a{n} e:mustUnderstand='{true}'/>" for n in range(2_000))
+    for body, headers in (
+        (f"<e:Body {space}>{many}</e:Body>", ""),
+        ("<e:Body/>", f"<e:Header {space}>{understood}</e:Header>"),
+    ):
+        content = f'<e:Envelope xmlns:e="{NS[version]}">{headers}{body}</e:Envelope>'
+        answer = client.post("/soap", content=content, headers=names)
+        assert answer.status_code in (400, 500)
+        assert len(answer.content) < 60_000
+        assert "a1999" in answer.text, "the end is told, too"
