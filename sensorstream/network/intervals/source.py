@@ -11,8 +11,7 @@ Source: "EP-SPARQL", section 4.2 (streams, the closure under CONSTRUCT).
 from __future__ import annotations
 
 import heapq
-from collections import ChainMap
-from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -85,13 +84,6 @@ class _Readers:
                 if (any_object := by_object.get(None)) is not None:
                     found += any_object.values()
         return found
-
-    def objects(self, predicate: Term) -> Container[Term] | None:
-        """The objects that readers of a predicate have; None: one of them wants any."""
-        known = [each for name in (predicate, None) if (each := self._by_predicate.get(name))]
-        if any(None in each for each in known):
-            return None
-        return known[0] if len(known) == 1 else ChainMap(*known)
 
     def want(self, triple: Triple) -> bool:
         """Whether any reader has the terms of a triple."""
@@ -231,8 +223,7 @@ class Occurring:
         if len(self._types) >= _MOST_TYPES:
             self._types.clear()
         types = dict.fromkeys((triple[2], *(each[2] for each in self._conclusions(triple))))
-        wanted = self._all.objects(triple[1])
-        found = tuple(types if wanted is None else [each for each in types if each in wanted])
+        found = tuple(each for each in types if self._all.want((triple[0], triple[1], each)))
         self._types[triple[2]] = found
         return found
 
