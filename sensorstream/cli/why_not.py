@@ -33,10 +33,11 @@ def command(
     if as_json:
         print_json(found)
     else:
-        click.echo("\n".join(_lines(found)))
+        click.echo("\n".join(lines(found)))
 
 
-def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+def lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """What a server tells of a rule, for people."""
     yield found["answer"]
     yield ""
     for each in found["steps"]:
