@@ -12,13 +12,14 @@ import pickle
 import resource
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
+from threading import BoundedSemaphore
 from time import monotonic
 from typing import Final, NoReturn, TypeVar
 
-from sensorstream.errors import Overrun
+from sensorstream.errors import Busy, Overrun
 from sensorstream.pipes import readable
 
 MEMORY: Final = 1 << 30
@@ -78,6 +79,32 @@ def run_apart(
         raise result
     found: T = result
     return found
+
+
+class Turns:
+    """Lets a few forks of one kind work at a time; thread-safe.
+
+    ``most`` at once; another one waits for up to ``seconds``. ``what`` they do is for errors.
+    """
+
+    def __init__(self, most: int, seconds: float, what: str) -> None:
+        self._free = BoundedSemaphore(most)
+        self._seconds = seconds
+        self._what = what
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """The block may fork.
+
+        Raises:
+            Busy: others took too long.
+        """
+        if not self._free.acquire(timeout=self._seconds):
+            raise Busy(f"{self._what}: too many ask at once: ask again later")
+        try:
+            yield
+        finally:
+            self._free.release()
 
 
 def _answer(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Final
 
-from sensorstream.apart import run_apart
+from sensorstream.apart import Turns, run_apart
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.rule_texts import parse_texts
@@ -23,6 +23,8 @@ from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.why_not import Present, WhyNot, variables_of, why_not
 
+_WHAT: Final = "finding out why a rule does not fire"
+_AT_ONCE: Final = 2
 _NICENESS: Final = 10
 _SETTLING: Final = 10.0
 """Seconds to wait for the end of the message that is being processed."""
@@ -48,6 +50,7 @@ class Unmet:
         self._exchange = exchange
         self._check_here = check_here
         self._seconds = seconds
+        self._turns = Turns(_AT_ONCE, seconds, _WHAT)
 
     def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
         """The first part of a semantic rule that keeps it from firing for an individual.
@@ -60,7 +63,7 @@ class Unmet:
             TermError: the individual is no IRI.
             RuleError: a condition cannot be evaluated.
             Overrun: the answer takes too long.
-            Unavailable: a message takes long.
+            Unavailable: a message takes long, or too many ask at once.
             RunsOnSpark: the engines are not here.
         """
         self._check_here("why a rule does not fire")
@@ -74,13 +77,14 @@ class Unmet:
                 f"rule {name} has no variable ?{variable[:60]} for an individual: it has {told}"
             )
         line = self._exchange.deployment.timeline
-        return run_apart(
-            lambda: _asked(self._engine, line, rule, file, compiled, subject, variable),
-            self._seconds,
-            what="finding out why a rule does not fire",
-            setting="limits.question_seconds",
-            quiet=self._quiet,
-        )
+        with self._turns.turn():
+            return run_apart(
+                lambda: _asked(self._engine, line, rule, file, compiled, subject, variable),
+                self._seconds,
+                what=_WHAT,
+                setting="limits.question_seconds",
+                quiet=self._quiet,
+            )
 
     def _rule(self, name: str) -> tuple[CompiledRule, syntax.SemanticRule, syntax.RuleFile]:
         deployment = self._exchange.deployment
