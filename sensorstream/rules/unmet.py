@@ -175,7 +175,8 @@ class Prober:
                 return self._holds(inner, within) and self._whole(
                     within(pattern), "modifier", "LIMIT or OFFSET"
                 )
-        return self._whole(within(pattern), "pattern", self.names.short(pattern_text(pattern)))
+        text = self.names.short(" ".join(pattern_text(pattern).split()))
+        return self._whole(within(pattern), "pattern", text)
 
     def _whole(self, pattern: Pattern, kind: str, text: str) -> bool:
         """Whether there are solutions of what cannot be taken apart; a step only if not."""

@@ -160,7 +160,9 @@ class _Question:
             )
         else:
             told = "; ".join(filter(None, (failed.note, *failed.found)))
-            answer = f"rule {rule} does not fire for {name}: {failed.text}: {told or 'no'}"
+            answer = (
+                f"rule {rule} does not fire for {name}: {failed.text}: {told or 'nothing matches'}"
+            )
         return WhyNot(rule, self._name, self._variable, self._holds, answer, tuple(self._steps))
 
     def _fires(self) -> str:
@@ -224,12 +226,12 @@ class _Question:
             case syntax.Exists(class_name=class_name):
                 count = self._members(class_name)
                 held = (count > 0) is not condition.negated
-                self._tell(condition, held, f"it has {count} members")
+                self._tell(condition, held, _has(count))
                 return solutions if held else ()
             case syntax.Count(class_name=class_name):
                 count = self._members(class_name)
                 held = _compares(count, condition) is not condition.negated
-                self._tell(condition, held, f"it has {count} members")
+                self._tell(condition, held, _has(count))
                 return solutions if held else ()
         return self._queried(condition, solutions)
 
@@ -329,6 +331,10 @@ class _Question:
         """Whether the key of an alert may be that of one of the solutions."""
         texts = {str(value) for each in solutions[:_MOST] for value in each.values()}
         return str(self._name) in key or key in texts
+
+
+def _has(count: int) -> str:
+    return "it has 1 member" if count == 1 else f"it has {count} members"
 
 
 def _compares(count: int, condition: syntax.Count) -> bool:
