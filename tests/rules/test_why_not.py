@@ -71,7 +71,8 @@ def why(text: str, name: str = "ann", *facts: str) -> WhyNot:
          "FILTER(BOUND(?s)) } }", "FILTER(BOUND(?s))", "its variables have no value"),
         ("select { SELECT ?r { ?x :in ?r } GROUP BY ?r HAVING (COUNT(?x) > 1) }",
          "FILTER(COUNT(?x) > 1)", "COUNT(?x) is 1"),
-        ("select { SELECT ?x { GRAPH <urn:sensorstream:window> { ?x :in ?r . ?r :partOf :barn } } }",
+        ("select { SELECT ?x { GRAPH <urn:sensorstream:window> "
+         "{ ?x :in ?r . ?r :partOf :barn } } }",
          "?r :partOf :barn", ":kitchen :partOf is :house"),
         ("select { SELECT ?x { ?x :in ?r { SELECT ?r (COUNT(?p) AS ?n) { ?p :in ?r } GROUP BY ?r } "
          "FILTER(?n > 5) } }", "FILTER(?n > 5)", "?n is 1"),
