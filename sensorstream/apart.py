@@ -12,13 +12,14 @@ import pickle
 import resource
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
+from threading import BoundedSemaphore
 from time import monotonic
 from typing import Final, NoReturn, TypeVar
 
-from sensorstream.errors import Overrun
+from sensorstream.errors import Busy, Overrun
 from sensorstream.pipes import readable
 
 MEMORY: Final = 1 << 30
@@ -39,7 +40,14 @@ class _HungError(Exception):
     """A fork that did nothing: another thread held a lock, which no one releases there."""
 
 
-def run_apart(work: Callable[[], T], seconds: float, *, what: str, setting: str) -> T:
+def run_apart(
+    work: Callable[[], T],
+    seconds: float,
+    *,
+    what: str,
+    setting: str,
+    quiet: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> T:
     """The result of ``work``, or its exception; both must be picklable.
 
     Args:
@@ -47,6 +55,8 @@ def run_apart(work: Callable[[], T], seconds: float, *, what: str, setting: str)
         seconds: how long it may take.
         what: what is done, for errors.
         setting: the name of the limit, for errors.
+        quiet: the process is forked within it, so that what the work reads does not change just
+            then. The work itself is done afterwards.
 
     Raises:
         Overrun: it takes longer, more than :data:`MEMORY`, or gives back more than
@@ -54,9 +64,9 @@ def run_apart(work: Callable[[], T], seconds: float, *, what: str, setting: str)
     """
     try:
         try:
-            answer = _answer(work, seconds)
+            answer = _answer(work, seconds, quiet)
         except _HungError:
-            answer = _answer(work, seconds)
+            answer = _answer(work, seconds, quiet)
     except (_HungError, TimeoutError):
         raise Overrun(f"{what} took longer than {seconds:g} s ({setting})") from None
     except MemoryError:
@@ -71,18 +81,38 @@ def run_apart(work: Callable[[], T], seconds: float, *, what: str, setting: str)
     return found
 
 
-def _answer(work: Callable[[], object], seconds: float) -> bytes:
+class Turns:
+    """Lets a few forks of one kind work at a time; thread-safe.
+
+    ``most`` at once; another one waits for up to ``seconds``. ``what`` they do is for errors.
+    """
+
+    def __init__(self, most: int, seconds: float, what: str) -> None:
+        self._free = BoundedSemaphore(most)
+        self._seconds = seconds
+        self._what = what
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """The block may fork.
+
+        Raises:
+            Busy: others took too long.
+        """
+        if not self._free.acquire(timeout=self._seconds):
+            raise Busy(f"{self._what}: too many ask at once: ask again later")
+        try:
+            yield
+        finally:
+            self._free.release()
+
+
+def _answer(
+    work: Callable[[], object], seconds: float, quiet: Callable[[], AbstractContextManager[None]]
+) -> bytes:
     """What a fork writes; TimeoutError, MemoryError or OSError tell why it does not."""
-    ours, theirs = os.pipe()
-    # A signal to the group of processes is for this one: its handlers would run in both.
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    try:
-        pid = os.fork()
-        if pid == 0:
-            _work_and_exit(work, theirs, seconds)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    os.close(theirs)
+    with quiet():
+        ours, pid = _forked(work, seconds)
     try:
         answer = _received(ours, monotonic() + seconds)
     finally:
@@ -104,6 +134,21 @@ def _answer(work: Callable[[], object], seconds: float) -> bytes:
     if code == _TOO_LARGE:
         raise OSError(f"gave more than {MOST_OUTPUT >> 20} MiB")
     raise OSError(f"ended its process ({code})")
+
+
+def _forked(work: Callable[[], object], seconds: float) -> tuple[int, int]:
+    """Fork a process that does the work; the pipe from it, and its id."""
+    ours, theirs = os.pipe()
+    # A signal to the group of processes is for this one: its handlers would run in both.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _work_and_exit(work, theirs, seconds)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    os.close(theirs)
+    return ours, pid
 
 
 def _received(pipe: int, deadline: float) -> bytes | None:

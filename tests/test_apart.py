@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Lock, Thread
 
@@ -11,8 +13,8 @@ import psutil
 import pytest
 
 from sensorstream import apart
-from sensorstream.apart import run_apart
-from sensorstream.errors import LanguageError, Overrun, Position
+from sensorstream.apart import Turns, run_apart
+from sensorstream.errors import Busy, LanguageError, Overrun, Position
 
 
 def run(work: object, seconds: float = 30.0) -> object:
@@ -115,3 +117,24 @@ def test_a_fork_that_waits_for_a_lock_of_another_thread_is_tried_once_more() -> 
     release.set()
     thread.join()
     assert run(work) == "done"
+
+
+def test_a_process_is_forked_within_a_block_and_works_after_it() -> None:
+    lock, inside = Lock(), []
+
+    @contextmanager
+    def quiet() -> Iterator[None]:
+        with lock:
+            yield
+            inside.append("forked")
+
+    found = run_apart(lambda: len(inside), 60, what="work", setting="x", quiet=quiet)
+    assert (found, inside, lock.locked()) == (0, ["forked"], False)
+
+
+def test_of_those_who_ask_at_once_the_last_one_is_told_to_come_again() -> None:
+    turns = Turns(1, 0.01, "looking")
+    with turns.turn(), pytest.raises(Busy, match="looking: too many ask at once"), turns.turn():
+        pass
+    with turns.turn():
+        pass

@@ -49,6 +49,7 @@ from sensorstream.app.stream_time import StreamTime
 from sensorstream.app.trials import Trials
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.webhooks import Webhooks
+from sensorstream.app.why_not import Unmet
 from sensorstream.app.window_view import WindowView, view_window
 from sensorstream.app.wiring import (
     Deployment,
@@ -265,6 +266,13 @@ class Application:
         )
         self.reasons = Reasons(
             database, lambda: self.url, exchange, settings.limits.question_seconds
+        )
+        self.unmet = Unmet(
+            machine.engine,
+            self._pipeline,
+            exchange,
+            self._check_here,
+            settings.limits.question_seconds,
         )
         self.replays = Replays(
             database,

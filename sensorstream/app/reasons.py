@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import Engine
 
 from sensorstream.alerts.records import RaisedAlert
+from sensorstream.apart import Turns
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.origins import Origin, Origins, RulesThen, Sought
 from sensorstream.errors import Overrun, Position, SensorStreamError
@@ -23,6 +24,7 @@ from sensorstream.rules.makers import makers
 from sensorstream.rules.rule_compiler import digest_of
 from sensorstream.rules.triggers import conditions_of
 
+_AT_ONCE: Final = 2
 _MOST_PREMISES: Final = 10
 """Statements that are told as those from which another one may have been inferred."""
 
@@ -105,6 +107,7 @@ class Reasons:
         self._url = url
         self._exchange = exchange
         self._seconds = seconds
+        self._turns = Turns(_AT_ONCE, seconds, "finding out why an alert was raised")
 
     def of_alert(self, id_: str) -> Why:
         """Why an alert was raised.
@@ -114,6 +117,7 @@ class Reasons:
         Raises:
             UnknownAlert: there is no alert with this id.
             HistoryError: history cannot be read.
+            Busy: too many ask at once.
         """
         raised, evidence = evidence_of_alert(self._database, id_)
         profile = self._exchange.deployment.settings.reasoning.profile
@@ -127,7 +131,8 @@ class Reasons:
             return Why(raised, rule, None, profile, (*notes, note))
         found: dict[str, Origin] = {}
         try:
-            found |= origins.of(_sought(evidence))
+            with self._turns.turn():
+                found |= origins.of(_sought(evidence))
         except Overrun as error:
             notes.append(f"where in the messages the values stand is not known: {error.message}")
         if evidence.left_out:

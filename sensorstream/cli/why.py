@@ -37,10 +37,11 @@ def command(alert: str, url: str | None, config: Path, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        click.echo("\n".join(_lines(found)))
+        click.echo("\n".join(lines(found)))
 
 
-def _lines(why: Mapping[str, Any]) -> Iterator[str]:
+def lines(why: Mapping[str, Any]) -> Iterator[str]:
+    """What a server tells of an alert, for people."""
     alert, rule, because = why["alert"], why["rule"], why["because"]
     yield f"{alert['severity']}: {alert['text']}"
     yield f"raised at {alert['time']}, when message {alert['message_id']} came"

@@ -216,6 +216,10 @@ class AsyncClient:
         """Why an alert was raised: its rule, what that found, and where in which message."""
         return await self._do(operation.why(id_))
 
+    async def why_not(self, rule: str, individual: str, variable: str = "") -> dict[str, Any]:
+        """What keeps a rule from firing for an individual (an IRI), as things are now."""
+        return await self._do(operation.why_not(rule, individual, variable))
+
     async def webhooks(self) -> list[dict[str, Any]]:
         """All webhooks and how they do, oldest first, without their secrets."""
         return await self._do(webhooks.all_of_them())

@@ -46,6 +46,12 @@ def why(id_: str) -> Call[dict[str, Any]]:
     return Call("GET", f"/alerts/{quote(id_, safe='')}/why", json_object)
 
 
+def why_not(rule: str, individual: str, variable: str) -> Call[dict[str, Any]]:
+    """Why a rule does not fire for an individual."""
+    params = {"rule": rule, "individual": individual, "variable": variable}
+    return Call("GET", "/why-not", json_object, {"params": params})
+
+
 class ChosenAbove(TypedDict, total=False):
     """Which messages in quarantine; what is not here is any. ``code`` is that of an error.
 

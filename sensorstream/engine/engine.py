@@ -526,6 +526,11 @@ class Engine:
             self.queries.restore(state.queries)
 
     @property
+    def memory(self) -> RuleMemory:
+        """What the semantic rules remember."""
+        return self._cycle.memory
+
+    @property
     def inferences(self) -> Inferences:
         """Since when each inferred statement holds."""
         return self._cycle.inferences

@@ -1,4 +1,8 @@
-"""The evidence of alerts as the history keeps it: JSON texts, with terms in N-Triples form."""
+"""The evidence of alerts as the history keeps it: JSON texts.
+
+A term is its own text: that of an IRI begins with a letter, of a blank node with ``_:``, of a
+literal with a quotation mark (:mod:`sensorstream.model.terms`).
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,13 @@ from json.encoder import encode_basestring as _quoted
 from typing import Any
 
 from sensorstream.model.evidence import Basis, Evidence, Matched
-from sensorstream.model.terms import Term, term
+from sensorstream.model.terms import IRI, Term, term
 
 
 def encoded(evidence: Evidence) -> str:
     """The text of an evidence."""
     # Written by hand: each alert has one, and the library takes twice as long.
-    values = ",".join([f"{_quoted(name)}:{_quoted(value.n3)}" for name, value in evidence.bindings])
+    values = ",".join([f'"{name}":{_quoted(value)}' for name, value in evidence.bindings])
     rows = ",".join(map(_row, evidence.statements))
     return f'{{"d":"{evidence.digest}","b":{{{values}}},"s":[{rows}],"l":{evidence.left_out}}}'
 
@@ -26,15 +30,19 @@ def decoded(text: str) -> Evidence:
 
 def _row(matched: Matched) -> str:
     s, p, o = matched.triple
-    told = f'[{_quoted(s.n3)},"{p.n3}",{_quoted(o.n3)},"{matched.basis.value}","{matched.message}"'
+    told = f'[{_quoted(s)},{_quoted(p)},{_quoted(o)},"{matched.basis.value}","{matched.message}"'
     if not matched.rule:
         return f"{told}]"
     because = "null" if matched.because is None else encoded(matched.because)
     return f"{told},{_quoted(matched.rule)},{because}]"
 
 
+def _term(text: str) -> Term:
+    return term(text) if text.startswith(('"', "_:")) else IRI(text)
+
+
 def _evidence(told: Mapping[str, Any]) -> Evidence:
-    bindings = tuple((name, term(value)) for name, value in told["b"].items())
+    bindings = tuple((name, _term(value)) for name, value in told["b"].items())
     statements = tuple(_matched(*each) for each in told["s"])
     return Evidence(told["d"], bindings, statements, told["l"])
 
@@ -48,6 +56,6 @@ def _matched(
     rule: str = "",
     because: Mapping[str, Any] | None = None,
 ) -> Matched:
-    triple: tuple[Any, Any, Term] = (term(subject), term(predicate), term(value))
+    triple: tuple[Any, Any, Term] = (_term(subject), IRI(predicate), _term(value))
     before = None if because is None else _evidence(because)
     return Matched(triple, Basis(basis), message, rule, before)

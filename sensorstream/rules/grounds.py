@@ -66,30 +66,23 @@ class _Search:
     def evidence(self, firing: Firing) -> Evidence:
         """The evidence of one firing; its messages are added."""
         self.told.add(id(firing))
-        solution, kept, left_out = firing.solution, [], 0
-        bindings = []
-        for name in sorted(solution):
-            value = solution[name]
-            if self._has_room(len(value)):
-                bindings.append((name, value))
-            else:
-                left_out += 1
-        seen: set[Triple] = set()
+        bindings = tuple(
+            (name, value)
+            for name, value in sorted(firing.solution.items())
+            if self._has_room(len(value))
+        )
+        left_out = len(firing.solution) - len(bindings)
+        kept: list[Matched] = []
         for each in self._matched(firing):
-            if each.triple in seen:
-                continue
-            seen.add(each.triple)
-            if self.statements > 0 and self._has_room(sum(map(len, each.triple))):
+            s, p, o = each.triple
+            if self.statements > 0 and self._has_room(len(s) + len(p) + len(o)):
                 self.statements -= 1
                 kept.append(each)
             else:
                 left_out += 1
-        return Evidence(
-            firing.rule.digest,
-            tuple(bindings),
-            tuple(self._explained(each) for each in kept),
-            left_out,
-        )
+        if self.run.made:
+            kept = [self._explained(each) for each in kept]
+        return Evidence(firing.rule.digest, bindings, tuple(kept), left_out)
 
     def _has_room(self, length: int) -> bool:
         if length > self.characters:
@@ -98,33 +91,38 @@ class _Search:
         return True
 
     def _matched(self, firing: Firing) -> Iterator[Matched]:
-        host, solution = firing.run.host, firing.solution
+        """What the rule matched, each statement once; all messages behind it are added."""
+        host, solution, made = firing.run.host, firing.solution, self.run.made
+        kb, messages = host.kb, self.messages
+        seen: set[Triple] = set()
         for part in firing.rule.blocks:
-            seen = part.visible
-            known = {n: term for n, term in solution.items() if seen is None or n in seen}
-            for triple in _matched(host.kb, part.patterns, known, self.steps):
-                yield self._found(triple)
-        values = frozenset(solution.values())
-        for departure in host.departures:
-            left = departure.individual
-            if left.name in values:
-                self.messages.add(left.message)
-                for triple, said in left.statements.items():
-                    self.messages.add(said.message)
-                    yield Matched(triple, Basis.LEFT, said.message)
-
-    def _found(self, triple: Triple) -> Matched:
-        """A statement of the knowledge base, and who said or caused it; all of these count."""
-        host = self.run.host
-        said = list(host.said_by(triple))
-        self.messages.update(said)
-        first = said[0] if said else ""
-        if (made := self.run.made.get(triple)) is not None:
-            return Matched(triple, Basis.RULE, first, made.rule.name)
-        marks = host.kb.marks(triple)
-        if marks & _WINDOW:
-            return Matched(triple, Basis.SAID, first)
-        return Matched(triple, Basis.INFERRED if marks & _INFERRED else Basis.ONTOLOGY, first)
+            known = solution
+            if part.visible is not None:
+                known = {n: term for n, term in solution.items() if n in part.visible}
+            for triple in _matched(kb, part.patterns, known, self.steps):
+                if triple in seen:
+                    continue
+                seen.add(triple)
+                said = list(host.said_by(triple))
+                messages.update(said)
+                first = said[0] if said else ""
+                marks = kb.marks(triple)
+                if triple in made:
+                    yield Matched(triple, Basis.RULE, first, made[triple].rule.name)
+                elif marks & _WINDOW:
+                    yield Matched(triple, Basis.SAID, first)
+                else:
+                    inferred = marks & _INFERRED
+                    yield Matched(triple, Basis.INFERRED if inferred else Basis.ONTOLOGY, first)
+        if host.departures:
+            values = frozenset(solution.values())
+            for departure in host.departures:
+                left = departure.individual
+                if left.name in values:
+                    messages.add(left.message)
+                    for triple, provenance in left.statements.items():
+                        messages.add(provenance.message)
+                        yield Matched(triple, Basis.LEFT, provenance.message)
 
     def _explained(self, matched: Matched) -> Matched:
         """The statement of a rule with the reasons of its firing, each firing once."""
@@ -141,17 +139,20 @@ def _matched(
     """The triples of all ways in which the patterns match together."""
     if not patterns:
         return
-    first = max(
-        patterns, key=lambda each: sum(_value(part, known) is not None for part in _of(each))
-    )
-    others = [each for each in patterns if each is not first]
+    first, others = patterns[0], patterns[1:]
+    if others:
+        first = max(
+            patterns, key=lambda each: sum(_value(part, known) is not None for part in _of(each))
+        )
+        others = [each for each in patterns if each is not first]
     subject, predicate, value = (_value(part, known) for part in _of(first))
     if isinstance(subject, Literal) or not isinstance(predicate, IRI | None):
         return
+    whole = subject is not None and predicate is not None and value is not None
     for triple in list(kb.match(subject, predicate, value)):
         if next(steps, None) is None:
             return
-        bound = _bound(first, triple, known)
+        bound = known if whole else _bound(first, triple, known)
         if bound is None:
             continue
         if not others:
@@ -181,16 +182,14 @@ def _of(pattern: TriplePattern) -> tuple[PatternTerm, PatternTerm, PatternTerm]:
 
 
 def _value(part: PatternTerm, known: Solution) -> Term | None:
-    name = _name(part)
-    return cast(Term, part) if name is None else known.get(name)
+    if isinstance(part, Variable):
+        return known.get(part.name)
+    # A blank node of a query is a variable (SPARQL 1.1, section 4.1.4).
+    return known.get(part) if isinstance(part, BlankNode) else part
 
 
 def _name(part: PatternTerm) -> str | None:
-    """The name of a variable; a blank node of a query is one (SPARQL 1.1, section 4.1.4)."""
-    match part:
-        case Variable(name=name):
-            return name
-        case BlankNode():
-            return part
-        case _:
-            return None
+    """The name of a variable."""
+    if isinstance(part, Variable):
+        return part.name
+    return part if isinstance(part, BlankNode) else None

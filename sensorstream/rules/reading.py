@@ -86,7 +86,7 @@ def select_query(
     outer = _names(pattern) & frozenset(given)
     hidden = sorted(outer - returned)
     _check_grouping(pattern, hidden, parsed.start)
-    made = _returning(pattern, hidden) if hidden else pattern
+    made = returning(pattern, hidden) if hidden else pattern
     return (
         _answered(query.dataset, made, outer, parsed.start, base=query.base),
         returned | outer,
@@ -189,15 +189,15 @@ def _check_grouping(pattern: Pattern, names: Iterable[str], position: Position) 
         )
 
 
-def _returning(pattern: Pattern, names: Iterable[str]) -> Pattern:
+def returning(pattern: Pattern, names: Iterable[str]) -> Pattern:
     """The pattern of a SELECT that returns further variables."""
     match pattern:
         case Distinct(inner):
-            return Distinct(_returning(inner, names))
+            return Distinct(returning(inner, names))
         case Reduced(inner):
-            return Reduced(_returning(inner, names))
+            return Reduced(returning(inner, names))
         case Slice(inner, offset, limit):
-            return Slice(_returning(inner, names), offset, limit)
+            return Slice(returning(inner, names), offset, limit)
         case Project(inner, columns):
             return Project(inner, (*columns, *map(Variable, names)))
     raise AssertionError("the pattern of a SELECT is a projection, perhaps within modifiers")

@@ -83,6 +83,7 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/individuals/{iri}"): _READ,
         ("GET", "/latest"): _READ,
         ("GET", "/rules"): _READ,
+        ("GET", "/why-not"): _ASK,
         ("PUT", "/rules"): _ADMINISTER,
         ("GET", "/rules/{name}"): _READ,
         ("PUT", "/rules/{name}"): _ADMINISTER,

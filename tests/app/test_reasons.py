@@ -11,7 +11,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.reasons import Because, Reason, Why
-from sensorstream.errors import UnknownAlert
+from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRules
 from sensorstream.model.evidence import Basis
 from sensorstream.model.terms import Triple
 from sensorstream.settings import (
@@ -183,3 +183,31 @@ def test_what_is_not_known_is_said(rooms: Settings, open_application: Open) -> N
     assert why.rule is None
     assert "was changed without the server" in why.notes[0]
     assert len(because(why).reasons) == 3
+
+
+def test_a_running_deployment_tells_what_keeps_a_rule_from_firing(
+    rooms: Settings, open_application: Open
+) -> None:
+    application = open_application(rooms)
+    send(application, "<t id='ann' kind='Guest' in='kitchen' t='1'/>")
+    ann = "http://example.org/ann"
+    found = application.unmet.why_not("crowded", ann)
+    assert (found.variable, found.holds) == ("p", False)
+    assert found.answer == (
+        "rule crowded does not fire for :ann: ?r a :Watched: nothing is known of :kitchen"
+    )
+    assert found.steps[0].note == "in the window since 1, last said by m1"
+    assert application.unmet.why_not("crowded", ann, "?r").variable == "r"
+    # The question was answered in another process: the engine goes on as before.
+    send(application, "<t id='kitchen' kind='Room' t='2'/>")
+    assert application.unmet.why_not("crowded", ann).holds
+    (alert,) = [each.alert for each in application.alerts(10) if each.alert.kind == "rule"]
+    assert alert.text == f"{ann} is in http://example.org/kitchen"
+    nobody = application.unmet.why_not("watch", "http://example.org/nobody")
+    assert nobody.answer.endswith("on insert :Room as ?r: not in the window; it is nothing")
+    with pytest.raises(UnknownRules, match="no semantic rule 'crowd': did you mean 'crowded'"):
+        application.unmet.why_not("crowd", ann)
+    with pytest.raises(QueryError, match=r"no variable \?z for an individual: it has \?p, \?r"):
+        application.unmet.why_not("crowded", ann, "z")
+    with pytest.raises(TermError, match="not an absolute IRI"):
+        application.unmet.why_not("crowded", "ann")

@@ -62,6 +62,7 @@ from tests.server.resources import (
     OneJob,
     OneMessage,
     OneReason,
+    OneUnmet,
     open_to_all,
 )
 
@@ -145,6 +146,7 @@ class MemoryApplication(Application):
         self._individuals = OneIndividual()
         self.messages = OneMessage()
         self.reasons = OneReason()
+        self.unmet = OneUnmet()
         self.replays = NoReplays()
         self.jobs = OneJob()
         self.kb = KnowledgeBase()

@@ -39,6 +39,7 @@ from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.trials import DeploymentTrial, QueryTrial
 from sensorstream.app.versions import Match, Told, Version, Versions
 from sensorstream.app.webhooks import Webhooks
+from sensorstream.app.why_not import Unmet
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import (
     Contradiction,
@@ -54,6 +55,7 @@ from sensorstream.errors import (
     UnknownJob,
     UnknownMessage,
     UnknownQuery,
+    UnknownRules,
     UnknownWebhook,
 )
 from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
@@ -64,6 +66,8 @@ from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.events import Alert, Provenance
 from sensorstream.model.evidence import Basis, Evidence, Matched
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.rules.unmet import Step
+from sensorstream.rules.why_not import WhyNot
 from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.testing import ManualClock
 
@@ -307,6 +311,23 @@ class OneReason(Reasons):
         because = Because(Evidence("d", (("p", ann),), left_out=3), reasons)
         rule = RuleText("crowded", "r.rules", Position("r.rules", 3, 6), "rule crowded …", "m9")
         return Why(RaisedAlert(1, self.known, NOW), rule, because, "plain", ("a note",))
+
+
+class OneUnmet(Unmet):
+    """Knows what keeps one rule from firing."""
+
+    def __init__(self) -> None:
+        """Nothing is asked of an engine."""
+
+    def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
+        if name != "too-hot":
+            raise UnknownRules(f"there is no semantic rule '{name}'")
+        steps = (
+            Step("pattern", "?s :value ?v", True, 1, ("?v = 29",)),
+            Step("filter", "FILTER(?v > 30)", False, 0, (), "?v is 29"),
+        )
+        answer = "rule too-hot does not fire for :s1: FILTER(?v > 30): ?v is 29"
+        return WhyNot(name, IRI(individual), variable or "s", False, answer, steps)
 
 
 class OneJob(Jobs):

@@ -20,6 +20,7 @@ PATHS = {
     "/alerts/stream": {"get"},
     "/alerts/{id}/messages": {"get"},
     "/alerts/{id}/why": {"get"},
+    "/why-not": {"get"},
     "/webhooks": {"get", "post"},
     "/webhooks/{webhook_id}": {"get", "put", "delete"},
     "/webhooks/{webhook_id}/versions": {"get"},

@@ -1,11 +1,12 @@
-"""``GET /alerts/{id}/why``: why an alert was raised."""
+"""``GET /alerts/{id}/why`` and ``GET /why-not``: why a rule fired, and why one does not."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from sensorstream.alerts.cloudevents import alert_data
@@ -96,6 +97,28 @@ class WhyBody(BaseModel):
     notes: list[str]
 
 
+class StepBody(BaseModel):
+    """A part of the rule that was looked at."""
+
+    kind: str = Field(description="trigger, condition, pattern, filter, held, quiet …")
+    text: str
+    held: bool
+    solutions: int | None = Field(description="left after it; null: not counted")
+    found: list[str] = Field(description="some of these solutions")
+    note: str = Field(description="what is known instead, and what came closest")
+
+
+class WhyNotBody(BaseModel):
+    """What keeps a rule from firing for an individual, as things are now."""
+
+    rule: str
+    individual: str
+    variable: str = Field(description="of the rule, which is the individual")
+    holds: bool = Field(description="whether all conditions hold")
+    answer: str
+    steps: list[StepBody]
+
+
 def router(application: Application) -> APIRouter:
     """The resources that explain."""
     routes = APIRouter(tags=["alerts"])
@@ -108,6 +131,29 @@ def router(application: Application) -> APIRouter:
         kept messages again with the rules of their time.
         """
         return told(application.reasons.of_alert(id_))
+
+    @routes.get("/why-not", summary="Why a rule does not fire for an individual", tags=["rules"])
+    def why_not(
+        rule: Annotated[str, Query(min_length=1, description="the name of a semantic rule")],
+        individual: Annotated[str, Query(min_length=1, description="its IRI, or `_:` and a label")],
+        variable: Annotated[
+            str, Query(description="of the rule, which is the individual; else what fits best")
+        ] = "",
+    ) -> WhyNotBody:
+        """The first part of the rule that leaves no solution, by the knowledge base of now.
+
+        Trigger, conditions, patterns and filters are tried in turn with the individual in its
+        place; where nothing is left, the answer tells what is known instead.
+        """
+        found = application.unmet.why_not(rule, individual, variable)
+        return WhyNotBody(
+            rule=found.rule,
+            individual=found.individual,
+            variable=found.variable,
+            holds=found.holds,
+            answer=found.answer,
+            steps=[StepBody(**asdict(each)) for each in found.steps],
+        )
 
     def told(found: Why) -> WhyBody:
         raised = {

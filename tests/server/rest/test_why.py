@@ -6,6 +6,7 @@ import httpx
 from click.testing import CliRunner
 
 from sensorstream.cli.why import command
+from sensorstream.cli.why_not import command as unmet
 
 
 def test_an_alert_tells_why_it_was_raised(client: httpx.Client) -> None:
@@ -31,6 +32,32 @@ def test_an_unknown_alert_has_no_reason(client: httpx.Client) -> None:
     response = client.get("/alerts/m7-1/why")
     assert response.status_code == 404
     assert response.json()["type"].endswith("unknown-alert")
+
+
+def test_a_rule_tells_why_it_does_not_fire(client: httpx.Client) -> None:
+    asked = {"rule": "too-hot", "individual": "http://example.org/s1"}
+    told = client.get("/why-not", params=asked).json()
+    assert told["answer"].endswith("FILTER(?v > 30): ?v is 29")
+    assert (told["variable"], told["holds"]) == ("s", False)
+    assert told["steps"][0] == {
+        "kind": "pattern",
+        "text": "?s :value ?v",
+        "held": True,
+        "solutions": 1,
+        "found": ["?v = 29"],
+        "note": "",
+    }
+    assert client.get("/why-not", params=asked | {"rule": "cold"}).status_code == 404
+    assert client.get("/why-not", params={"rule": "too-hot"}).status_code == 422
+    result = CliRunner().invoke(unmet, [*asked.values(), "--url", str(client.base_url)])
+    assert result.output.splitlines() == [
+        "rule too-hot does not fire for :s1: FILTER(?v > 30): ?v is 29",
+        "",
+        "yes  pattern  ?s :value ?v  (1 solution)",
+        "       ?v = 29",
+        "no   filter  FILTER(?v > 30)  (0 solutions)",
+        "       ?v is 29",
+    ]
 
 
 def test_the_command_line_tells_it_in_words(client: httpx.Client) -> None:

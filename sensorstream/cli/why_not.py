@@ -1,0 +1,47 @@
+"""``sensorstream why-not``: what keeps a rule from firing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sensorstream.cli.options import json_option, server_options, server_url
+
+
+@click.command("why-not")
+@click.argument("rule")
+@click.argument("individual", metavar="IRI")
+@click.option("--variable", default="", help="The variable of the rule that is the individual.")
+@server_options
+@json_option
+def command(
+    rule: str, individual: str, variable: str, url: str | None, config: Path, as_json: bool
+) -> None:
+    """Show what keeps a rule from firing for an individual.
+
+    The parts of the semantic rule are tried one after the other on what the server knows now; the
+    first that leaves nothing is told, with what is known instead.
+    """
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.console import print_json
+
+    with Client(server_url(url, config)) as client:
+        found = client.why_not(rule, individual, variable)
+    if as_json:
+        print_json(found)
+    else:
+        click.echo("\n".join(lines(found)))
+
+
+def lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """What a server tells of a rule, for people."""
+    yield found["answer"]
+    yield ""
+    for each in found["steps"]:
+        count = each["solutions"]
+        left = "" if count is None else f"  ({count} solution{'' if count == 1 else 's'})"
+        yield f"{'yes' if each['held'] else 'no':<5}{each['kind']}  {each['text']}{left}"
+        yield from (f"       {line}" for line in (*each["found"], each["note"]) if line)

@@ -1,0 +1,350 @@
+"""Why a rule does not fire for an individual, by the knowledge base as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.language import syntax
+from sensorstream.language.printer import condition_text, trigger_text
+from sensorstream.model.events import Individual
+from sensorstream.model.terms import Subject, Term
+from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.rules.conditions import ConditionEvaluator, Solution
+from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.reading import parsed_condition, returning
+from sensorstream.rules.rule_compiler import CompiledRule
+from sensorstream.rules.triggers import NOW, conditions_of
+from sensorstream.rules.unmet import Names, Prober, Step
+from sensorstream.sparql.algebra import BGP, Pattern, Select, Variable
+from sensorstream.sparql.printing.patterns import modified
+from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.walk import nodes, visible
+
+_MOST: Final = 100
+"""Solutions with which the next condition is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What a rule may react to now: the knowledge base, the time, and the memory of the rules.
+
+    ``individual`` is the stay of the individual in question; None: it is not in the window.
+    """
+
+    kb: KnowledgeBase
+    evaluator: ConditionEvaluator
+    now: Instant
+    line: Timeline
+    memory: RuleMemory
+    individual: Individual | None
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """What keeps a rule from firing for an individual.
+
+    ``variable`` of the rule is the individual; "": none can be. ``holds``: all conditions hold now.
+    ``answer`` is a sentence; ``steps`` are what was looked at, in order.
+    """
+
+    rule: str
+    individual: Subject
+    variable: str
+    holds: bool
+    answer: str
+    steps: tuple[Step, ...]
+
+
+def why_not(
+    rule: syntax.SemanticRule,
+    file: syntax.RuleFile,
+    compiled: CompiledRule,
+    name: Subject,
+    present: Present,
+    variable: str = "",
+) -> WhyNot:
+    """The first part of a rule that leaves no solution with an individual.
+
+    Without a ``variable`` the individual is that of the trigger, else the subject in the conditions
+    that gets furthest.
+
+    Raises:
+        RuleError: a condition cannot be evaluated.
+    """
+    names = Names(file.prefix_map)
+    candidates = [variable] if variable else list(_candidates(rule, file)) or [""]
+    tried = [_Question(rule, file, compiled, name, present, names, each) for each in candidates]
+    best = tried[0]
+    for each in tried:
+        each.ask()
+        # What gets furthest was meant; what says most of where it ends, if several do.
+        if each.rank > best.rank:
+            best = each
+    return best.told()
+
+
+def variables_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> list[str]:
+    """The variables of a rule that may be an individual, in order."""
+    return list(_candidates(rule, file))
+
+
+def _candidates(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[str]:
+    if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire):
+        yield rule.trigger.variable.name
+        return
+    found: dict[str, None] = {}
+    for condition in conditions_of(rule):
+        if isinstance(condition, syntax.Select | syntax.Ask) and not condition.negated:
+            form = parsed_condition(condition.query, file).meaning.form
+            for block in nodes(form):
+                for pattern in block.patterns if isinstance(block, BGP) else ():
+                    if isinstance(pattern.subject, Variable) and pattern.subject.name != NOW:
+                        found[pattern.subject.name] = None
+    yield from found
+
+
+class _Question:
+    """One rule, and one variable of it that is the individual."""
+
+    def __init__(
+        self,
+        rule: syntax.SemanticRule,
+        file: syntax.RuleFile,
+        compiled: CompiledRule,
+        name: Subject,
+        present: Present,
+        names: Names,
+        variable: str,
+    ) -> None:
+        self._rule = rule
+        self._file = file
+        self._compiled = compiled
+        self._name = name
+        self._present = present
+        self._names = names
+        self._variable = variable
+        self._steps: list[Step] = []
+        self._holds = False
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """How far it gets."""
+        return self._holds, sum(each.held for each in self._steps)
+
+    def ask(self) -> None:
+        """Look at the trigger, each condition, and what is remembered."""
+        self._trigger()
+        solutions: Sequence[Solution] = [self._start()]
+        conditions = sorted(
+            conditions_of(self._rule), key=lambda each: isinstance(each, syntax.Select | syntax.Ask)
+        )
+        for condition in conditions:
+            solutions = self._condition(condition, solutions)
+            if not solutions:
+                return
+        self._holds = all(each.held for each in self._steps)
+        self._remembered(solutions)
+
+    def told(self) -> WhyNot:
+        """The answer."""
+        rule, name = self._rule.name, self._names.term(self._name)
+        failed = next((each for each in self._steps if not each.held), None)
+        if failed is None:
+            answer = (
+                f"nothing keeps rule {rule} from firing for {name}: its conditions hold, and "
+                f"{self._fires()}"
+            )
+        else:
+            told = "; ".join(filter(None, (failed.note, *failed.found)))
+            answer = (
+                f"rule {rule} does not fire for {name}: {failed.text}: {told or 'nothing matches'}"
+            )
+        return WhyNot(rule, self._name, self._variable, self._holds, answer, tuple(self._steps))
+
+    def _fires(self) -> str:
+        match self._rule.trigger:
+            case syntax.OnInsert():
+                return "it was tried when the individual became a member, and not since"
+            case syntax.OnMessage():
+                return "it is tried with the next message"
+            case syntax.OnChange():
+                return "it is tried with the next change of the knowledge base"
+            case syntax.Every():
+                return "it is tried when its time comes"
+            case syntax.When():
+                return "it fires with the next entry"
+            case _:
+                return "it is tried when the individual leaves the window"
+
+    def _start(self) -> dict[str, Term]:
+        start: dict[str, Term] = {NOW: self._present.line.literal(self._present.now)}
+        if self._variable:
+            start[self._variable] = self._name
+        return start
+
+    def _time(self, instant: Instant) -> str:
+        return self._present.line.format(instant)
+
+    # The trigger
+
+    def _trigger(self) -> None:
+        trigger, present, name = self._rule.trigger, self._present, self._name
+        text = trigger_text(trigger).split("\n")[0]
+        one = present.individual
+        where = "not in the window"
+        if one is not None:
+            where = f"in the window since {self._time(one.entered)}, last said by {one.message}"
+        match trigger:
+            case syntax.OnInsert(class_name=class_name):
+                is_one = (name, RDF_TYPE, self._file.resolve(class_name)) in present.kb
+                classes = [o for _, _, o in present.kb.match(name, RDF_TYPE, None)]
+                listed = ", ".join(map(self._names.term, classes)) or "nothing"
+                note = f"{where}; it is {'a member now' if is_one else listed}"
+                self._steps.append(Step("trigger", text, is_one, note=note))
+            case syntax.OnExpire():
+                self._steps.append(Step("trigger", text, one is None, note=where))
+            case syntax.Every():
+                tick = present.memory.ticks.get(self._rule.name)
+                every = self._compiled.every
+                next_ = "with the second message"
+                if tick is not None and every is not None:
+                    next_ = f"at {self._time((tick + 1) * every)}"
+                self._steps.append(Step("trigger", text, held=True, note=f"{where}; tried {next_}"))
+            case _:
+                self._steps.append(Step("trigger", text, held=True, note=where))
+
+    # Conditions
+
+    def _condition(
+        self, condition: syntax.Condition, solutions: Sequence[Solution]
+    ) -> Sequence[Solution]:
+        match condition:
+            case syntax.Exists(class_name=class_name):
+                count = self._members(class_name)
+                held = (count > 0) is not condition.negated
+                self._tell(condition, held, _has(count))
+                return solutions if held else ()
+            case syntax.Count(class_name=class_name):
+                count = self._members(class_name)
+                held = _compares(count, condition) is not condition.negated
+                self._tell(condition, held, _has(count))
+                return solutions if held else ()
+        return self._queried(condition, solutions)
+
+    def _members(self, class_name: syntax.Name) -> int:
+        return self._present.kb.count(RDF_TYPE, self._file.resolve(class_name))
+
+    def _tell(self, condition: syntax.Condition, held: bool, note: str, count: int = 0) -> None:
+        text = " ".join(condition_text(condition).split())
+        self._steps.append(Step("condition", text, held, count or None, (), note))
+
+    def _queried(
+        self, condition: syntax.Select | syntax.Ask, solutions: Sequence[Solution]
+    ) -> Sequence[Solution]:
+        parsed = parsed_condition(condition.query, self._file).meaning
+        pattern = parsed.form.pattern
+
+        def prober(solution: Solution) -> Prober:
+            return Prober(
+                self._present.kb,
+                self._present.evaluator,
+                self._names,
+                parsed.dataset,
+                parsed.base,
+                dict(solution),
+            )
+
+        after: list[Solution] = []
+        select = modified(pattern)
+        returned = {each.name for each in visible(pattern)}
+        hidden = (names_in(pattern) - returned) & solutions[0].keys()
+        if hidden and select.group is not None:
+            return self._grouped(prober(solutions[0]), pattern, condition)
+        if hidden and isinstance(parsed.form, Select):
+            pattern = returning(pattern, sorted(hidden))
+        for solution in solutions[:_MOST]:
+            found = prober(solution).solutions(pattern)
+            if condition.negated:
+                after += [] if found else [solution]
+            elif isinstance(condition, syntax.Ask):
+                after += [solution] if found else []
+            else:
+                after += [{**solution, **each} for each in found]
+        if condition.negated:
+            there = (
+                "" if after else self._names.solution(prober(solutions[0]).solutions(pattern)[0])
+            )
+            self._tell(condition, bool(after), f"there is: {there}" if there else "", len(after))
+        elif after:
+            text = " ".join(condition_text(condition).split())
+            shown = tuple(map(self._names.solution, after[:3]))
+            self._steps.append(Step("condition", text, True, len(after), shown))
+        else:
+            asked = prober(solutions[0])
+            asked.holds(pattern)
+            self._steps += asked.steps
+        return after
+
+    def _grouped(
+        self, prober: Prober, pattern: Pattern, condition: syntax.Select | syntax.Ask
+    ) -> Sequence[Solution]:
+        """The solutions of a query that groups, and so hides the individual."""
+        found = prober.holds(pattern)
+        if not condition.negated:
+            self._steps += prober.steps
+        else:
+            self._tell(condition, not found, self._names.solution(prober.bindings))
+        return [dict(prober.bindings)] if found is not condition.negated else ()
+
+    # What is remembered
+
+    def _remembered(self, solutions: Sequence[Solution]) -> None:
+        memory, rule = self._present.memory, self._rule
+        trigger = rule.trigger
+        if isinstance(trigger, syntax.When):
+            begun = [
+                (holding, dict(key))
+                for key, holding in memory.held.get(rule.name, {}).items()
+                if not self._variable or dict(key).get(self._variable) == self._name
+            ]
+            for holding, solution in begun[:3]:
+                since, told = self._time(holding.since), self._names.solution(solution)
+                if holding.fired:
+                    note = "it has fired then, and does so again only after it has ended"
+                    end = "" if trigger.until is None else condition_text(trigger.until)
+                    note += f": until {' '.join(end.split())}" if end else ""
+                    self._steps.append(Step("held", f"true since {since}", False, 1, (told,), note))
+                elif trigger.lasting is not None:
+                    wait = self._present.line.duration(trigger.lasting.text)
+                    note = f"it fires at {self._time(holding.since + wait)}, if it holds until then"
+                    self._steps.append(Step("held", f"true since {since}", False, 1, (told,), note))
+        for (name, key), until in memory.quiet.items():
+            if name == rule.name and until > self._present.now and self._concerns(key, solutions):
+                note = f"the alert '{key}' is held back until {self._time(until)}"
+                self._steps.append(Step("quiet", "alert … for", False, None, (), note))
+
+    def _concerns(self, key: str, solutions: Sequence[Solution]) -> bool:
+        """Whether the key of an alert may be that of one of the solutions."""
+        texts = {str(value) for each in solutions[:_MOST] for value in each.values()}
+        return str(self._name) in key or key in texts
+
+
+def _has(count: int) -> str:
+    return "it has 1 member" if count == 1 else f"it has {count} members"
+
+
+def _compares(count: int, condition: syntax.Count) -> bool:
+    number = condition.number
+    results: Mapping[str, bool] = {
+        "=": count == number,
+        "!=": count != number,
+        "<": count < number,
+        "<=": count <= number,
+        ">": count > number,
+        ">=": count >= number,
+    }
+    return results[condition.comparison]
