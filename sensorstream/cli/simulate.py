@@ -38,7 +38,7 @@ def _stream_options(command: Command) -> Command:
 
 @click.group("simulate")
 def command() -> None:
-    """Simulate messages: face trackers, a city, auctions, stocks, deliveries, buoys."""
+    """Simulate messages: faces, a city, auctions, stocks, deliveries, buoys."""
 
 
 @command.command("tracker")

@@ -21,6 +21,7 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
+from sensorstream.engine.query_alerts import Holding, QueryAlerts
 from sensorstream.errors import (
     Overrun,
     QueryError,
@@ -131,6 +132,7 @@ class QueriesState:
     registered: tuple[Registration, ...] = ()
     moved: Moved | None = None
     stopped: tuple[Stopped, ...] = ()
+    alerts: tuple[Holding, ...] = ()
 
 
 Fault: TypeAlias = tuple[str, str, Exception]
@@ -183,6 +185,7 @@ class LiveQueries:
         self._knowledge = knowledge.index
         self._kb = knowledge
         self._conclusions = conclusions
+        self.alerts = QueryAlerts()
         self._registered: dict[str, _Counted] = {}
         self._reports: list[QueryReport] = []
         self._moved: Moved | None = None
@@ -232,14 +235,12 @@ class LiveQueries:
         return running
 
     def _start(self, name: str, text: str, *, replaces: bool = False) -> ContinuousQuery:
-        return self.processor.register(
-            name,
-            text,
-            self._parsed(text),
-            self._take_report,
-            self._terms.graphs,
-            replaces=replaces,
+        query = self._parsed(text)
+        running = self.processor.register(
+            name, text, query, self._take_report, self._terms.graphs, replaces=replaces
         )
+        self.alerts.begin(running)
+        return running
 
     def _parsed(self, text: str) -> Query:
         query = parse_query(text)
@@ -269,6 +270,7 @@ class LiveQueries:
         if name not in self._registered:
             raise UnknownQuery(f"there is no query '{name}'")
         self.processor.unregister(name)
+        self.alerts.end(name)
         del self._registered[name]
 
     def knows(self, name: str) -> bool:
@@ -293,6 +295,7 @@ class LiveQueries:
 
     def _note_stop(self, name: str, reason: str) -> Stopped:
         counted = self._registered.pop(name)
+        self.alerts.end(name)
         if len(self.stopped) >= _MOST_STOPPED:
             del self.stopped[next(iter(self.stopped))]
         stopped = Stopped(name, counted.text, counted.entry, counted.reports, reason)
@@ -314,7 +317,9 @@ class LiveQueries:
     def _take_report(self, report: Report) -> None:
         counted = self._registered[report.query]
         counted.reports += 1
-        self._reports.append(QueryReport(counted.entry, counted.reports, report))
+        told = QueryReport(counted.entry, counted.reports, report)
+        self._reports.append(told)
+        self.alerts.take(told.id, report)
 
     # -- time -------------------------------------------------------------------------------
 
@@ -478,7 +483,8 @@ class LiveQueries:
             Registration(name, each.entry, each.reports) for name, each in self._registered.items()
         )
         stopped = tuple(self.stopped.values())
-        return QueriesState(self.processor.state(), registered, self._moved, stopped)
+        holding = self.alerts.state()
+        return QueriesState(self.processor.state(), registered, self._moved, stopped, holding)
 
     def restore(self, state: QueriesState) -> None:
         """Go on from a state; call it on new queries, the knowledge base as it was then."""
@@ -490,6 +496,7 @@ class LiveQueries:
         self.lift_limits(True)
         self.processor.restore(state.processor, self._start_again)
         self.lift_limits(False)
+        self.alerts.restore(state.alerts)
         self._moved = state.moved
 
     def _start_again(self, name: str, text: str) -> None:

@@ -174,24 +174,25 @@ def test_a_tsunami_is_thirty_millimetres_that_no_tide_explains(tmp_path: Path) -
     expected = set()
     for message in messages[::4]:
         now = moment(message.get("time", ""))
-        for told in message.iterfind("buoy"):
-            name, height = f"buoy-{told.get('id')}", Decimal(told.text or "")
+        for buoy in message.iterfind("buoy"):
+            name, height = f"buoy-{buoy.get('id')}", Decimal(buoy.text or "")
             before = read.setdefault(name, [])
             before.append((now, height))
-            averages = [_average(before, now - hours * HOUR) for hours in range(4)]
-            if None not in averages:
+            found = (_average(before, now - hours * HOUR) for hours in range(4))
+            averages = [each for each in found if each is not None]
+            if len(averages) == 4:
                 weights = ("1.16818457031250", "-0.28197558593750")
                 weights += ("0.14689746093750", "-0.03310644531250")
                 guess = sum(Decimal(w) * a for w, a in zip(weights, averages, strict=True))
                 if abs(height - guess) > 30:
                     expected.add((now, name, round(height - guess, 6)))
-    found = {
+    reported = {
         (row.time, row.bindings["buoy"], round(Decimal(row.bindings["difference"]), 6))
         for row in reports("tsunami", tmp_path, "tsunami.rq")
     }
     assert timedelta(minutes=1) == EVERY * 4
     assert {name for _, name, _ in expected} == {"buoy-46074"}
-    assert found == expected
+    assert reported == expected
 
 
 def _average(read: list[tuple[datetime, Decimal]], until: datetime) -> Decimal | None:
