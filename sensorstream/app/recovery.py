@@ -172,7 +172,10 @@ def recover(
         store.drop_checkpoints([seq for seq, _ in start.damaged])
     if replayed or start.damaged:
         # Otherwise a server that crashes repeatedly has more to process at each start.
-        store.save_checkpoint(last, dump(engine.state()))
+        try:
+            store.save_checkpoint(last, dump(engine.state()))
+        except HistoryError as error:
+            _LOG.error("no checkpoint was stored, so the next start takes as long: %s", error)
         _LOG.info("recovered from the journal: %d entries processed again", replayed)
     return replayed
 

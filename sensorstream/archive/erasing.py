@@ -277,6 +277,15 @@ def _mark(
         ([id_ for id_, text, _ in raised if names(text, name)],),
     )
     cursor.execute(
+        "select id, evidence from store.alerts where strpos(evidence, %s) > 0",
+        (name,),
+    )
+    evident = [id_ for id_, evidence in cursor.fetchall() if names(evidence, name)]
+    cursor.execute(
+        "create temporary table gone_evidence on commit drop as select unnest(%s::text[]) as id",
+        (evident,),
+    )
+    cursor.execute(
         "select id, report_data from store.deliveries where report_data like '%%' || %s || '%%'",
         (name,),
     )
@@ -362,6 +371,7 @@ def _delete(cursor: extensions.cursor) -> None:
         "where s.tableoid = g.partition and s.ctid = g.place;"
         "delete from store.stays where stay in (select stay from gone_stays);"
         "delete from store.deliveries where id in (select id from gone_deliveries);"
+        "update store.alerts set evidence = null where id in (select id from gone_evidence);"
         "delete from store.alerts where id in (select id from gone_alerts);"
         "delete from store.messages where seq in (select seq from gone_messages);"
         "delete from store.terms t using gone_terms g where t.id = g.id "

@@ -80,6 +80,7 @@ create function pg_temp.write_effects(
   -- Alerts.
   alert_ids text[], alert_rules text[], alert_kinds text[], severities text[], alert_texts text[],
   alert_keys text[], alert_times bigint[], alert_messages text[], alert_causes text[],
+  evidences text[],
   out result text, out removals_now bigint, out given bigint[], out queued boolean
 ) language plpgsql as $body$
 declare
@@ -187,11 +188,11 @@ begin
 
   if cardinality(alert_ids) > 0 then
     insert into store.alerts
-      (id, rule, kind, severity, text, key, time, raised_at, message_id, messages)
-      select id, rule, kind, severity, text, key, time, raised, message, causes::bigint[]
+      (id, rule, kind, severity, text, key, time, raised_at, message_id, messages, evidence)
+      select id, rule, kind, severity, text, key, time, raised, message, causes::bigint[], evidence
       from unnest(alert_ids, alert_rules, alert_kinds, severities, alert_texts, alert_keys,
-        alert_times, alert_messages, alert_causes) with ordinality
-        as a (id, rule, kind, severity, text, key, time, message, causes, place)
+        alert_times, alert_messages, alert_causes, evidences) with ordinality
+        as a (id, rule, kind, severity, text, key, time, message, causes, evidence, place)
       order by place;
     -- A delivery for every webhook there is now. It is pending, or dead for a webhook that is
     -- disabled: from there it can be recovered.
@@ -279,7 +280,7 @@ def write_effects(
         arrays_of(statement_rows(effects.ended, numbers), len(STATEMENT_COLUMNS)),
         arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS) - 1),
         array_of([*(typed - departed)]),
-        arrays_of(alert_rows(raised), 9),
+        arrays_of(alert_rows(raised), 10),
     )
     row = cursor.fetchone()
     if row is None:

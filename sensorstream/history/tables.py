@@ -225,6 +225,8 @@ alerts: Final = Table(
     Column("message_id", Text, nullable=False),
     # The numbers of the messages that said, or caused, what the rule matched.
     Column("messages", ARRAY(BigInteger), nullable=False, server_default=text("'{}'::bigint[]")),
+    # Why the rule fired, as JSON; see evidence.py.
+    Column("evidence", Text),
 )
 
 webhooks: Final = Table(

@@ -15,6 +15,7 @@ from sensorstream.journal.notice import (
     ReportDamage,
     ReportDifferences,
     ReportDisabled,
+    ReportRefused,
     ReportSkip,
 )
 from sensorstream.journal.passing import PassTime
@@ -37,6 +38,7 @@ KINDS: Final[tuple[type[Entry], ...]] = (
     ReportDamage,
     ReportSkip,
     ReportDisabled,
+    ReportRefused,
     ReadFunctions,
     RegisterQuery,
     RemoveQuery,

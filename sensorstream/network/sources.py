@@ -28,6 +28,8 @@ class Source:
 
 DEFAULT = Source("default", "")
 """The graph of patterns that name none."""
+INSTANT = Source("instant", "")
+"""What holds at one moment, for the selectors of rules over time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, M
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
+from sensorstream.rules.lineage import Lineage
 from sensorstream.rules.memory import AlertKey, Holding, RuleMemory, SolutionKey
 
 
@@ -71,6 +72,8 @@ class Run:
     raised: set[AlertKey] = field(default_factory=set)
     names: int = 0
     cleared: list[Cleared] = field(default_factory=list)
+    made: dict[Triple, Firing] = field(default_factory=dict)
+    """Which firing has inserted a statement, of this message."""
 
     def clear(self, rule: str, key: str) -> None:
         """End the open alert of a rule and key; alerts raised from now on are not meant."""
@@ -84,6 +87,7 @@ class Firing:
 
     run: Run
     solution: Solution
+    rule: Lineage
     _new: str = ""
 
     @property

@@ -78,6 +78,10 @@ class Lengths:
                 return Schedule(report.kind, relation or Relation.RSTREAM, triples=report.every)
         return Schedule(report.kind, relation)
 
+    def exact(self, length: timedelta) -> int:
+        """A length of time in units of the time line; it may be nothing."""
+        return self.length(length) or 0 if length else 0
+
     def length(self, length: timedelta | int | None) -> int | None:
         """A length of time in units of the time line; a number stays what it counts."""
         if not isinstance(length, timedelta):
