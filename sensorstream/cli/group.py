@@ -44,7 +44,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "stream": "Run the pipeline on Spark: an engine for each key of the messages.",
         "health": "Show whether a running server can do its work, part by part.",
         "send": "Send XML messages to a running server.",
-        "simulate": "Simulate messages: faces, a city, auctions, stocks, deliveries, buoys.",
+        "simulate": "Simulate messages: faces, a city, auctions, stocks, deliveries, buoys, fires.",
         "resend": "Send recorded messages again.",
         "query": "Query the knowledge base in SPARQL: what holds now, and what once held.",
         "queries": "Register, read, follow and remove the continuous queries of a running server.",

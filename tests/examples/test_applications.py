@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import deque
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -10,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from sensorstream.cli import main
 from sensorstream.simulation.buoys import EVERY
-from tests.examples.applications import moment, reports, simulated
+from tests.examples.applications import EXAMPLES, moment, reports, simulated
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
+WEIGHTS = ("1.16818457031250", "-0.28197558593750", "0.14689746093750", "-0.03310644531250")
 Price = tuple[datetime, str, Decimal]
 QUERIES = [f"query-{number}.rq" for number in ("1", "2", "3", "4", "5-first", "5", "6")]
 
@@ -164,6 +169,37 @@ def _reaches(start: str, end: str, roads: set[tuple[str, str]]) -> bool:
     return end in seen
 
 
+def test_a_fire_is_smoke_after_heat_in_the_same_room(tmp_path: Path) -> None:
+    rooms = {"locA": "kitchen", "locB": "kitchen", "locC": "hall", "locD": "hall", "locE": "attic"}
+    hot: list[tuple[datetime, str, str]] = []
+    expected = []
+    for reading in simulated("fires", 80, tmp_path):
+        time, room = moment(reading.get("time", "")), rooms[reading.get("at", "")]
+        degrees = reading.findtext("temperature")
+        if degrees is not None:
+            if float(degrees) > 60:
+                hot.append((time, room, f"r{reading.get('id')}"))
+            continue
+        before = [e for e in hot if e[1] == room and time - e[0] <= timedelta(minutes=5)]
+        if before:
+            # It is consumed.
+            hot.remove(before[-1])
+            expected.append((time, room, before[-1][2]))
+    assert len(expected) > 2
+    home = EXAMPLES / "fire"
+    given = {"mapping": ["fire.rules"], "static": ["building.ttl"]}
+    given["rules"] = ["rooms.dlog", "fire.dotr"]
+    options = [f"--{name}={home / each}" for name, files in given.items() for each in files]
+    told = CliRunner().invoke(main, ["run", *options, "--messages", str(tmp_path), "--json"])
+    assert told.exit_code == 0, told.output
+    found = [
+        (moment(report["time"]), *re.findall(r"fire#(?:at_room|hot)> <.*#(\w+)>", report["graph"]))
+        for line in told.stdout.splitlines()
+        for report in json.loads(line)["reports"]
+    ]
+    assert found == expected
+
+
 def test_a_tsunami_is_thirty_millimetres_that_no_tide_explains(tmp_path: Path) -> None:
     # Of the readings every fifteen seconds one a minute; a wave comes after four hours.
     messages = simulated("buoys", 4 * 270, tmp_path)
@@ -181,9 +217,7 @@ def test_a_tsunami_is_thirty_millimetres_that_no_tide_explains(tmp_path: Path) -
             found = (_average(before, now - hours * HOUR) for hours in range(4))
             averages = [each for each in found if each is not None]
             if len(averages) == 4:
-                weights = ("1.16818457031250", "-0.28197558593750")
-                weights += ("0.14689746093750", "-0.03310644531250")
-                guess = sum(Decimal(w) * a for w, a in zip(weights, averages, strict=True))
+                guess = sum(Decimal(w) * a for w, a in zip(WEIGHTS, averages, strict=True))
                 if abs(height - guess) > 30:
                     expected.add((now, name, round(height - guess, 6)))
     reported = {
