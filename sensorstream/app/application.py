@@ -37,6 +37,7 @@ from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, Rebuilding, silent
 from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import LATE, HistoryProbe, Part, Readiness, WholeWay
+from sensorstream.app.reasons import Reasons
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.replays import Replays
@@ -261,6 +262,9 @@ class Application:
             database,
             None if self._elsewhere else self._individuals.said_by,
             settings.limits.question_seconds,
+        )
+        self.reasons = Reasons(
+            database, lambda: self.url, exchange, settings.limits.question_seconds
         )
         self.replays = Replays(
             database,

@@ -18,6 +18,7 @@ from datetime import timedelta
 from threading import Condition, Lock, Thread
 from typing import Any, Final, TypeVar
 
+from sensorstream.app.arrival import Arrival
 from sensorstream.app.durable import Durable
 from sensorstream.app.heavy import Heavy
 from sensorstream.app.in_work import InWork
@@ -156,6 +157,7 @@ class Pipeline:
         self._store = Durable(store, reopen)
         self._timeline = store.timeline
         self._clock = clock
+        self._arrival = Arrival(clock, store.timeline, store.last_arrival())
         self._metrics = metrics
         self._checkpoint_every = max(1, checkpoint_every)
         self._on_commit = on_commit
@@ -218,7 +220,7 @@ class Pipeline:
     def start(self) -> None:
         """Start to accept messages."""
         if self._applies:
-            self._engine.queries.resume(self._timeline.of(self._clock.now()))
+            self._engine.queries.resume(self._arrival.now())
         self._thread.start()
 
     def stop(self) -> None:
@@ -438,7 +440,7 @@ class Pipeline:
         due = self._engine.due if self._applies else self._ask_at
         if due is None:
             return pause
-        left = due - self._timeline.of(self._clock.now())
+        left = due - self._arrival.now()
         nap = min(max(left / self._timeline.of_wall_time(1), 0.0), _NAP)
         return nap if pause is None else min(nap, pause)
 
@@ -563,22 +565,22 @@ class Pipeline:
 
     def _tick(self) -> None:
         """Advance the engine to the clock's time, if it has something due by then."""
-        now, due = self._timeline.of(self._clock.now()), self._engine.due
+        now, due = self._arrival.now(), self._engine.due
         if self._applies and due is not None and now >= due:
             self._work([_Waiting(Tick(self._engine.tick_content(now)))])
 
     def _pass_time(self, elsewhere: Callable[[Instant], Entry | None]) -> None:
         """Tell time to those who apply the entries, if they wait for it."""
-        now = self._timeline.of(self._clock.now())
+        now = self._arrival.now()
         if now >= self._ask_at and (entry := elsewhere(now)) is not None:
             self._work([_Waiting(entry)])
         self._ask_at = max(self._ask_at, now + self._timeline.of_wall_time(_NAP))
 
     def _journal(self, group: Sequence[_Waiting]) -> tuple[Sequence[Record], Sequence[_Waiting]]:
         """Write entries to the journal, but for those that it can never hold."""
-        now = self._clock.now()
+        now, arrival = self._clock.now(), self._arrival.now()
         records = [
-            new_record(waiting.entry, seq, now, self._timeline)
+            new_record(waiting.entry, seq, now, arrival)
             for seq, waiting in enumerate(group, self._seq + 1)
         ]
         try:

@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import chain, islice, pairwise
 from typing import Final
 
+from sensorstream.app.arrival import arrival_of
 from sensorstream.app.in_work import InWork
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import EngineState
@@ -199,7 +200,7 @@ def _damage(start: Start) -> ReportDamage:
 
 def _tell(entry: Entry, target: Target, store: Store, seq: int, now: datetime) -> None:
     """Write an entry of the recovery itself to the journal, and apply it."""
-    record = new_record(entry, seq, now, store.timeline)
+    record = new_record(entry, seq, now, arrival_of(store, now))
     store.append([record])
     store.commit(effects_of([record], [entry.apply(target, record, ())]))
 

@@ -92,6 +92,7 @@ declare
   fresh bigint;
   first_end bigint;
   last_end bigint;
+  last_event bigint;
 begin
   queued := false;
   given := '{{}}';
@@ -194,14 +195,15 @@ begin
         alert_times, alert_messages, alert_causes, evidences) with ordinality
         as a (id, rule, kind, severity, text, key, time, message, causes, evidence, place)
       order by place;
-    -- A delivery for every webhook there is now. It is pending, or dead for a webhook that is
-    -- disabled: from there it can be recovered.
-    insert into store.deliveries (webhook_id, alert_id, status, next_attempt_at, last_error)
-      select w.id, a.id, case when disabled_at is null then 'pending' else 'dead' end,
-        case when disabled_at is null then raised end,
-        case when disabled_at is not null then 'the webhook was disabled' end
-      from store.alerts a cross join store.webhooks w where a.id = any(alert_ids) order by a.seq;
-    queued := found;
+    -- Told once, for all receivers there are now; each has its place in what is told.
+    select h.last into strict last_event from store.event_head h for update;
+    if exists (select from store.webhooks) then
+      insert into store.events (seq, alert_id, raised_at, due_at)
+        select last_event + place, id, raised, raised
+        from unnest(alert_ids) with ordinality as a (id, place);
+      update store.event_head h set last = last_event + cardinality(alert_ids);
+      queued := exists (select from store.webhooks where disabled_at is null);
+    end if;
   end if;
 
   update store.messages m set status = v.status,

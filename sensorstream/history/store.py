@@ -62,6 +62,8 @@ EFFECTS_LOCK: Final = 0x53535746
 # The server notices a killed writer within moments; a restart must not fail for them.
 _LOCK_PATIENCE: Final = 5.0
 _CHECKPOINTS_KEPT: Final = 2
+_LATEST: Final = 1000
+"""Entries among which the latest arrival is looked for."""
 _FEW: Final = 64
 """Entries; more are stored by COPY: that costs two round trips of its own, and less for each."""
 _FEW_BYTES: Final = 1_048_576
@@ -218,6 +220,18 @@ class PostgresStore:
         """The journal's last sequence number; 0 while it is empty."""
         with self._reading_journal() as cursor:
             return _one(cursor, "select coalesce(max(seq), 0) from store.messages")
+
+    def last_arrival(self) -> Instant | None:
+        """The latest time of arrival among the journal's last entries; None while it is empty."""
+        with self._reading_journal() as cursor:
+            # Earlier versions gave times that could go back.
+            cursor.execute(
+                "select max(received) from "
+                "(select received from store.messages order by seq desc limit %s) as m",
+                (_LATEST,),
+            )
+            row = cursor.fetchone()
+            return None if row is None else row[0]
 
     def watermark(self) -> int:
         """The last message whose effects are stored; 0 before the first."""
@@ -630,36 +644,38 @@ def _record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVer
 
 
 def _queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeline) -> bool:
-    """A pending delivery of each report for every enabled webhook that names its query now.
+    """Tell each report whose query an enabled webhook names now, once for all of them.
 
     Returns:
         Whether there are any.
     """
-    # Locked, or a webhook that is deleted meanwhile would fail the whole transaction.
+    # Locked, or one might name a query meanwhile and have its place after these reports.
+    cursor.execute("select last from store.event_head for update")
     cursor.execute(
-        "select id, queries from store.webhooks "
-        "where queries && %s::text[] and disabled_at is null "
-        "order by created_at, id for key share",
+        "select distinct q from store.webhooks, unnest(queries) as q "
+        "where disabled_at is null and q = any(%s)",
         (list({each.report.query for each in effects.reports}),),
     )
-    asking = cursor.fetchall()
-    rows = []
-    for each in effects.reports:
-        query = each.report.query
-        receivers = [webhook for webhook, queries in asking if query in queries]
-        data = report_json(each, timeline) if receivers else ""
-        rows += [
-            (webhook, each.id, query, data, effects.raised_at, effects.raised_at)
-            for webhook in receivers
-        ]
-    if rows:
-        execute_values(
-            cursor,
-            "insert into store.deliveries (webhook_id, report_id, report_query, report_data, "
-            "reported_at, next_attempt_at) values %s",
-            rows,
-        )
-    return bool(rows)
+    asked = {row[0] for row in cursor.fetchall()}
+    told = [each for each in effects.reports if each.report.query in asked]
+    if not told:
+        return False
+    cursor.execute(
+        "update store.event_head set last = last + %s returning last - %s", (len(told), len(told))
+    )
+    row = cursor.fetchone()
+    assert row is not None
+    at = effects.raised_at
+    execute_values(
+        cursor,
+        "insert into store.events "
+        "(seq, report_id, report_query, report_data, raised_at, due_at) values %s",
+        [
+            (seq, each.id, each.report.query, report_json(each, timeline), at, at)
+            for seq, each in enumerate(told, row[0] + 1)
+        ],
+    )
+    return True
 
 
 def _settle(cursor: extensions.cursor, effects: Effects) -> None:

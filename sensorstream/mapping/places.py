@@ -64,6 +64,7 @@ class Place:
 
 def places(
     wanted: Collection[Triple],
+    about: Collection[Subject],
     files: Sequence[syntax.RuleFile],
     schema: Schema,
     timeline: Timeline,
@@ -72,17 +73,16 @@ def places(
     reference: ReferenceData = NO_REFERENCE,
     others: Sequence[PlannedRule] = (),
 ) -> Mapping[Triple, Sequence[Place]]:
-    """The places of those statements that the rules, or ``others``, make of a message.
+    """The places of the statements that the rules, or ``others``, make of a message.
 
-    ``others`` are RML maps and stylesheets. The message has been mapped before, so there are no
-    limits of time.
+    They are the ``wanted`` ones, and all those whose subject is one of ``about``. ``others`` are
+    RML maps and stylesheets. The message has been mapped before, so there are no limits of time.
 
     Raises:
         LanguageError: as :func:`.compile_mapping`.
         MappingError: the rules do not map the message.
     """
-    wanted = frozenset(wanted)
-    seeker = _Seeker(wanted, frozenset(triple[0] for triple in wanted), files)
+    seeker = _Seeker(frozenset(wanted), frozenset(about), files)
     plan = compile_mapping(files, schema, timeline, reference, recorder=seeker)
     root = document.getroot()
     said = {
@@ -100,7 +100,7 @@ def places(
             except MappingError:
                 continue
             for statements in harvest.by_time.values():
-                for triple in statements.merged().keys() & wanted:
+                for triple in filter(seeker.seeks, statements.merged()):
                     found.setdefault(triple, []).append(Place(rule.name))
     return found
 
@@ -110,10 +110,18 @@ class _Seeker:
     """The recorder: notes the places of the statements that are wanted."""
 
     wanted: frozenset[Triple]
-    subjects: frozenset[Subject]
+    about: frozenset[Subject]
     files: Sequence[syntax.RuleFile]
     found: dict[Triple, list[Place]] = field(default_factory=dict)
     _named: dict[tuple[str, Subject], tuple[Expression, ...]] = field(default_factory=dict)
+    _subjects: frozenset[Subject] = frozenset()
+
+    def __post_init__(self) -> None:
+        self._subjects = self.about | {triple[0] for triple in self.wanted}
+
+    def seeks(self, triple: Triple) -> bool:
+        """Whether a statement is one of those that are sought."""
+        return triple in self.wanted or triple[0] in self.about
 
     def selected(self, rule: str, hole: syntax.Hole, scope: Scope, count: int) -> None:
         """Nothing to note; see :class:`.ExpressionRecorder`."""
@@ -126,12 +134,12 @@ class _Seeker:
 
     def named(self, rule: str, name: Subject, holes: Sequence[syntax.Hole], scope: Scope) -> None:
         """Note where an individual has its name from."""
-        if name in self.subjects:
+        if name in self._subjects:
             self._named[rule, name] = self._expressions(rule, holes, scope, "")
 
     def stated(self, rule: str, triple: Triple, holes: Sequence[syntax.Hole], scope: Scope) -> None:
         """Note where a statement has its value from."""
-        if triple not in self.wanted:
+        if not self.seeks(triple):
             return
         value = triple[2].lexical if isinstance(triple[2], Literal) else ""
         place = Place(

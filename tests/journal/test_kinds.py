@@ -62,7 +62,7 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
 def test_an_entry_comes_back_from_its_columns(
     entry: Entry, kind: str, content: bytes, source: str
 ) -> None:
-    record = new_record(entry, 9, NOW, Timeline.INTEGER)
+    record = new_record(entry, 9, NOW, Timeline.INTEGER.of(NOW))
     assert (record.kind, record.message.content, record.message.source) == (kind, content, source)
     assert (record.seq, record.message.id, record.received_at) == (9, "m9", NOW)
     assert entry_of(record) == entry

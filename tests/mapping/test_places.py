@@ -41,7 +41,7 @@ def found(
 ) -> Mapping[Triple, Sequence[Place]]:
     document = parse_document(xml.encode(), max_depth=9)
     message = Message("m1", xml.encode(), 0)
-    return places(wanted, [parse(rules, "f")], Schema(), Timeline.INTEGER, document, message)
+    return places(wanted, (), [parse(rules, "f")], Schema(), Timeline.INTEGER, document, message)
 
 
 @pytest.mark.parametrize(
@@ -102,3 +102,12 @@ def test_recording_changes_nothing_of_what_rules_say() -> None:
     (event,) = plain.apply(document, message).events
     every = found(event.triples)
     assert every.keys() == set(event.triples)
+
+
+def test_all_that_a_message_says_of_an_individual_has_a_place() -> None:
+    document = parse_document(MESSAGE.encode(), max_depth=9)
+    message = Message("m1", MESSAGE.encode(), 0)
+    two = IRI(f"{E}h-2")
+    found = places((), (two,), [parse(RULES, "f")], Schema(), Timeline.INTEGER, document, message)
+    assert {triple[0] for triple in found} == {two}
+    assert len(found) == 3
