@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
+import shlex
+import sys
 from collections import deque
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -233,3 +236,30 @@ def _average(read: list[tuple[datetime, Decimal]], until: datetime) -> Decimal |
     """Of the ten minutes until a time."""
     heights = [height for time, height in read if until - HOUR / 6 < time <= until]
     return sum(heights, Decimal(0)) / len(heights) if heights else None
+
+
+def test_the_commands_of_the_page_can_be_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (EXAMPLES.parent / "docs" / "applications.md").read_text("utf-8")
+    (tmp_path / "examples").symlink_to(EXAMPLES)
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        line
+        for block in re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S)
+        for line in block.splitlines()
+    ]
+    assert len(lines) == 9
+    for line in lines:
+        words, _, file = re.sub(r"--count \d+", "--count 30", line).partition(" > ")
+        program, *arguments = shlex.split(words)
+        if program == "python":
+            monkeypatch.setattr(sys, "argv", arguments)
+            runpy.run_path(arguments[0], run_name="__main__")
+            assert (tmp_path / arguments[-1]).read_bytes().startswith(b"\x89PNG")
+            continue
+        told = CliRunner().invoke(main, arguments)
+        assert told.exit_code == 0, told.output
+        assert told.stdout
+        if file:
+            (tmp_path / file).write_text(told.stdout)
