@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.dates import DateFormatter
 from matplotlib.figure import Figure
+
+HOUR = timedelta(hours=1)
 
 
 def main() -> None:
@@ -25,13 +25,17 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="the picture")
     parser.add_argument("buoy", nargs="?", default="46074", help="the number of the buoy")
     options = parser.parse_args()
-    times, heights = [], []
+    hours, heights = [], []
+    begun = None
     for file in sorted(options.readings.glob("*.xml")):
         message = ElementTree.parse(file).getroot()
-        times.append(datetime.fromisoformat(message.get("time", "")))
+        time = datetime.fromisoformat(message.get("time", ""))
+        begun = begun or time
+        hours.append((time - begun) / HOUR)
         heights.append(float(message.findtext(f"buoy[@id='{options.buoy}']", "nan")) / 1000)
+    assert begun is not None, "there are no readings"
     alarms = [
-        (datetime.fromisoformat(report["time"]), float(row["height"]["value"]) / 1000)
+        ((datetime.fromisoformat(report["time"]) - begun) / HOUR, float(row["height"]["value"]))
         for line in options.reports.read_text(encoding="utf-8").splitlines()
         for report in json.loads(line)["reports"]
         for row in report["bindings"]
@@ -39,13 +43,14 @@ def main() -> None:
     ]
     figure = Figure(figsize=(8, 3), layout="constrained")
     axes = figure.subplots()
-    axes.plot(times, heights, linewidth=0.8, label=f"buoy {options.buoy}")
-    moments, levels = [time for time, _ in alarms], [height for _, height in alarms]
-    axes.plot(moments, levels, "r.", markersize=3, label="tsunami")
-    axes.xaxis.set_major_formatter(DateFormatter("%H:%M"))
+    axes.plot(hours, heights, linewidth=0.8, label=f"buoy {options.buoy}")
+    levels = [height / 1000 for _, height in alarms]
+    axes.plot([hour for hour, _ in alarms], levels, "r.", markersize=3, label="tsunami")
+    axes.ticklabel_format(useOffset=False)
+    axes.set_xlabel("hours")
     axes.set_ylabel("metres of water")
     axes.legend()
-    FigureCanvasAgg(figure).print_png(str(options.out))
+    figure.savefig(options.out)
 
 
 if __name__ == "__main__":

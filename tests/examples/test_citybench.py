@@ -98,7 +98,7 @@ def test_rules_over_time_take_each_or_the_last(name: str, prepared: Path) -> Non
             of = f"{stream}-{found[2]}"
             told.setdefault(of, []).append((event["time"], found[1], found[3]))
     road = told["AarhusTrafficData158505-CongestionLevel"]
-    expected = []
+    expected: list[tuple[Any, ...]] = []
     if name == "Q1":
         for first in told["AarhusTrafficData182955-CongestionLevel"]:
             for second in road:

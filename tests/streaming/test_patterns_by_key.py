@@ -71,9 +71,9 @@ def reported(effects: Effects) -> Counter[Any]:
     found: Counter[Any] = Counter()
     for each in effects.reports:
         report = each.report
-        intervals = report.intervals or [()] * len(report.rows)
+        intervals = map(tuple, report.intervals or ((),) * len(report.rows))
         for row, interval in zip(report.rows, intervals, strict=False):
-            found[report.time, tuple(map(repr, row)), tuple(interval)] += 1
+            found[report.time, tuple(map(repr, row)), interval] += 1
         found[report.time, tuple(sorted(map(repr, report.triples or ()))), ()] += 1
     for alert in effects.alerts:
         if getattr(alert, "kind", "") == "query":
