@@ -632,6 +632,9 @@ def test_what_a_query_finds_raises_an_alert_that_webhooks_are_told_of(
         return states.get(alert["id"]) == "delivered"
 
     eventually(delivered)
+    why = web.get(f"/alerts/{alert['id']}/why")
+    (note,) = why.json()["notes"]
+    assert note == "a solution of the query 'seen' raised this alert: its text says which"
     refused = web.post("/sparql", content=text, headers=SPARQL)
     assert refused.status_code == 400
     assert web.delete(f"/webhooks/{hook}").status_code == 204
