@@ -123,6 +123,9 @@ class Reasons:
         profile = self._exchange.deployment.settings.reasoning.profile
         if raised.alert.kind != "rule":
             note = "the system raised this alert, no rule: its text says why"
+            if raised.alert.kind == "query":
+                name = raised.alert.rule
+                note = f"a solution of the query '{name}' raised this alert: its text says which"
             return Why(raised, None, None, profile, (note,))
         origins = Origins(self._url(), self._exchange, self._seconds)
         rule, notes = _rule(origins, raised, evidence)

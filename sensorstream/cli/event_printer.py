@@ -72,8 +72,8 @@ class EventPrinter:
         for alert in outcome.alerts:
             if alert.kind == "query-stopped":
                 self.stopped.append(alert.text)
-            elif alert.kind == "rule":
-                head = {"rule": alert.rule, "time": self.time(alert.time), "alert": alert.text}
+            elif alert.kind in ("rule", "query"):
+                head = {alert.kind: alert.rule, "time": self.time(alert.time), "alert": alert.text}
                 _print_line({**head, "severity": alert.severity, "key": alert.key})
         for reply in outcome.replies:
             assert outcome.time is not None

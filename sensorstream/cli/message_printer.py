@@ -111,7 +111,7 @@ class MessagePrinter:
         from sensorstream.stories.wording import alert_text
 
         for alert in outcome.alerts:
-            if alert.kind == "rule":
+            if alert.kind in ("rule", "query"):
                 yield f"  alert   {alert_text(alert)}"
             elif alert.kind == "query-stopped":
                 yield f"  alert   {alert.text}"

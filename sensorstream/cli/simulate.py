@@ -38,7 +38,7 @@ def _stream_options(command: Command) -> Command:
 
 @click.group("simulate")
 def command() -> None:
-    """Simulate messages: faces, a city, auctions, stocks, deliveries, buoys."""
+    """Simulate messages: faces, a city, auctions, stocks, deliveries, buoys, fires."""
 
 
 @command.command("tracker")
@@ -183,6 +183,26 @@ def buoys(
 
     start = _start(START, _latest(out, url, config))
     messages = buoy_messages(count, seed=seed, start=start)
+    _run(messages, count, rate, out, url, config, as_json)
+
+
+@command.command("fires")
+@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
+@_stream_options
+def fires(
+    count: int,
+    seed: int,
+    rate: float | None,
+    out: Path | None,
+    url: str | None,
+    config: Path,
+    as_json: bool,
+) -> None:
+    """Sensors of smoke and temperature in the rooms of a building."""
+    from sensorstream.simulation.fires import START, fire_messages
+
+    start = _start(START, _latest(out, url, config))
+    messages = fire_messages(count, seed=seed, start=start)
     _run(messages, count, rate, out, url, config, as_json)
 
 

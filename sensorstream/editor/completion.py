@@ -20,11 +20,11 @@ from sensorstream.editor.vocabulary import OntologyName
 from sensorstream.language.hole import split
 from sensorstream.language.lexer import KEYWORDS
 from sensorstream.language.ontology_names import XSD_TYPES
-from sensorstream.language.parser import SEVERITIES
 from sensorstream.language.parser import expected_after as expected_in_rules
 from sensorstream.mapping.xpath import FUNCTIONS as XPATH_FUNCTIONS
 from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import local_name
+from sensorstream.model.severities import SEVERITIES
 from sensorstream.model.similar import shortened
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDFS

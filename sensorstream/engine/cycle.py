@@ -193,16 +193,18 @@ class Cycle:
             self.queries.take_in(events, (), events[-1].time, heard)
         message, mapped, left_out = arrived.message, arrived.mapped, arrived.mapped.warnings
         notices = self.notices.partial(message, left_out, self.now) if left_out else ()
+        raised, cleared = self.queries.alerts.raised(message.id, 0)
         return Outcome(
             message,
             Status.PARTIAL if left_out else Status.ACCEPTED,
             matched=mapped.matched,
             individuals=mapped.individuals,
-            alerts=(*notices, *self._stopped(message)),
+            alerts=(*notices, *raised, *self._stopped(message)),
             phases=timings,
             warnings=left_out,
             reports=self.queries.take_reports(),
             time=self.now,
+            cleared=cleared,
         )
 
     def _given_up(self, outcome: Outcome, error: Exception) -> Outcome:
@@ -240,10 +242,13 @@ class Cycle:
         reports = self.queries.take_reports()
         if not stopped and not reports:
             return outcome
+        before = sum(each.kind == "rule" for each in outcome.alerts)
+        raised, cleared = self.queries.alerts.raised(outcome.message.id, before)
         return replace(
             outcome,
             reports=(*outcome.reports, *reports),
-            alerts=(*outcome.alerts, *stopped),
+            alerts=(*outcome.alerts, *raised, *stopped),
+            cleared=(*outcome.cleared, *cleared),
         )
 
     def _stopped(self, message: Message) -> tuple[Alert, ...]:

@@ -23,6 +23,7 @@ from urllib.parse import quote
 
 from sensorstream.dotr.reader import is_rules, read_program
 from sensorstream.dotr.syntax import Program
+from sensorstream.engine.query_alerts import Holding, QueryAlerts
 from sensorstream.errors import (
     Overrun,
     Position,
@@ -134,6 +135,7 @@ class QueriesState:
     registered: tuple[Registration, ...] = ()
     moved: Moved | None = None
     stopped: tuple[Stopped, ...] = ()
+    alerts: tuple[Holding, ...] = ()
 
 
 Fault: TypeAlias = tuple[str, str, Exception]
@@ -186,6 +188,7 @@ class LiveQueries:
         self._knowledge = knowledge.index
         self._kb = knowledge
         self._conclusions = conclusions
+        self.alerts = QueryAlerts()
         self._registered: dict[str, _Counted] = {}
         self._reports: list[QueryReport] = []
         self._moved: Moved | None = None
@@ -241,17 +244,16 @@ class LiveQueries:
     def _start(self, name: str, text: str, *, replaces: bool = False) -> ContinuousQuery:
         parsed = self._parsed(name, text)
         if isinstance(parsed, Program):
-            return self.processor.register_rules(
+            rules = self.processor.register_rules(
                 name, text, parsed, self._take_report, replaces=replaces
             )
-        return self.processor.register(
-            name,
-            text,
-            parsed,
-            self._take_report,
-            self._terms.graphs,
-            replaces=replaces,
+            self.alerts.end(name)
+            return rules
+        running = self.processor.register(
+            name, text, parsed, self._take_report, self._terms.graphs, replaces=replaces
         )
+        self.alerts.begin(running)
+        return running
 
     def _parsed(self, name: str, text: str) -> Query | Program:
         if is_rules(text):
@@ -283,6 +285,7 @@ class LiveQueries:
         if name not in self._registered:
             raise UnknownQuery(f"there is no query '{name}'")
         self.processor.unregister(name)
+        self.alerts.end(name)
         del self._registered[name]
 
     def knows(self, name: str) -> bool:
@@ -307,6 +310,7 @@ class LiveQueries:
 
     def _note_stop(self, name: str, reason: str) -> Stopped:
         counted = self._registered.pop(name)
+        self.alerts.end(name)
         if len(self.stopped) >= _MOST_STOPPED:
             del self.stopped[next(iter(self.stopped))]
         stopped = Stopped(name, counted.text, counted.entry, counted.reports, reason)
@@ -328,7 +332,9 @@ class LiveQueries:
     def _take_report(self, report: Report) -> None:
         counted = self._registered[report.query]
         counted.reports += 1
-        self._reports.append(QueryReport(counted.entry, counted.reports, report))
+        told = QueryReport(counted.entry, counted.reports, report)
+        self._reports.append(told)
+        self.alerts.take(told.id, report)
 
     # -- time -------------------------------------------------------------------------------
 
@@ -492,7 +498,8 @@ class LiveQueries:
             Registration(name, each.entry, each.reports) for name, each in self._registered.items()
         )
         stopped = tuple(self.stopped.values())
-        return QueriesState(self.processor.state(), registered, self._moved, stopped)
+        holding = self.alerts.state()
+        return QueriesState(self.processor.state(), registered, self._moved, stopped, holding)
 
     def restore(self, state: QueriesState) -> None:
         """Go on from a state; call it on new queries, the knowledge base as it was then."""
@@ -504,6 +511,7 @@ class LiveQueries:
         self.lift_limits(True)
         self.processor.restore(state.processor, self._start_again)
         self.lift_limits(False)
+        self.alerts.restore(state.alerts)
         self._moved = state.moved
 
     def _start_again(self, name: str, text: str) -> None:

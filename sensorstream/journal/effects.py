@@ -134,11 +134,12 @@ def alerts_of(outcome: Outcome) -> Iterator[Alert | Cleared]:
     end = next(ends, None)
     raised = 0
     for alert in outcome.alerts:
-        while end is not None and end.place <= raised and alert.kind == "rule":
+        counted = alert.kind in ("rule", "query")
+        while end is not None and end.place <= raised and counted:
             yield end
             end = next(ends, None)
         yield alert
-        raised += alert.kind == "rule"
+        raised += counted
     if end is not None:
         yield end
         yield from ends

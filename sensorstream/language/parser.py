@@ -16,8 +16,7 @@ from sensorstream.language import syntax
 from sensorstream.language.hole import call, split
 from sensorstream.language.lexer import KEYWORDS, RuleLexer, RuleText
 from sensorstream.language.wellformed import faults, place
-
-SEVERITIES: Final = ("info", "warning", "critical")
+from sensorstream.model.severities import SEVERITIES
 
 
 def parse(text: str, file: str = "") -> syntax.RuleFile:

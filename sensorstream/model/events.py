@@ -197,10 +197,11 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A notification for people or machines, raised by a rule or by the system itself.
+    """A notification for people or machines, raised by a rule, a query or by the system itself.
 
     ``id`` derives from the message and a count, so that replaying the journal raises the same
-    alert under the same id. ``kind`` is ``rule`` for alerts of semantic rules, else the name
+    alert under the same id. ``kind`` is ``rule`` for alerts of semantic rules, ``query`` for
+    those of continuous queries, whose name is ``rule`` then, else the name
     of a condition of the system (``unmatched-message``, ``rejected-message``). ``messages`` are the
     ids of those that said, or caused, what the rule matched, in order; none if the system raised
     it. ``evidence`` is why the rule fired; None: it is not kept here, or the system raised it.
@@ -227,9 +228,9 @@ class Cleared:
     """What an alert told of holds no longer: the open alert of this rule and key ends.
 
     ``rule``, ``kind`` and ``key`` are those of the alert, ``time`` and ``message`` those at which
-    it ends. ``place`` is how many alerts of rules the same entry raised before it: an alert may be
-    raised and cleared by one entry, or cleared and raised again. Where nothing is open, nothing
-    happens.
+    it ends. ``place`` is how many alerts of rules and queries the same entry raised before it: an
+    alert may be raised and cleared by one entry, or cleared and raised again. Where nothing is
+    open, nothing happens.
     """
 
     rule: str

@@ -568,6 +568,18 @@ class ReportClause:
 
 
 @dataclass(frozen=True, slots=True)
+class AlertClause:
+    """``ALERT severity "text" KEY "key"``: each solution raises an alert.
+
+    In both texts ``{?name}`` stands for a value of the solution. ``key`` None: the text is the key.
+    """
+
+    severity: str
+    text: str
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """The graphs and windows a query reads; without any clause, those its caller gives."""
 
@@ -633,6 +645,7 @@ class Query:
     """The base of ``IRI("text")``; None also if that function is not called."""
     valid_time: ValidTime | None = None
     """For a query over history only."""
+    alert: AlertClause | None = None
 
 
 # Updates (SPARQL 1.1 Update, section 3)

@@ -125,6 +125,8 @@ def _check_clauses(parsed: Parsed[Query] | Parsed[Update], query: Query) -> None
         raise _continuous(parsed, query.dataset.windows[0].name, "FROM NAMED WINDOW")
     if query.report is not None:
         raise _continuous(parsed, query.report, "REPORT")
+    if query.alert is not None:
+        raise _continuous(parsed, query.alert, "ALERT")
 
 
 def _continuous(parsed: Parsed[Query] | Parsed[Update], part: object, word: str) -> QueryError:

@@ -99,7 +99,7 @@ _SILENT: Final = (
     # Streams
     *("REGISTER", "ON", "WINDOW", "STEP", "OF", "STARTING", "AT", "START", "END", "STREAM"),
     *("INTERMEDIATERESULT", "DURATION", "REPORT", "CHANGE", "INSTANT", "CLOSE", "EVERY"),
-    *("TYPE", "INSTANCE", "TUMBLING"),
+    *("TYPE", "INSTANCE", "TUMBLING", "ALERT", "KEY"),
     # C-SPARQL, CQELS and RSP-QL
     *("COMPUTED", "SLIDE", "UNDER", "ENTAILMENT", "REGIME"),
     # History

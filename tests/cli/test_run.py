@@ -215,9 +215,12 @@ def test_a_query_names_its_background_by_the_files_name(files: Path, run: Run) -
     assert len(lines(run("run", *arguments, "--static", files / "kb.ttl"))) == 1
     (files / "sums.rq").write_text(text.replace("kb.ttl", "other.ttl"))
     (files / "more.nt").write_text("")
-    two = run("run", *arguments, "--static", files / "kb.ttl", "--static", files / "more.nt")
+    statics = ("--static", files / "kb.ttl", "--static", files / "more.nt")
+    two = run("run", *arguments, *statics)
     assert two.exit_code == 1
     assert "other.ttl>: expected the name of a --static file; given: kb.ttl, more.nt" in two.stderr
+    (files / "sums.rq").write_text(text.replace("kb.ttl", "kb.rdf"))
+    assert len(lines(run("run", *arguments, *statics))) == 1
 
 
 def test_a_query_that_cannot_be_read_is_named_with_its_place(files: Path, run: Run) -> None:

@@ -88,6 +88,46 @@ def test_in_other_languages_it_is_the_same_query(
     assert _run(name, prepared, file) == _run(name, prepared)
 
 
+@pytest.mark.parametrize("name", ["Q1", "Q2"])
+def test_rules_over_time_take_each_or_the_last(name: str, prepared: Path) -> None:
+    told: dict[str, list[tuple[float, str, str]]] = {}
+    for line in (prepared / "events.jsonl").read_text().splitlines():
+        event = json.loads(line)
+        stream = event["stream"].rsplit("#")[-1]
+        for found in re.finditer(r"<(\S+-(\w+))> <\S+hasValue> \"(.*?)\"", event["graph"]):
+            of = f"{stream}-{found[2]}"
+            told.setdefault(of, []).append((event["time"], found[1], found[3]))
+    road = told["AarhusTrafficData158505-CongestionLevel"]
+    expected: list[tuple[Any, ...]] = []
+    if name == "Q1":
+        for first in told["AarhusTrafficData182955-CongestionLevel"]:
+            for second in road:
+                gap = second[0] - first[0]
+                times = [second[0]] * (0 <= gap <= RANGE) + [first[0]] * (0 <= -gap <= RANGE)
+                expected += [(time, first[1], second[1]) for time in times]
+    else:
+        kinds = ("Temperature", "Humidity", "WindSpeed")
+        for time, _, value in road:
+            weather = [
+                [v for t, _, v in told[f"AarhusWeatherData0-{kind}"] if 0 <= time - t <= RANGE]
+                for kind in kinds
+            ]
+            if all(weather):
+                expected.append((time, value, *(each[-1] for each in weather)))
+    statics = [part for each in BACKGROUND for part in ("--static", str(prepared / each))]
+    rules = ["--rules", str(EXAMPLE / f"{name}.dotr"), "--events", str(prepared / "events.jsonl")]
+    result = CliRunner().invoke(command, [*rules, *statics])
+    assert result.exit_code == 0, result.output
+    reported = []
+    for line in result.stdout.splitlines():
+        row = json.loads(line)
+        objects = dict(re.findall(r'#(\w+)> [<"](.*?)[>"](?:\^\^\S+)? \.', row["graph"]))
+        order = ("first", "second", "congestion", "temperature", "humidity", "windSpeed")
+        reported.append((row["time"], *(objects[each] for each in order if each in objects)))
+    assert len(expected) > 10
+    assert sorted(reported) == sorted(expected)
+
+
 def _run(name: str, folder: Path, query: Path | None = None) -> dict[int, Counter[Any]]:
     statics = [part for each in BACKGROUND for part in ("--static", str(folder / each))]
     query = query or EXAMPLE / f"{name}.rq"

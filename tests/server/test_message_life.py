@@ -38,6 +38,7 @@ from sensorstream.settings import (
 from sensorstream.simulation.tracker import tracker_messages
 
 XML = {"content-type": "application/xml"}
+SPARQL = {"content-type": "application/sparql-query"}
 NOBODY_MAPS = b"<Other>%d</Other>"
 START = itertools.count(1000, 100)
 
@@ -608,3 +609,33 @@ def test_the_whole_life_is_told_however_a_message_came_and_after_a_restart(
     deployment.start()
     assert {kind: life(deployment, name) for kind, name in names.items()} == lives
     deployment.web.delete(f"/webhooks/{hook}")
+
+
+def test_what_a_query_finds_raises_an_alert_that_webhooks_are_told_of(
+    deployment: Deployment, receiver: str, eventually: Callable[..., None]
+) -> None:
+    web = deployment.web
+    hook = web.post("/webhooks", json={"url": receiver}).json()["id"]
+    text = """PREFIX : <http://sensorstream.example/tracking#>
+        SELECT ?who REPORT ON CHANGE ALERT critical "{?who} was seen" WHERE { ?who a :Human }"""
+    made = web.post("/queries?name=seen", content=text, headers=SPARQL)
+    assert made.status_code == 201
+    name = post(web, one(certainty=90)).json()["message_id"]
+    told = life(deployment, name)["alerts"]
+    (alert,) = [each for each in told if each["rule"] == "seen"]
+    assert (alert["kind"], alert["severity"]) == ("query", "critical")
+    assert alert["text"].endswith(" was seen")
+
+    def delivered() -> bool:
+        found = life(deployment, name)["deliveries"]
+        states = {each["event_id"]: each["state"] for each in found}
+        return states.get(alert["id"]) == "delivered"
+
+    eventually(delivered)
+    why = web.get(f"/alerts/{alert['id']}/why")
+    (note,) = why.json()["notes"]
+    assert note == "a solution of the query 'seen' raised this alert: its text says which"
+    refused = web.post("/sparql", content=text, headers=SPARQL)
+    assert refused.status_code == 400
+    assert web.delete(f"/webhooks/{hook}").status_code == 204
+    assert web.delete("/queries/seen").status_code == 204

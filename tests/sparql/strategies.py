@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DECIMAL, XSD_INTEGER
+from sensorstream.model.severities import SEVERITIES
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.sparql import algebra as a
 from sensorstream.sparql.lexer import FUNCTIONS
@@ -274,6 +275,12 @@ _REPORTS = st.one_of(
 _VALID_TIMES = st.none() | st.builds(a.ValidTime, st.text(max_size=9), st.none() | st.text())
 
 
+_WORDS = st.text().map(lambda text: text.replace("{", "").replace("}", ""))
+_ALERTS = st.none() | st.builds(
+    a.AlertClause, st.sampled_from(SEVERITIES), _WORDS, st.none() | _WORDS
+)
+
+
 @st.composite
 def queries(draw: st.DrawFn) -> a.Query:
     """Queries of all forms, with windows, registrations and reports."""
@@ -301,7 +308,8 @@ def queries(draw: st.DrawFn) -> a.Query:
         )
     )
     report, valid_time = draw(_REPORTS), draw(_VALID_TIMES)
-    return a.Query(_with_own_blanks(form), dataset, registration, report, valid_time=valid_time)
+    alert = draw(_ALERTS) if isinstance(form, a.Select) else None
+    return a.Query(_with_own_blanks(form), dataset, registration, report, None, valid_time, alert)
 
 
 @st.composite

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
 
+from sensorstream.errors import QueryError
 from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.sparql.algebra import (
     BGP,
+    AlertClause,
     Comparison,
     Construct,
     Consumption,
@@ -288,3 +291,24 @@ def test_the_first_query_of_the_ep_sparql_paper_is_two_sequences_and_a_filter() 
     last = project.pattern.condition.right  # type: ignore[union-attr]
     assert isinstance(last, Comparison)
     assert last.left.name == "GETDURATION"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('SELECT ?a ALERT grave "x" { ?a ?b ?c }', "unknown severity 'grave': expected info"),
+        ('SELECT ?a ALERT info "{?b}" { ?a ?b ?c }', "?b is not selected"),
+        ('SELECT ?a ALERT info "x" KEY "{a}" { ?a ?b ?c }', "expected {?name}"),
+        ('ASK ALERT info "x" { ?a ?b ?c }', "expected SELECT"),
+        ('SELECT ?a ALERT info "x" ALERT info "y" { ?a ?b ?c }', "expected one ALERT"),
+    ],
+)
+def test_an_alert_that_cannot_be_raised_is_refused(text: str, said: str) -> None:
+    with pytest.raises(QueryError, match=re.escape(said)):
+        parse_query(text)
+
+
+def test_an_alert_is_read_and_printed() -> None:
+    query = parse_query('SELECT ?a ALERT info "{?a} is \\"hot\\"" KEY "{?a}" { ?a ?b ?c }')
+    assert query.alert == AlertClause("info", '{?a} is "hot"', "{?a}")
+    assert parse_query(query_text(query)) == query

@@ -5,9 +5,10 @@ Source: SPARQL 1.1 Query, sections 18.2.4 and 18.2.5.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import Any, Final
 
 from lark import Token, v_args
 from lark.tree import Meta
@@ -16,6 +17,7 @@ from sensorstream.model.terms import BlankNode
 from sensorstream.sparql.algebra import (
     BGP,
     Aggregate,
+    AlertClause,
     And,
     Ask,
     Construct,
@@ -46,6 +48,7 @@ from sensorstream.sparql.building.streams import Clauses
 from sensorstream.sparql.building.term_builder import Triples
 from sensorstream.sparql.walk import aggregates, replaced, variables, visible
 
+_HOLE: Final = re.compile(r"\{\?(\w+)\}")
 _Item = tuple[int, Variable, Expression | Aggregate | None]
 
 
@@ -108,7 +111,22 @@ class QueryBuilder(DialectBuilder):
             report,
             self.run_time_base(),
             clauses.valid_time,
+            self._checked(clauses.alert, made),
         )
+
+    def _checked(self, alert: AlertClause | None, form: object) -> AlertClause | None:
+        if alert is None:
+            return None
+        if not isinstance(form, Select):
+            self.fail_at(alert, "ALERT: each solution raises one: expected SELECT")
+        selected = set(visible(form.pattern))
+        for template in (alert.text, alert.key or ""):
+            if _HOLE.sub("", template).count("{") or _HOLE.sub("", template).count("}"):
+                self.fail_at(alert, f"'{template}': expected {{?name}}, with a variable's name")
+            for name in _HOLE.findall(template):
+                if Variable(name) not in selected:
+                    self.fail_at(alert, f"ALERT: ?{name} is not selected")
+        return alert
 
     # Forms
 

@@ -18,8 +18,10 @@ from sensorstream.model.datatypes import (
     XSD_STRING,
     parse_duration,
 )
+from sensorstream.model.severities import SEVERITIES
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.sparql.algebra import (
+    AlertClause,
     Dataset,
     Pattern,
     ReportClause,
@@ -58,6 +60,7 @@ class Clauses:
     dataset: Dataset
     report: ReportClause | None
     valid_time: ValidTime | None
+    alert: AlertClause | None = None
 
 
 class StreamBuilder(PatternBuilder):
@@ -79,12 +82,28 @@ class StreamBuilder(PatternBuilder):
         times = [child for child in children if isinstance(child, ValidTime)]
         if len(times) > 1:
             self.fail_at(times[-1], "a query has one valid time: expected one AT or DURING")
+        alerts = [child for child in children if isinstance(child, AlertClause)]
+        if len(alerts) > 1:
+            self.fail_at(alerts[1], "a query raises one kind of alert: expected one ALERT")
         graphs = [child for child in children if isinstance(child, tuple)]
         default = tuple(iri for kind, iri in graphs if kind == "default")
         named = tuple(iri for kind, iri in graphs if kind == "named")
         return Clauses(
-            Dataset(default, named), reports[0] if reports else None, times[0] if times else None
+            Dataset(default, named),
+            reports[0] if reports else None,
+            times[0] if times else None,
+            alerts[0] if alerts else None,
         )
+
+    @v_args(meta=True)
+    def alert(self, meta: Meta, children: list[Any]) -> AlertClause:
+        severity, text, *key = children
+        if severity.value not in SEVERITIES:
+            self.fail(
+                severity.start_pos,
+                f"unknown severity '{severity.value}': expected {', '.join(SEVERITIES)}",
+            )
+        return self.at(meta.start_pos, AlertClause(severity.value, text, key[0] if key else None))
 
     @v_args(meta=True)
     def valid_at(self, meta: Meta, children: list[Literal]) -> ValidTime:

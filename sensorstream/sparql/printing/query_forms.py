@@ -9,6 +9,7 @@ from decimal import Decimal
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.sparql.algebra import (
     BGP,
+    AlertClause,
     Ask,
     Construct,
     Dataset,
@@ -48,6 +49,8 @@ def _lines(query: Query) -> Iterator[str]:
     clauses = [*dataset_lines(query.dataset)]
     if query.report is not None:
         clauses.append(report_text(query.report))
+    if query.alert is not None:
+        clauses.append(alert_text(query.alert))
     if query.valid_time is not None:
         clauses.append(valid_time_text(query.valid_time))
     if isinstance(form, Select):
@@ -128,6 +131,12 @@ def valid_time_text(time: ValidTime) -> str:
     """``AT "start"`` or ``DURING "start"/"end"``."""
     start = Literal(time.start).n3
     return f"AT {start}" if time.end is None else f"DURING {start}/{Literal(time.end).n3}"
+
+
+def alert_text(alert: AlertClause) -> str:
+    """``ALERT severity "text" KEY "key"``."""
+    key = "" if alert.key is None else f" KEY {Literal(alert.key).n3}"
+    return f"ALERT {alert.severity} {Literal(alert.text).n3}{key}"
 
 
 def registration_text(registration: Registration) -> str:

@@ -1,0 +1,186 @@
+"""What continuous queries with ALERT raise: an alert for each solution, until it is one no more."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final
+
+from sensorstream.model.events import Alert, Cleared
+from sensorstream.model.frozen import frozen
+from sensorstream.model.terms import Literal, Term
+from sensorstream.network.intervals.planning import is_in_time
+from sensorstream.sparql.algebra import AlertClause, Relation
+from sensorstream.streams.continuous_query import ContinuousQuery
+from sensorstream.streams.report import Operation, Report
+
+KIND: Final = "query"
+"""The kind of these alerts; their ``rule`` is the name of the query."""
+MOST: Final = 1000
+"""Alerts that one query raises at one time; a last one says how many more there would be."""
+_HOLE: Final = re.compile(r"\{\?(\w+)\}")
+
+
+@frozen
+class Holding:
+    """How many solutions of a query have each key now."""
+
+    query: str
+    keys: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Alerting:
+    clause: AlertClause
+    relation: Relation | None
+    keys: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    id: str
+    report: Report
+
+
+class QueryAlerts:
+    """The alerts of the queries of one engine.
+
+    A solution that comes raises one; one that stands in a whole result (RSTREAM) raises it again
+    each time; with DSTREAM one that goes raises it. Without such a word the alert of a key ends
+    when the last solution with that key has gone.
+    """
+
+    def __init__(self) -> None:
+        self._alerting: dict[str, _Alerting] = {}
+        self._told: list[_Told] = []
+
+    def begin(self, running: ContinuousQuery) -> None:
+        """A query runs from now on, maybe in place of one of its name.
+
+        What it finds already raises nothing.
+        """
+        query, name = running.query, running.name
+        self._alerting.pop(name, None)
+        if query.alert is None:
+            return
+        # What a pattern in time finds is over when it is found.
+        relation = Relation.ISTREAM if is_in_time(query) else running.schedule.relation
+        self._alerting[name] = alerting = _Alerting(query.alert, relation)
+        if relation is None:
+            for row in running.result():
+                values = dict(zip(running.root.variables, row, strict=False))
+                alerting.keys[_key(query.alert, values)] += 1
+
+    def end(self, name: str) -> None:
+        """A query runs no more."""
+        self._alerting.pop(name, None)
+
+    def take(self, id: str, report: Report) -> None:
+        """A query has reported; ``id`` is that of the report."""
+        if report.query in self._alerting:
+            self._told.append(_Told(id, report))
+
+    def raised(self, message: str, raised: int) -> tuple[tuple[Alert, ...], tuple[Cleared, ...]]:
+        """What came of the reports since the last call, in order.
+
+        ``message`` is the entry at which they were told; ``raised`` how many alerts of rules it
+        raised before.
+        """
+        if not self._told:
+            return (), ()
+        alerts: list[Alert] = []
+        cleared: list[Cleared] = []
+        told, self._told = self._told, []
+        for (name, time), group in groupby(
+            told, lambda each: (each.report.query, each.report.time)
+        ):
+            alerting = self._alerting.get(name)
+            if alerting is None:
+                continue
+            gone: dict[str, None] = {}
+            instant = list(group)
+            for each in instant:
+                if alerting.relation is None:
+                    gone.update(_count(alerting, each.report))
+            for key in gone:
+                if alerting.keys[key] <= 0:
+                    del alerting.keys[key]
+                    place = raised + len(alerts)
+                    cleared.append(Cleared(name, KIND, key, time, message, place))
+            alerts += _alerts(alerting, instant, message)
+        return tuple(alerts), tuple(cleared)
+
+    def state(self) -> tuple[Holding, ...]:
+        """What must survive a restart."""
+        return tuple(
+            Holding(name, dict(each.keys)) for name, each in self._alerting.items() if each.keys
+        )
+
+    def restore(self, state: Sequence[Holding]) -> None:
+        """Go on from a state; the queries run already."""
+        keys = {each.query: each.keys for each in state}
+        for name, alerting in self._alerting.items():
+            alerting.keys = Counter(keys.get(name, {}))
+
+
+def _count(alerting: _Alerting, report: Report) -> Iterator[tuple[str, None]]:
+    """Count the solutions by key; gives the keys of those that went."""
+    weight = -1 if report.operation is Operation.REMOVED else 1
+    for values in _solutions(report):
+        key = _key(alerting.clause, values)
+        alerting.keys[key] += weight
+        if weight < 0:
+            yield key, None
+
+
+def _alerts(alerting: _Alerting, told: Sequence[_Told], message: str) -> Iterator[Alert]:
+    clause, known = alerting.clause, set[str]()
+    more = 0
+    going = alerting.relation is Relation.DSTREAM
+    for each in told:
+        report = each.report
+        if (report.operation is Operation.REMOVED) is not going:
+            continue
+        for number, values in enumerate(_solutions(report), 1):
+            key = _key(clause, values)
+            if key in known:
+                continue
+            known.add(key)
+            if len(known) > MOST:
+                more += 1
+                continue
+            text = _filled(clause.text, values)
+            id = f"{each.id}-{number}"
+            yield _alert(id, report, clause.severity, text, key, message)
+    if more:
+        last = told[-1]
+        text = f"{more} more solutions raise no alert: at most {MOST} do at one time"
+        yield _alert(f"{last.id}-more", last.report, clause.severity, text, "", message)
+
+
+def _alert(id: str, report: Report, severity: str, text: str, key: str, message: str) -> Alert:
+    return Alert(id, report.query, KIND, severity, text, key, report.time, message)
+
+
+def _solutions(report: Report) -> Iterator[dict[str, Term | None]]:
+    for row in report.rows:
+        yield dict(zip(report.variables, row, strict=False))
+
+
+def _key(clause: AlertClause, values: Mapping[str, Term | None]) -> str:
+    return _filled(clause.text if clause.key is None else clause.key, values)
+
+
+def _filled(template: str, values: Mapping[str, Term | None]) -> str:
+    """The text with the values of a solution; what is unbound is empty."""
+
+    def value(match: re.Match[str]) -> str:
+        term = values.get(match[1])
+        if term is None:
+            return ""
+        return term.lexical if isinstance(term, Literal) else str(term)
+
+    return _HOLE.sub(value, template)
