@@ -76,9 +76,10 @@ class Timeline(Enum):
 
     def literal(self, instant: Instant) -> Literal:
         """The instant as an RDF literal (``xsd:integer`` or ``xsd:dateTime``)."""
+        text = self.format(instant)
         if self is Timeline.INTEGER:
-            return valued(str(instant), XSD_INTEGER, instant)
-        return Literal(self.format(instant), XSD_DATE_TIME)
+            return valued(text, XSD_INTEGER, instant)
+        return Literal(text, XSD_DATE_TIME)
 
     def duration(self, text: str) -> int:
         """A length of the time line: a positive integer, or an ``xsd:dayTimeDuration``.

@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from sensorstream.network.operators.group import group_text
 from sensorstream.network.plan.nodes import Constant as PlainConstant
 from sensorstream.network.plan.nodes import End, Plan
-from sensorstream.sparql.algebra import Consumption, Expression, Variable
+from sensorstream.sparql.algebra import Aggregate, Consumption, Expression, Variable
 from sensorstream.sparql.printing import expression_text
 
 TimedRow: TypeAlias = tuple[Any, ...]
@@ -281,6 +282,32 @@ class Once(_Over):
     @property
     def text(self) -> str:
         return "Equal triples are one occurrence"
+
+
+@dataclass(frozen=True, slots=True)
+class Group(_Over):
+    """One row for each group of which a row ends: its aggregates over all that has ended by then.
+
+    With ``lengths`` only those rows are taken together whose common interval passes: as many as
+    possible, those that started last.
+    """
+
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[Variable, Aggregate], ...]
+    lengths: tuple[Expression, ...] = ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.keys, *(variable.name for variable, _ in self.aggregates))
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.source.certain.intersection(self.keys)
+
+    @property
+    def text(self) -> str:
+        told = ((variable.name, expression_text(each)) for variable, each in self.aggregates)
+        return f"{group_text(self.keys, told)}{_if(*self.lengths)}"
 
 
 @dataclass(frozen=True, slots=True)

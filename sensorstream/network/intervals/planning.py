@@ -27,6 +27,7 @@ from sensorstream.network.plan.nodes import Constant, End, Plan
 from sensorstream.sparql.algebra import (
     BGP,
     And,
+    Comparison,
     Distinct,
     Equals,
     EqualsOptional,
@@ -116,11 +117,13 @@ class _Planner:
             case Union(left, right):
                 return timed.Union(self.planned(left), self.planned(right))
             case Filter(condition, inner):
-                return _filtered(self.planned(inner), _conjuncts(_plain(condition)))
+                return _filtered(self.planned(inner), _conjuncts(_plain(condition)), self._clock)
             case Extend(inner, variable, expression):
                 return timed.Extend(self.planned(inner), variable.name, _plain(expression))
             case Values(variables, rows):
                 return timed.Values(Constant(tuple(each.name for each in variables), rows))
+            case Group():
+                return self._group(pattern)
             case Project(inner, variables):
                 names = [each.name for each in variables]
                 return _projected(_without_unused(self.planned(inner), names), names)
@@ -128,6 +131,23 @@ class _Planner:
                 # Solutions are a set; those of one report are put in order when it is made.
                 return self.planned(inner)
         _refuse(pattern)
+
+    def _group(self, pattern: Group) -> Plan:
+        below = self.planned(pattern.pattern)
+        keys: list[str] = []
+        for place, key in enumerate(pattern.keys):
+            expression = _plain(key.expression)
+            if isinstance(expression, Variable) and key.variable in (None, expression):
+                name = expression.name
+            else:
+                name = key.variable.name if key.variable is not None else f".key{place}"
+            if name not in below.variables:
+                below = timed.Extend(below, name, expression)
+            if name not in keys:
+                keys.append(name)
+        for _, aggregate in pattern.aggregates:
+            _plain(aggregate.expression)
+        return timed.Group(below, tuple(keys), pattern.aggregates)
 
     def _block(self, patterns: Iterable[TriplePattern]) -> Plan:
         ends = [each for pattern in patterns for each in self._steps(pattern)]
@@ -176,11 +196,6 @@ class _Planner:
 
 def _refuse(pattern: Pattern) -> NoReturn:
     match pattern:
-        case Group():
-            raise UnsupportedQuery(
-                "aggregates and GROUP BY: the solutions of a pattern in time come one by one and "
-                "never go; let a CONSTRUCT query carry the count or sum on, or ask a window"
-            )
         case Slice():
             raise UnsupportedQuery(
                 "LIMIT and OFFSET: the solutions of a pattern in time come as they happen"
@@ -254,9 +269,9 @@ def _conjuncts(condition: Expression) -> list[Expression]:
     return [condition]
 
 
-def _filtered(plan: Plan, conditions: Iterable[Expression]) -> Plan:
+def _filtered(plan: Plan, conditions: Iterable[Expression], clock: Clock) -> Plan:
     for condition in conditions:
-        lowered = _chosen(plan, condition)
+        lowered = _chosen(plan, condition) or _taken_together(plan, condition, clock)
         if lowered is None and not asks_for_time(condition):
             lowered = _lowered(plan, condition)
         plan = timed.Filter(plan, condition) if lowered is None else lowered
@@ -274,6 +289,20 @@ def _chosen(plan: Plan, condition: Expression) -> Plan | None:
                 return replace(plan, tests=(*plan.tests, condition))
         case timed.Filter(source, _):
             found = _chosen(source, condition)
+            return None if found is None else replace(plan, source=found)
+    return None
+
+
+def _taken_together(plan: Plan, condition: Expression, clock: Clock) -> Plan | None:
+    """A GROUP BY with a filter on its length, which says what is taken together; or None."""
+    at_most = isinstance(condition, Comparison) and condition.operator != "="
+    if not at_most or longest(condition, clock) is None:
+        return None
+    match plan:
+        case timed.Group():
+            return replace(plan, lengths=(*plan.lengths, condition))
+        case timed.Filter() | timed.Extend() | timed.Project():
+            found = _taken_together(plan.source, condition, clock)
             return None if found is None else replace(plan, source=found)
     return None
 
@@ -318,6 +347,9 @@ def _bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
             return replace(plan, source=_bounded(source, most, clock))
         case timed.Extend() | timed.Project() | timed.Once():
             return replace(plan, source=_bounded(plan.source, most, clock))
+        case timed.Group():
+            # What is counted must not depend on what is wanted of it further up.
+            return replace(plan, source=_bounded(plan.source, longest_of(plan, clock), clock))
         case timed.Seq(left, right) | timed.Join(left, right):
             if isinstance(plan, timed.Seq) and not plan.unrestricted:
                 # What is chosen must not depend on what is wanted of it further up.
@@ -356,6 +388,12 @@ def _bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
     return plan
 
 
+def longest_of(plan: timed.Group, clock: Clock) -> int | None:
+    """The length beyond which nothing is taken together; None: there is none."""
+    bounds = (longest(each, clock) for each in plan.lengths)
+    return min((each for each in bounds if each is not None), default=None)
+
+
 def _only_existence(plan: timed.Optional | timed.OptionalSeq) -> bool:
     """Whether any old optional row of the same key stands for all others.
 
@@ -378,6 +416,12 @@ def _check(plan: Plan, clock: Clock) -> None:
                 case timed.Extend(source, _, expression):
                     check_lengths(expression, clock)
                     timed_value(expression, source.variables, clock)
+                case timed.Group(source, _, aggregates):
+                    for _, aggregate in aggregates:
+                        if aggregate.expression is not None:
+                            timed_value(aggregate.expression, source.variables, clock)
+                    for length in each.lengths:
+                        check_lengths(length, clock)
                 case timed.Seq(_, _, tests):
                     for test in tests:
                         check_lengths(test, clock)

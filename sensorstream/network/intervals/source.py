@@ -11,8 +11,7 @@ Source: "EP-SPARQL", section 4.2 (streams, the closure under CONSTRUCT).
 from __future__ import annotations
 
 import heapq
-from collections import ChainMap
-from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -86,12 +85,12 @@ class _Readers:
                     found += any_object.values()
         return found
 
-    def objects(self, predicate: Term) -> Container[Term] | None:
-        """The objects that readers of a predicate have; None: one of them wants any."""
+    def wanted(self, predicate: Term, objects: Iterable[Term]) -> Iterable[Term]:
+        """Those objects that a reader wants with a predicate."""
         known = [each for name in (predicate, None) if (each := self._by_predicate.get(name))]
         if any(None in each for each in known):
-            return None
-        return known[0] if len(known) == 1 else ChainMap(*known)
+            return objects
+        return [each for each in objects for by_object in known if each in by_object]
 
     def want(self, triple: Triple) -> bool:
         """Whether any reader has the terms of a triple."""
@@ -231,8 +230,7 @@ class Occurring:
         if len(self._types) >= _MOST_TYPES:
             self._types.clear()
         types = dict.fromkeys((triple[2], *(each[2] for each in self._conclusions(triple))))
-        wanted = self._all.objects(triple[1])
-        found = tuple(types if wanted is None else [each for each in types if each in wanted])
+        found = tuple(self._all.wanted(triple[1], types))
         self._types[triple[2]] = found
         return found
 
