@@ -43,6 +43,8 @@ class QueryState:
     """What the operators of a pattern in time remember."""
     unreported: tuple[KeptRow, ...] = ()
     """Solutions of a pattern in time that are not reported yet."""
+    latest: tuple[KeptRow, ...] = ()
+    """The last of those that are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,9 @@ from sensorstream.network.intervals.source import Occurring
 from sensorstream.network.network import Network
 from sensorstream.network.node import operators
 from sensorstream.network.operators.group import Column
+from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.plan.text import plan_text
 from sensorstream.sparql.algebra import Aggregate, Consumption, Expression
 from sensorstream.sparql.printing import expression_text
 
@@ -60,12 +62,12 @@ class _Builder:
         return node
 
     def _made(self, plan: Plan) -> TimedNode:
-        setting, text = self._setting, plan.text
+        setting, text = self._setting, plan_text(plan)
         match plan:
             case timed.Occurrence():
                 return simple.Occurrences(plan, setting.source, setting.background, setting.holds)
-            case timed.Values(constant):
-                return simple.TimedValues(constant.names, constant.certain, constant.rows)
+            case plans.Constant(names, rows):
+                return simple.TimedValues(names, plan.certain, rows)
         inputs = [self.built(each) for each in plan.inputs]
         test = partial(self._test, plan)
         match plan:
@@ -88,12 +90,12 @@ class _Builder:
                 return joins.TimedEqualsOptional(inputs[0], inputs[1], test(condition), text)
             case timed.Minus():
                 return joins.TimedMinus(inputs[0], inputs[1], text)
-            case timed.Union():
-                return simple.TimedUnion(inputs[0], inputs[1])
-            case timed.Filter(source, condition):
+            case plans.Union():
+                return simple.TimedUnion(inputs)
+            case plans.Filter(source, condition):
                 passes = timed_test(condition, source.variables, setting.clock)
                 return simple.TimedFilter(inputs[0], passes, text)
-            case timed.Extend(source, name, expression):
+            case plans.Extend(source, name, expression):
                 value = timed_value(expression, source.variables, setting.clock)
                 return simple.TimedExtend(inputs[0], name, value, text)
             case timed.Once(source, pairs):
@@ -113,7 +115,7 @@ class _Builder:
                 fits = _all_of([timed_test(each, (), setting.clock) for each in plan.lengths])
                 most = longest_of(plan, setting.clock)
                 return TimedGroup(inputs[0], keys, columns, fits, most, text)
-            case timed.Project(_, names):
+            case plans.Project(_, names):
                 return simple.TimedProject(inputs[0], names, text)
         raise AssertionError(plan)
 

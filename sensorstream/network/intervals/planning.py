@@ -23,7 +23,8 @@ from sensorstream.network.intervals.conditions import (
     timed_test,
     timed_value,
 )
-from sensorstream.network.plan.nodes import Constant, End, Plan
+from sensorstream.network.plan import nodes as plans
+from sensorstream.network.plan.nodes import End, Plan
 from sensorstream.sparql.algebra import (
     BGP,
     And,
@@ -115,13 +116,13 @@ class _Planner:
             case Minus(left, right):
                 return timed.Minus(self.planned(left), self.planned(right))
             case Union(left, right):
-                return timed.Union(self.planned(left), self.planned(right))
+                return plans.Union((self.planned(left), self.planned(right)))
             case Filter(condition, inner):
                 return _filtered(self.planned(inner), _conjuncts(_plain(condition)), self._clock)
             case Extend(inner, variable, expression):
-                return timed.Extend(self.planned(inner), variable.name, _plain(expression))
+                return plans.Extend(self.planned(inner), variable.name, _plain(expression))
             case Values(variables, rows):
-                return timed.Values(Constant(tuple(each.name for each in variables), rows))
+                return plans.Constant(tuple(each.name for each in variables), rows)
             case Group():
                 return self._group(pattern)
             case Project(inner, variables):
@@ -142,7 +143,7 @@ class _Planner:
             else:
                 name = key.variable.name if key.variable is not None else f".key{place}"
             if name not in below.variables:
-                below = timed.Extend(below, name, expression)
+                below = plans.Extend(below, name, expression)
             if name not in keys:
                 keys.append(name)
         for _, aggregate in pattern.aggregates:
@@ -152,7 +153,7 @@ class _Planner:
     def _block(self, patterns: Iterable[TriplePattern]) -> Plan:
         ends = [each for pattern in patterns for each in self._steps(pattern)]
         if not ends:
-            return timed.Values(Constant((), ((),)))
+            return plans.Constant((), ((),))
         ends = list(dict.fromkeys(ends))
         pairs = [
             (one, other)
@@ -243,7 +244,7 @@ def _joined(parts: Sequence[Plan]) -> Plan:
 
 
 def _is_unit(plan: Plan) -> bool:
-    return isinstance(plan, timed.Values) and plan.constant.is_unit
+    return isinstance(plan, plans.Constant) and plan.is_unit
 
 
 def _join(left: Plan, right: Plan) -> Plan:
@@ -253,12 +254,12 @@ def _join(left: Plan, right: Plan) -> Plan:
 
 
 def _projected(plan: Plan, names: Sequence[str]) -> Plan:
-    return plan if tuple(names) == plan.variables else timed.Project(plan, tuple(names))
+    return plan if tuple(names) == plan.variables else plans.Project(plan, tuple(names))
 
 
 def _without_unused(plan: Plan, names: Sequence[str]) -> Plan:
     """The plan without values that nobody asks for."""
-    while isinstance(plan, timed.Extend) and plan.name not in names:
+    while isinstance(plan, plans.Extend) and plan.name not in names:
         plan = plan.source
     return plan
 
@@ -274,7 +275,7 @@ def _filtered(plan: Plan, conditions: Iterable[Expression], clock: Clock) -> Pla
         lowered = _chosen(plan, condition) or _taken_together(plan, condition, clock)
         if lowered is None and not asks_for_time(condition):
             lowered = _lowered(plan, condition)
-        plan = timed.Filter(plan, condition) if lowered is None else lowered
+        plan = plans.Filter(plan, condition) if lowered is None else lowered
     return plan
 
 
@@ -287,7 +288,7 @@ def _chosen(plan: Plan, condition: Expression) -> Plan | None:
         case timed.Seq() if not plan.unrestricted and asks_for_time(condition):
             if names_in(condition) <= plan.certain:
                 return replace(plan, tests=(*plan.tests, condition))
-        case timed.Filter(source, _):
+        case plans.Filter(source, _):
             found = _chosen(source, condition)
             return None if found is None else replace(plan, source=found)
     return None
@@ -301,7 +302,7 @@ def _taken_together(plan: Plan, condition: Expression, clock: Clock) -> Plan | N
     match plan:
         case timed.Group():
             return replace(plan, lengths=(*plan.lengths, condition))
-        case timed.Filter() | timed.Extend() | timed.Project():
+        case plans.Filter() | plans.Extend() | plans.Project():
             found = _taken_together(plan.source, condition, clock)
             return None if found is None else replace(plan, source=found)
     return None
@@ -312,7 +313,7 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
     names = names_in(condition)
 
     def into(part: Plan) -> Plan:
-        return _lowered(part, condition) or timed.Filter(part, condition)
+        return _lowered(part, condition) or plans.Filter(part, condition)
 
     match plan:
         case timed.Seq() | timed.Join() | timed.Equals():
@@ -327,9 +328,9 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
                 return replace(plan, mandatory=into(plan.mandatory))
         case timed.Minus() if names <= plan.left.certain:
             return replace(plan, left=into(plan.left))
-        case timed.Filter() | timed.Project() | timed.Once() if names <= plan.source.certain:
+        case plans.Filter() | plans.Project() | timed.Once() if names <= plan.source.certain:
             return replace(plan, source=into(plan.source))
-        case timed.Extend() if names <= plan.source.certain and plan.name not in names:
+        case plans.Extend() if names <= plan.source.certain and plan.name not in names:
             return replace(plan, source=into(plan.source))
     return None
 
@@ -340,12 +341,12 @@ def _bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
     A part of a solution is never longer than the whole.
     """
     match plan:
-        case timed.Filter(source, condition):
+        case plans.Filter(source, condition):
             bound = longest(condition, clock)
             if bound is not None:
                 most = bound if most is None else min(most, bound)
             return replace(plan, source=_bounded(source, most, clock))
-        case timed.Extend() | timed.Project() | timed.Once():
+        case plans.Extend() | plans.Project() | timed.Once():
             return replace(plan, source=_bounded(plan.source, most, clock))
         case timed.Group():
             # What is counted must not depend on what is wanted of it further up.
@@ -364,7 +365,9 @@ def _bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
                 right=_bounded(right, most, clock),
                 longest=most,
             )
-        case timed.Equals(left, right) | timed.Union(left, right):
+        case plans.Union(parts):
+            return replace(plan, parts=tuple(_bounded(each, most, clock) for each in parts))
+        case timed.Equals(left, right):
             return replace(
                 plan, left=_bounded(left, most, clock), right=_bounded(right, most, clock)
             )
@@ -410,10 +413,10 @@ def _check(plan: Plan, clock: Clock) -> None:
         for each in _all(plan):
             names = each.variables
             match each:
-                case timed.Filter(_, condition):
+                case plans.Filter(_, condition):
                     check_lengths(condition, clock)
                     timed_test(condition, names, clock)
-                case timed.Extend(source, _, expression):
+                case plans.Extend(source, _, expression):
                     check_lengths(expression, clock)
                     timed_value(expression, source.variables, clock)
                 case timed.Group(source, _, aggregates):
