@@ -23,8 +23,8 @@ from tests.waiting import first_line
 
 _CLI = [sys.executable, "-m", "sensorstream"]
 _XML = {"content-type": "application/xml"}
-# Steps so long that no clock closes a window while the test runs; and nothing in time that ends with
-# the last message, which is told when the clock has moved on.
+# Steps so long that no clock closes a window while the test runs, and nothing in time that ends
+# with the last message: it would be told when the clock has moved on.
 _QUERIES = {
     "windowed": """PREFIX : <http://sensorstream.example/tracking#>
         REGISTER RSTREAM :far AS SELECT (COUNT(*) AS ?n) (AVG(?x) AS ?mean)
