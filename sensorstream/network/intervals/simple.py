@@ -29,6 +29,7 @@ class Occurrences(TimedNode):
         "object",
         "predicate",
         "shape",
+        "since",
     )
 
     def __init__(
@@ -42,6 +43,7 @@ class Occurrences(TimedNode):
         self.predicate = _constant(pattern.predicate)
         self.object = _constant(pattern.object)
         self.fit, self.shape = _fitting(pattern)
+        self.since = 0
 
     def flush(self) -> None:
         """The source has done the work already."""
