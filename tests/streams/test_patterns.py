@@ -267,12 +267,13 @@ def test_a_query_does_not_see_what_came_before_it_in_the_same_instant(restarted:
 
 def test_a_trace_shows_each_step_of_a_pattern_in_time() -> None:
     machine = StreamProcessor(TripleIndex(), instant=lambda literal: 0, second=1)
-    text = f"{PREFIX}SELECT ?x {{ {{ ?x :p ?y }} SEQ {{ ?x :q ?z }} }}"
+    text = f"{PREFIX}SELECT ?x {{ {{ ?x :p ?y . ?x :p ?w }} SEQ {{ ?x :q ?z }} }}"
     machine.register("q", text, parse_query(text), lambda report: None)
     trace = machine.trace("q", str)
     machine.push(StreamEvent(1, said(("a", "p", 1))))
     machine.push(StreamEvent(2, said(("a", "q", 2))))
     machine.finish()
+    assert machine.faults == []
     told = json.dumps(trace.last(9))
     assert "Occurrences of ?x <http://example.org/p> ?y" in told
     assert "SEQ on ?x" in told
