@@ -344,6 +344,7 @@ class Cycle:
             filtered=tuple(verdicts.filtered),
             shed=tuple(verdicts.shed),
             time=now,
+            cleared=result.cleared,
         )
 
     def _enter(
@@ -508,7 +509,7 @@ class Cycle:
         self.reasoner = aside.reasoner
         # Or a query that begins now would see the change twice, and a restart would lose it.
         self.queries.settle()
-        self.queries.processor.patterns.renew()
+        self.queries.processor.renew()
 
     def _follow(self, inferred: Delta, cause: str, left: Iterable[Individual] = ()) -> None:
         now = self.window.now or 0

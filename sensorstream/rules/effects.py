@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.model.events import Alert, Delta, Departure, Event, Message
+from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Message
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
+from sensorstream.rules.lineage import Lineage
 from sensorstream.rules.memory import AlertKey, Holding, RuleMemory, SolutionKey
 
 
@@ -70,6 +71,14 @@ class Run:
     timers: dict[str, Instant | None] = field(default_factory=dict)
     raised: set[AlertKey] = field(default_factory=set)
     names: int = 0
+    cleared: list[Cleared] = field(default_factory=list)
+    made: dict[Triple, Firing] = field(default_factory=dict)
+    """Which firing has inserted a statement, of this message."""
+
+    def clear(self, rule: str, key: str) -> None:
+        """End the open alert of a rule and key; alerts raised from now on are not meant."""
+        place = len(self.alerts)
+        self.cleared.append(Cleared(rule, "rule", key, self.time, self.message.id, place))
 
 
 @dataclass(slots=True)
@@ -78,6 +87,7 @@ class Firing:
 
     run: Run
     solution: Solution
+    rule: Lineage
     _new: str = ""
 
     @property

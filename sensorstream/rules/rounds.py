@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from sensorstream.errors import Overrun, RuleCycle
-from sensorstream.model.events import Alert, Delta, Departure, Event, Message
+from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Message
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
@@ -30,6 +31,7 @@ class RuleResult:
     replies: tuple[str, ...] = ()
     fired: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    cleared: tuple[Cleared, ...] = ()
 
 
 def run_rules(
@@ -92,6 +94,7 @@ def run_rules(
         tuple(run.replies),
         tuple(fired),
         tuple(run.warnings),
+        tuple(run.cleared),
     )
 
 
@@ -125,9 +128,13 @@ def _round(
         fired[rule.name] = seen | fresh.keys()
         before = len(run.changes.inserted) + len(run.changes.removed)
         for solution in sorted(fresh.values(), key=_written):
-            firing = Firing(run, solution)
+            firing = Firing(run, solution, rule.lineage)
+            there = len(run.changes.inserted)
             for action in rule.actions:
                 action(firing)
+            for triple in islice(run.changes.inserted, there, None):
+                if triple not in host.kb:
+                    run.made.setdefault(triple, firing)
         if len(run.changes.inserted) + len(run.changes.removed) > before:
             changing.append(rule.name)
     return changing

@@ -207,6 +207,7 @@ class ContinuousQuery:
     def state(self, pending: bool) -> QueryState:
         """What :meth:`restore` needs."""
         self._cancel()
+        kept, unreported, latest = self._timed_state()
         return QueryState(
             self.due,
             self.reports,
@@ -218,7 +219,9 @@ class ContinuousQuery:
             self._answer,
             None if self.timed else self.root.state(),
             pending,
-            *self._timed_state(),
+            kept,
+            unreported,
+            latest=latest,
         )
 
     def _timed_state(
@@ -277,7 +280,8 @@ class ContinuousQuery:
         if self._timed_triples is not None:
             made = self._timed_triples(self._latest)
             return list(dict.fromkeys(triple for triple, _, _ in made))
-        assert self._triples is not None
+        if self._triples is None:
+            return []
         return list(dict.fromkeys(self._triples(self.root.rows())))
 
     def report(self, time: Instant) -> None:

@@ -19,6 +19,7 @@ from itertools import count
 from operator import attrgetter
 from typing import TypeVar
 
+from sensorstream.dotr.syntax import Program
 from sensorstream.errors import InternalFault, SensorStreamError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope, StreamElement
@@ -33,7 +34,9 @@ from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.sources import Source
+from sensorstream.network.selection.instants import Instants
+from sensorstream.network.selection.ruleset import Ruleset
+from sensorstream.network.sources import DEFAULT, Source
 from sensorstream.sparql.algebra import Construct, Query, Relation, ReportKind
 from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
 from sensorstream.streams.lengths import Lengths
@@ -43,6 +46,7 @@ from sensorstream.streams.patterns import Knowledge, Patterns, constructed
 from sensorstream.streams.planning import planned, sources_of
 from sensorstream.streams.relief import too_costly
 from sensorstream.streams.report import Sink
+from sensorstream.streams.selections import RunningRules, Selections
 from sensorstream.streams.shape import WindowShape
 from sensorstream.streams.state import ProcessorState, QueryState
 from sensorstream.streams.stream_window import StreamWindow, WindowedStream
@@ -120,6 +124,14 @@ class StreamProcessor:
             Clock(line, second),
         )
         self._occurring = self.patterns.source
+        self.selections = Selections(
+            self.network,
+            knowledge or Knowledge(default, lambda triple: True, lambda triple: ()),
+            self._lengths,
+            lambda: self.now,
+            self._tell,
+        )
+        self._instants = self.selections.instants
         self._windows = OpenWindows(self._agenda, lambda: self.now)
         self._numbers = count()
         # Those that a fault has broken, until the instant is settled.
@@ -159,8 +171,8 @@ class StreamProcessor:
             shapes = self._shapes(query)
             for window_name, shape in shapes.items():
                 windows[window_name] = self._windows.open(shape)
-            sources = sources_of(shapes, named or {})
-            indexes: dict[Source, TripleIndex | Scope] = {sources.default: self._default}
+            sources = sources_of(query, shapes, named or {})
+            indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self._default}
             indexes |= {sources.named[name]: index for name, index in (named or {}).items()}
             indexes |= {sources.windows[name]: window.graph for name, window in windows.items()}
             with self.network.budget.alone():
@@ -211,6 +223,40 @@ class StreamProcessor:
         self.patterns.begin(name, query, plan, root)
         return running
 
+    def register_rules(
+        self, name: str, text: str, program: Program, sink: Sink, *, replaces: bool = False
+    ) -> ContinuousQuery:
+        """Start the rules over time of a text, as :meth:`register` does a query."""
+        ruleset = self.check_rules(name, program, replaces=replaces)
+        try:
+            self.selections.build(ruleset)
+            running = RunningRules(ruleset, text, program, sink)
+        except BaseException as error:
+            self.network.sweep()
+            raise _told(error) from error
+        if name in self.queries:
+            self.unregister(name)
+        self._begin_query(running)
+        self.selections.begin(ruleset)
+        return running
+
+    def check_rules(self, name: str, program: Program, *, replaces: bool = False) -> Ruleset:
+        """As :meth:`check`, of rules over time."""
+        self._check_name(name, replaces=replaces)
+        try:
+            return self.selections.plan(name, program)
+        except Exception as error:
+            raise _told(error) from error
+
+    def _check_name(self, name: str, *, replaces: bool) -> None:
+        if name in self.queries and not replaces:
+            raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
+
+    def _tell(self, triples: Sequence[Triple], time: Instant) -> None:
+        """Rules over time have made triples: patterns in time see them, too."""
+        if not self._occurring.idle:
+            self._occurring.take(triples, time, time)
+
     def _begin_query(self, running: ContinuousQuery) -> ContinuousQuery:
         running.start(self.now)
         self._agenda.note(running)
@@ -235,8 +281,7 @@ class StreamProcessor:
         Raises:
             UnsupportedQuery, InternalFault: see :meth:`register`.
         """
-        if name in self.queries and not replaces:
-            raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
+        self._check_name(name, replaces=replaces)
         try:
             self._lengths.schedule(query)
             if is_in_time(query):
@@ -257,6 +302,7 @@ class StreamProcessor:
         running = self.queries.pop(name)
         self.untrace(name)
         self.patterns.end(name)
+        self._instants.end(name)
         self.network.leave(running.root, running.changed)
         self._candidates.pop(running, None)
         self._broken.pop(running, None)
@@ -305,6 +351,7 @@ class StreamProcessor:
             tuple(queries),
             tuple((stream.tick, stream.state()) for stream in self._windows.streams),
             self._occurring.state(),
+            self._instants.state(),
         )
 
     def restore(self, state: ProcessorState, start: Callable[[str, str], object]) -> None:
@@ -342,6 +389,7 @@ class StreamProcessor:
                 if at_rest.pending:
                     self._candidates[query] = None
         self._occurring.restore(state.waiting)
+        self._instants.restore(state.moment)
 
     # -- time -------------------------------------------------------------------------------
 
@@ -363,6 +411,8 @@ class StreamProcessor:
         if not self._occurring.idle:
             said = (*event.triples, *inferred) if inferred else event.triples
             self._occurring.take(said, event.time, end)
+        if not self._instants.idle:
+            self._instants.take(event.triples, event.time)
         if len(self._windows):
             self._enter(event, end)
         self._settle()
@@ -417,6 +467,11 @@ class StreamProcessor:
         """Time has come so far: nothing before ``time`` will happen any more."""
         if self.now is None or time > self.now:
             self.settle(time)
+
+    def renew(self) -> None:
+        """The background knowledge has changed."""
+        self.patterns.renew()
+        self._instants.renew()
 
     def take_back(self) -> None:
         """The graphs outside the windows are again as they were."""
@@ -554,6 +609,10 @@ class StreamProcessor:
                 self._broken.update(dict.fromkeys(self._windows.readers(stream), error))
             case Node():
                 self.network.faults[entry] = error
+            case Instants():
+                self._broken.update(
+                    dict.fromkeys(map(self.queries.__getitem__, entry.names), error)
+                )
             case _:
                 raise error
 
@@ -591,6 +650,8 @@ class StreamProcessor:
             # A round: what CONSTRUCT queries make of it is handed on in the next one.
             occurring.elapse(now)
             self.network.settle()
+        for name, error in self._instants.take_faults():
+            self._broken[self.queries[name]] = error
         if occurring.overrun is not None:
             overrun, occurring.overrun = occurring.overrun, None
             for name in self.patterns.feeding():

@@ -39,6 +39,8 @@ class Report:
     triples: Sequence[Triple] | None = None
     answer: bool | None = None
     intervals: Sequence[tuple[Instant, Instant]] | None = None
+    rule: str | None = None
+    """The rule over time that has made ``triples``."""
 
 
 Sink: TypeAlias = Callable[[Report], None]

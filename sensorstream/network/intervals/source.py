@@ -88,13 +88,6 @@ class _Readers:
                     found += any_object.values()
         return found
 
-    def wanted(self, predicate: Term, objects: Iterable[Term]) -> Iterable[Term]:
-        """Those objects that a reader wants with a predicate."""
-        known = [each for name in (predicate, None) if (each := self._by_predicate.get(name))]
-        if any(None in each for each in known):
-            return objects
-        return [each for each in objects for by_object in known if each in by_object]
-
     def want(self, triple: Triple) -> bool:
         """Whether any reader has the terms of a triple."""
         for name in (triple[1], None):
@@ -246,7 +239,7 @@ class Occurring:
         if len(self._types) >= _MOST_TYPES:
             self._types.clear()
         types = dict.fromkeys((triple[2], *(each[2] for each in self._conclusions(triple))))
-        found = tuple(self._all.wanted(triple[1], types))
+        found = tuple(each for each in types if self._all.want((triple[0], triple[1], each)))
         self._types[triple[2]] = found
         return found
 
