@@ -41,8 +41,8 @@ def solutions(
                 _extended(each, variable.name, expression)
                 for each in solutions(inner, stream, lengths)
             )
-        case algebra.Filter(condition, inner) if _bounds(condition) and _over_group(inner):
-            return solutions(inner, stream, (*lengths, condition))
+        case algebra.Filter(bound, inner) if _bounds(bound) and _over_group(inner):
+            return solutions(inner, stream, (*lengths, bound))
     if (sequence := _consuming(pattern)) is not None:
         return frozenset(_chosen(*sequence, stream))
     if isinstance(pattern, algebra.Filter):
