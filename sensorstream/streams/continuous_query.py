@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -33,6 +33,9 @@ from sensorstream.streams.patterns import Constructed
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
 from sensorstream.streams.state import QueryState
 from sensorstream.streams.stream_window import StreamWindow
+
+LATEST: Final = 100
+"""How many solutions of a pattern in time are kept as its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ class ContinuousQuery:
         self._removed: list[Row] = []
         # Whether the two are known to share no row.
         self._cancelled = True
+        # The last solutions of a pattern in time: those before are over.
+        self._latest: deque[TimedRow] = deque(maxlen=LATEST)
         self._arrived = 0
         self._computed = self._steps()
         self._period_is_over = False
@@ -202,6 +207,7 @@ class ContinuousQuery:
     def state(self, pending: bool) -> QueryState:
         """What :meth:`restore` needs."""
         self._cancel()
+        kept, unreported, latest = self._timed_state()
         return QueryState(
             self.due,
             self.reports,
@@ -213,14 +219,21 @@ class ContinuousQuery:
             self._answer,
             None if self.timed else self.root.state(),
             pending,
-            *self._timed_state(),
+            kept,
+            unreported,
+            latest=latest,
         )
 
-    def _timed_state(self) -> tuple[tuple[KeptRow, ...], tuple[KeptRow, ...]]:
+    def _timed_state(
+        self,
+    ) -> tuple[tuple[KeptRow, ...], tuple[KeptRow, ...], tuple[KeptRow, ...]]:
         root = self.root
         if not isinstance(root, TimedNode):
-            return (), ()
-        return kept_rows(root), tuple(KeptRow(0, 0, *flat(row)) for row in self._added)
+            return (), (), ()
+        unreported, latest = (
+            tuple(KeptRow(0, 0, *flat(row)) for row in rows) for rows in (self._added, self._latest)
+        )
+        return kept_rows(root), unreported, latest
 
     def restore(self, state: QueryState) -> None:
         """Go on from a state; windows and graphs are as they were then."""
@@ -238,6 +251,7 @@ class ContinuousQuery:
         if isinstance(self.root, TimedNode):
             keep_rows(self.root, state.kept)
             self._added = [row_of(each, self.root.variables) for each in state.unreported]
+            self._latest.extend(row_of(each, self.root.variables) for each in state.latest)
         if self._triples is not None:
             # What it has told so far: what there is, but for what it has not told.
             counts = Counter(self._triples(self.root.rows()))
@@ -252,16 +266,21 @@ class ContinuousQuery:
             self._cancelled = True
 
     def result(self) -> list[Row]:
-        """The whole result as it is now, in the order the query asks for."""
-        rows = list(self.root.rows())
+        """The whole result as it is now, in the order the query asks for.
+
+        Of a pattern in time, the last :data:`LATEST` solutions that were reported.
+        """
+        rows = [row[:-2] for row in self._latest] if self.timed else list(self.root.rows())
         if self._key is not None:
             rows.sort(key=self._key)
         return rows
 
     def graph(self) -> list[Triple]:
-        """The whole result of a CONSTRUCT query as it is now."""
+        """The whole result of a CONSTRUCT query as it is now, of what :meth:`result` gives."""
+        if self._timed_triples is not None:
+            made = self._timed_triples(self._latest)
+            return list(dict.fromkeys(triple for triple, _, _ in made))
         if self._triples is None:
-            # What a pattern in time has found is over as soon as it is reported.
             return []
         return list(dict.fromkeys(self._triples(self.root.rows())))
 
@@ -287,6 +306,7 @@ class ContinuousQuery:
             return
         if self._key is not None:
             added.sort(key=self._key)
+        self._latest.extend(added)
         if self._timed_triples is None:
             rows = [row[:-2] for row in added]
             intervals = [row[-2:] for row in added]

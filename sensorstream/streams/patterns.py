@@ -89,6 +89,7 @@ class Patterns:
 
     def begin(self, name: str, query: Query, plan: Plan, root: TimedNode) -> None:
         """A query runs from now on, in place of one of its name, which has ended already."""
+        self.source.begin()
         self._ends[name] = self._ends_of(query, plan)
         self._roots[name] = root
         if isinstance(query.form, Construct):

@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias
 from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.rows import Row
 from sensorstream.streams.report import Report
 
 _AT_ONCE: Final = 1000
@@ -98,7 +97,7 @@ def _when(report: Report, place: int, written: Written) -> dict[str, Any]:
     return {"interval": [written(each) for each in report.intervals[place]]}
 
 
-def bindings(variables: Iterable[str], row: Row) -> dict[str, dict[str, str]]:
+def bindings(variables: Iterable[str], row: Iterable[Term | None]) -> dict[str, dict[str, str]]:
     """A row as the SPARQL 1.1 Query Results JSON Format writes it (section 3.2.1)."""
     pairs: Iterable[tuple[str, Term | None]] = zip(variables, row, strict=True)
     return {name: term_data(term) for name, term in pairs if term is not None}

@@ -46,6 +46,8 @@ class QueryState:
     """Solutions of a pattern in time that are not reported yet."""
     events: tuple[KeptEvent, ...] = ()
     """What rules over time remember."""
+    latest: tuple[KeptRow, ...] = ()
+    """The last of those that are."""
 
 
 @dataclass(frozen=True, slots=True)

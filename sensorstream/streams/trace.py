@@ -13,6 +13,7 @@ from typing import Any, Final
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.dispatch import Watched
+from sensorstream.network.intervals.plan import OCCURRENCE
 from sensorstream.network.node import Node, operators
 from sensorstream.network.operators.scoped_join import OLDEST
 from sensorstream.network.rows import Row
@@ -115,11 +116,16 @@ def _step(node: Node) -> dict[str, Any]:
 
 
 def _rows(node: Node) -> dict[str, Any]:
-    # The number of a solution in its stream is no term, and stands last.
-    names = [name for name in node.variables if name != OLDEST]
+    # Neither the number of a solution in its stream nor an occurrence is a term.
+    places = [
+        place
+        for place, name in enumerate(node.variables)
+        if name != OLDEST and not name.startswith(OCCURRENCE)
+    ]
+    names = [node.variables[place] for place in places]
 
     def written(rows: Sequence[Row]) -> list[Any]:
-        return [bindings(names, row[: len(names)]) for row in rows[:_SHOWN]]
+        return [bindings(names, [row[place] for place in places]) for row in rows[:_SHOWN]]
 
     added, removed = node.change()
     return {

@@ -204,6 +204,29 @@ def test_stays_have_numbers_of_their_own_that_a_repetition_gives_again(
     assert stays(lost) == numbers
 
 
+def test_a_pattern_in_time_goes_on_in_an_engine_that_was_rebuilt(frugal: Deployment) -> None:
+    text = b"""PREFIX : <http://example.org/t#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+        SELECT ?x (COUNT(*) AS ?n) WHERE { { ?p :x ?y } SEQ { ?q :x ?x } FILTER(?y < ?x) }
+        GROUP BY ?x HAVING(getDURATION() < "PT9S"^^xsd:duration)"""
+    query: JournalRow = (1, "m1", "rising", START, 1, text, None, "query", False, "")
+    said = [[("north", 1, [(n, 7 * n % 10)]), ("south", 1, [(n, n)])] for n in range(12)]
+    journal = [[(r[0] + 1, f"m{r[0] + 1}", *r[2:]) for r in rows] for rows in rows_of(said)]
+
+    def reports(lost: bool) -> list[str]:
+        keys, found = Keys(frugal), []
+        for rows in [[query], *journal]:
+            if lost:
+                keys.take(rows, commit=False)
+                keys.lose_engines()
+            found += [repr(each) for effects in keys.take(rows) for each in effects.reports]
+        keys.host.close()
+        return found
+
+    whole = reports(lost=False)
+    assert len(whole) > 10
+    assert reports(lost=True) == whole
+
+
 def test_a_batch_that_was_not_committed_is_done_again_from_the_state(frugal: Deployment) -> None:
     first, second = rows_of([[("north", 1, [(1, 80)])], [("north", 1, [(2, 90)])]])
     keys = Keys(frugal)

@@ -6,6 +6,7 @@ tests/network/intervals.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -238,6 +239,44 @@ def test_windows_end_as_they_would_without_a_pattern_in_time() -> None:
             machine.push(StreamEvent(time, said(("a", predicate, time))))
         machine.finish()
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_query_does_not_see_what_came_before_it_in_the_same_instant(restarted: bool) -> None:
+    text = f"{PREFIX}SELECT ?x {{ ?x :p ?y FILTER(getENDTIME() = 5) }}"
+    found: list[tuple[str, str]] = []
+
+    def begin(machine: StreamProcessor, name: str) -> None:
+        def tell(report: Report) -> None:
+            found.extend((name, str(row[0])) for row in report.rows)
+
+        machine.register(name, text, parse_query(text), tell)
+
+    machine = StreamProcessor(TripleIndex(), instant=lambda literal: 0, second=1)
+    for place, name in enumerate("abc"):
+        begin(machine, name)
+        machine.push(StreamEvent(5, said((f"x{place}", "p", 1))))
+    if restarted:
+        state = machine.state()
+        machine = StreamProcessor(TripleIndex(), instant=lambda literal: 0, second=1)
+        machine.restore(state, lambda name, _: begin(machine, name))
+    machine.finish()
+    seen = {"a": "012", "b": "12", "c": "2"}
+    assert found == [(q, f"http://example.org/x{n}") for q, told in seen.items() for n in told]
+
+
+def test_a_trace_shows_each_step_of_a_pattern_in_time() -> None:
+    machine = StreamProcessor(TripleIndex(), instant=lambda literal: 0, second=1)
+    text = f"{PREFIX}SELECT ?x {{ {{ ?x :p ?y . ?x :p ?w }} SEQ {{ ?x :q ?z }} }}"
+    machine.register("q", text, parse_query(text), lambda report: None)
+    trace = machine.trace("q", str)
+    machine.push(StreamEvent(1, said(("a", "p", 1))))
+    machine.push(StreamEvent(2, said(("a", "q", 2))))
+    machine.finish()
+    assert machine.faults == []
+    told = json.dumps(trace.last(9))
+    assert "Occurrences of ?x <http://example.org/p> ?y" in told
+    assert "SEQ on ?x" in told
 
 
 def test_what_a_query_kept_goes_with_it() -> None:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
+from sensorstream.network.aggregates import kind_of
 from sensorstream.network.intervals import joins, simple
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
+from sensorstream.network.intervals.group import TimedGroup
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.intervals.plan import OCCURRENCE, TimedRow
+from sensorstream.network.intervals.planning import longest_of
 from sensorstream.network.intervals.rank import rank_of
 from sensorstream.network.intervals.source import Occurring
 from sensorstream.network.network import Network
 from sensorstream.network.node import operators
+from sensorstream.network.operators.group import Column
+from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.sparql.algebra import Consumption, Expression
+from sensorstream.network.plan.text import plan_text
+from sensorstream.sparql.algebra import Aggregate, Consumption, Expression
+from sensorstream.sparql.printing import expression_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +62,12 @@ class _Builder:
         return node
 
     def _made(self, plan: Plan) -> TimedNode:
-        setting, text = self._setting, plan.text
+        setting, text = self._setting, plan_text(plan)
         match plan:
             case timed.Occurrence():
                 return simple.Occurrences(plan, setting.source, setting.background, setting.holds)
-            case timed.Values(constant):
-                return simple.TimedValues(constant.names, constant.certain, constant.rows)
+            case plans.Constant(names, rows):
+                return simple.TimedValues(names, plan.certain, rows)
         inputs = [self.built(each) for each in plan.inputs]
         test = partial(self._test, plan)
         match plan:
@@ -82,18 +90,32 @@ class _Builder:
                 return joins.TimedEqualsOptional(inputs[0], inputs[1], test(condition), text)
             case timed.Minus():
                 return joins.TimedMinus(inputs[0], inputs[1], text)
-            case timed.Union():
-                return simple.TimedUnion(inputs[0], inputs[1])
-            case timed.Filter(source, condition):
+            case plans.Union():
+                return simple.TimedUnion(inputs)
+            case plans.Filter(source, condition):
                 passes = timed_test(condition, source.variables, setting.clock)
                 return simple.TimedFilter(inputs[0], passes, text)
-            case timed.Extend(source, name, expression):
+            case plans.Extend(source, name, expression):
                 value = timed_value(expression, source.variables, setting.clock)
                 return simple.TimedExtend(inputs[0], name, value, text)
             case timed.Once(source, pairs):
                 same = simple.same_occurrence(source.variables, pairs)
                 return simple.TimedFilter(inputs[0], same, text)
-            case timed.Project(_, names):
+            case timed.Group(source, keys, aggregates):
+                columns = [
+                    Column(
+                        variable.name,
+                        kind_of(each),
+                        each.expression,
+                        _value(each, source.variables, setting.clock),
+                        expression_text(each),
+                    )
+                    for variable, each in aggregates
+                ]
+                fits = _all_of([timed_test(each, (), setting.clock) for each in plan.lengths])
+                most = longest_of(plan, setting.clock)
+                return TimedGroup(inputs[0], keys, columns, fits, most, text)
+            case plans.Project(_, names):
                 return simple.TimedProject(inputs[0], names, text)
         raise AssertionError(plan)
 
@@ -103,14 +125,22 @@ class _Builder:
         return timed_test(condition, plan.variables, self._setting.clock)
 
     def _all(self, plan: Plan, conditions: Iterable[Expression]) -> joins.Test | None:
-        tests = [test for each in conditions if (test := self._test(plan, each)) is not None]
-        if len(tests) < 2:
-            return tests[0] if tests else None
-        return _both(tests)
+        return _all_of(
+            [timed_test(each, plan.variables, self._setting.clock) for each in conditions]
+        )
 
 
-def _both(tests: list[joins.Test]) -> Callable[[TimedRow], bool]:
+def _all_of(tests: list[joins.Test]) -> joins.Test | None:
+    if len(tests) < 2:
+        return tests[0] if tests else None
     return lambda row: all(test(row) for test in tests)
+
+
+def _value(aggregate: Aggregate, names: Sequence[str], clock: Clock) -> Callable[[TimedRow], Any]:
+    """What an aggregate takes of a row."""
+    if aggregate.expression is not None:
+        return timed_value(aggregate.expression, names, clock)
+    return (lambda row: row[:-2]) if aggregate.distinct else (lambda row: True)
 
 
 @dataclass(frozen=True, slots=True)

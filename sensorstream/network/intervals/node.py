@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.plan import TimedRow
@@ -66,9 +66,24 @@ class TimedNode(Node):
     def renew(self) -> None:
         """Find :attr:`always` anew, those of the inputs being found already."""
 
-    def kept(self) -> Sequence[tuple[int, Kept]]:
+    def kept(self) -> Sequence[tuple[int, Memory]]:
         """What it remembers of which of its inputs, by their numbers."""
         return ()
+
+
+class Memory(Protocol):
+    """What an operator remembers of one of its inputs."""
+
+    def __len__(self) -> int: ...
+
+    def add(self, rows: Iterable[TimedRow]) -> None:
+        """Take rows in, none of which ends before one that is there."""
+
+    def forget(self, now: Instant) -> None:
+        """Let go of what nothing that ends now, or later, can be joined with."""
+
+    def rows(self) -> Iterator[TimedRow]:
+        """All rows, in the order of their ends."""
 
 
 class Kept:

@@ -1,5 +1,7 @@
 """Plans of patterns in time: each row has the interval in which its solution happened.
 
+What asks for no interval is planned as everywhere (:mod:`sensorstream.network.plan.nodes`).
+
 A row is laid out as ``variables``, followed by the start and the end of its interval. Solutions
 that background knowledge makes by itself have no interval: they hold always. Theirs is
 :data:`ALWAYS`, which leaves the interval of what they are joined with as it is.
@@ -13,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from sensorstream.network.plan.nodes import Constant as PlainConstant
-from sensorstream.network.plan.nodes import End, Plan
-from sensorstream.sparql.algebra import Consumption, Expression, Variable
+from sensorstream.network.operators.group import group_text
+from sensorstream.network.plan.nodes import End, Over, Pair, Plan
+from sensorstream.sparql.algebra import Aggregate, Consumption, Expression, Variable
 from sensorstream.sparql.printing import expression_text
 
 TimedRow: TypeAlias = tuple[Any, ...]
@@ -28,12 +30,7 @@ OCCURRENCE: Final = ".occurrence"
 
 
 @dataclass(frozen=True, slots=True)
-class Timed(Plan):
-    """One operator to be, whose rows have intervals."""
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence(Timed):
+class Occurrence(Plan):
     """The occurrences that fit one triple pattern; also what background knowledge says of it."""
 
     subject: End
@@ -58,34 +55,8 @@ class Occurrence(Timed):
 
 
 @dataclass(frozen=True, slots=True)
-class Values(Timed):
-    """Rows that hold always: VALUES, and the one empty solution."""
-
-    constant: PlainConstant
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.constant.variables
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.constant.certain
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair(Timed):
-    """Over two others."""
-
-    left: Plan
-    right: Plan
-
-    @property
-    def inputs(self) -> tuple[Plan, ...]:
-        return (self.left, self.right)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.left.variables, *self.right.variables)))
+class _Both(Pair):
+    """Over two others whose solutions are joined."""
 
     @property
     def certain(self) -> frozenset[str]:
@@ -99,7 +70,7 @@ class _Pair(Timed):
 
 
 @dataclass(frozen=True, slots=True)
-class Join(_Pair):
+class Join(_Both):
     """Solutions of both sides that agree; the hull of their intervals."""
 
     longest: int | None = None
@@ -110,7 +81,7 @@ class Join(_Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class Seq(_Pair):
+class Seq(_Both):
     """The right starts strictly after the left has ended, and the tests hold of both.
 
     Of the left rows that fit a right one, ``consumption`` says which are joined with it.
@@ -132,7 +103,7 @@ class Seq(_Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class Equals(_Pair):
+class Equals(_Both):
     """Both have the same interval."""
 
     @property
@@ -141,7 +112,7 @@ class Equals(_Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class _Optional(Timed):
+class _Optional(Plan):
     """``mandatory``, together with ``optional`` where there is one that fits."""
 
     mandatory: Plan
@@ -193,7 +164,7 @@ class EqualsOptional(_Optional):
 
 
 @dataclass(frozen=True, slots=True)
-class Minus(_Pair):
+class Minus(_Both):
     """MINUS: without what agrees with something that has ended by then."""
 
     @property
@@ -210,66 +181,7 @@ class Minus(_Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class Union(_Pair):
-    """The rows of both."""
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.left.certain & self.right.certain
-
-    @property
-    def text(self) -> str:
-        return "UNION"
-
-
-@dataclass(frozen=True, slots=True)
-class _Over(Timed):
-    """Over one other; its rows are laid out alike unless it says otherwise."""
-
-    source: Plan
-
-    @property
-    def inputs(self) -> tuple[Plan, ...]:
-        return (self.source,)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.source.variables
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.source.certain
-
-
-@dataclass(frozen=True, slots=True)
-class Filter(_Over):
-    """The rows for which a condition is true; it may ask for their intervals."""
-
-    condition: Expression
-
-    @property
-    def text(self) -> str:
-        return f"Filter {expression_text(self.condition)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Extend(_Over):
-    """Each row with the value of an expression as one variable more."""
-
-    name: str
-    expression: Expression
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return (*self.source.variables, self.name)
-
-    @property
-    def text(self) -> str:
-        return f"Extend ?{self.name} = {expression_text(self.expression)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Once(_Over):
+class Once(Over):
     """Rows in which equal triples of a block are the same occurrence.
 
     A block is a set of triples: what two of its patterns become may be one triple, which then
@@ -284,22 +196,29 @@ class Once(_Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Project(_Over):
-    """Only some variables, in some order."""
+class Group(Over):
+    """One row for each group of which a row ends: its aggregates over all that has ended by then.
 
-    names: tuple[str, ...]
+    With ``lengths`` only those rows are taken together whose common interval passes: as many as
+    possible, those that started last.
+    """
+
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[Variable, Aggregate], ...]
+    lengths: tuple[Expression, ...] = ()
 
     @property
     def variables(self) -> tuple[str, ...]:
-        return self.names
+        return (*self.keys, *(variable.name for variable, _ in self.aggregates))
 
     @property
     def certain(self) -> frozenset[str]:
-        return self.source.certain.intersection(self.names)
+        return self.source.certain.intersection(self.keys)
 
     @property
     def text(self) -> str:
-        return f"Project {' '.join(f'?{name}' for name in self.names) or 'nothing'}"
+        told = ((variable.name, expression_text(each)) for variable, each in self.aggregates)
+        return f"{group_text(self.keys, told)}{_if(*self.lengths)}"
 
 
 def _if(*conditions: Expression | None) -> str:

@@ -23,10 +23,12 @@ from sensorstream.network.intervals.conditions import (
     timed_test,
     timed_value,
 )
-from sensorstream.network.plan.nodes import Constant, End, Plan
+from sensorstream.network.plan import nodes as plans
+from sensorstream.network.plan.nodes import End, Plan
 from sensorstream.sparql.algebra import (
     BGP,
     And,
+    Comparison,
     Distinct,
     Equals,
     EqualsOptional,
@@ -114,13 +116,15 @@ class _Planner:
             case Minus(left, right):
                 return timed.Minus(self.planned(left), self.planned(right))
             case Union(left, right):
-                return timed.Union(self.planned(left), self.planned(right))
+                return plans.Union((self.planned(left), self.planned(right)))
             case Filter(condition, inner):
-                return _filtered(self.planned(inner), _conjuncts(_plain(condition)))
+                return _filtered(self.planned(inner), _conjuncts(_plain(condition)), self._clock)
             case Extend(inner, variable, expression):
-                return timed.Extend(self.planned(inner), variable.name, _plain(expression))
+                return plans.Extend(self.planned(inner), variable.name, _plain(expression))
             case Values(variables, rows):
-                return timed.Values(Constant(tuple(each.name for each in variables), rows))
+                return plans.Constant(tuple(each.name for each in variables), rows)
+            case Group():
+                return self._group(pattern)
             case Project(inner, variables):
                 names = [each.name for each in variables]
                 return _projected(_without_unused(self.planned(inner), names), names)
@@ -129,10 +133,27 @@ class _Planner:
                 return self.planned(inner)
         _refuse(pattern)
 
+    def _group(self, pattern: Group) -> Plan:
+        below = self.planned(pattern.pattern)
+        keys: list[str] = []
+        for place, key in enumerate(pattern.keys):
+            expression = _plain(key.expression)
+            if isinstance(expression, Variable) and key.variable in (None, expression):
+                name = expression.name
+            else:
+                name = key.variable.name if key.variable is not None else f".key{place}"
+            if name not in below.variables:
+                below = plans.Extend(below, name, expression)
+            if name not in keys:
+                keys.append(name)
+        for _, aggregate in pattern.aggregates:
+            _plain(aggregate.expression)
+        return timed.Group(below, tuple(keys), pattern.aggregates)
+
     def _block(self, patterns: Iterable[TriplePattern]) -> Plan:
         ends = [each for pattern in patterns for each in self._steps(pattern)]
         if not ends:
-            return timed.Values(Constant((), ((),)))
+            return plans.Constant((), ((),))
         ends = list(dict.fromkeys(ends))
         pairs = [
             (one, other)
@@ -176,11 +197,6 @@ class _Planner:
 
 def _refuse(pattern: Pattern) -> NoReturn:
     match pattern:
-        case Group():
-            raise UnsupportedQuery(
-                "aggregates and GROUP BY: the solutions of a pattern in time come one by one and "
-                "never go; let a CONSTRUCT query carry the count or sum on, or ask a window"
-            )
         case Slice():
             raise UnsupportedQuery(
                 "LIMIT and OFFSET: the solutions of a pattern in time come as they happen"
@@ -228,7 +244,7 @@ def _joined(parts: Sequence[Plan]) -> Plan:
 
 
 def _is_unit(plan: Plan) -> bool:
-    return isinstance(plan, timed.Values) and plan.constant.is_unit
+    return isinstance(plan, plans.Constant) and plan.is_unit
 
 
 def _join(left: Plan, right: Plan) -> Plan:
@@ -238,12 +254,12 @@ def _join(left: Plan, right: Plan) -> Plan:
 
 
 def _projected(plan: Plan, names: Sequence[str]) -> Plan:
-    return plan if tuple(names) == plan.variables else timed.Project(plan, tuple(names))
+    return plan if tuple(names) == plan.variables else plans.Project(plan, tuple(names))
 
 
 def _without_unused(plan: Plan, names: Sequence[str]) -> Plan:
     """The plan without values that nobody asks for."""
-    while isinstance(plan, timed.Extend) and plan.name not in names:
+    while isinstance(plan, plans.Extend) and plan.name not in names:
         plan = plan.source
     return plan
 
@@ -254,12 +270,12 @@ def _conjuncts(condition: Expression) -> list[Expression]:
     return [condition]
 
 
-def _filtered(plan: Plan, conditions: Iterable[Expression]) -> Plan:
+def _filtered(plan: Plan, conditions: Iterable[Expression], clock: Clock) -> Plan:
     for condition in conditions:
-        lowered = _chosen(plan, condition)
+        lowered = _chosen(plan, condition) or _taken_together(plan, condition, clock)
         if lowered is None and not asks_for_time(condition):
             lowered = _lowered(plan, condition)
-        plan = timed.Filter(plan, condition) if lowered is None else lowered
+        plan = plans.Filter(plan, condition) if lowered is None else lowered
     return plan
 
 
@@ -272,8 +288,22 @@ def _chosen(plan: Plan, condition: Expression) -> Plan | None:
         case timed.Seq() if not plan.unrestricted and asks_for_time(condition):
             if names_in(condition) <= plan.certain:
                 return replace(plan, tests=(*plan.tests, condition))
-        case timed.Filter(source, _):
+        case plans.Filter(source, _):
             found = _chosen(source, condition)
+            return None if found is None else replace(plan, source=found)
+    return None
+
+
+def _taken_together(plan: Plan, condition: Expression, clock: Clock) -> Plan | None:
+    """A GROUP BY with a filter on its length, which says what is taken together; or None."""
+    at_most = isinstance(condition, Comparison) and condition.operator != "="
+    if not at_most or longest(condition, clock) is None:
+        return None
+    match plan:
+        case timed.Group():
+            return replace(plan, lengths=(*plan.lengths, condition))
+        case plans.Filter() | plans.Extend() | plans.Project():
+            found = _taken_together(plan.source, condition, clock)
             return None if found is None else replace(plan, source=found)
     return None
 
@@ -283,7 +313,7 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
     names = names_in(condition)
 
     def into(part: Plan) -> Plan:
-        return _lowered(part, condition) or timed.Filter(part, condition)
+        return _lowered(part, condition) or plans.Filter(part, condition)
 
     match plan:
         case timed.Seq() | timed.Join() | timed.Equals():
@@ -298,9 +328,9 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
                 return replace(plan, mandatory=into(plan.mandatory))
         case timed.Minus() if names <= plan.left.certain:
             return replace(plan, left=into(plan.left))
-        case timed.Filter() | timed.Project() | timed.Once() if names <= plan.source.certain:
+        case plans.Filter() | plans.Project() | timed.Once() if names <= plan.source.certain:
             return replace(plan, source=into(plan.source))
-        case timed.Extend() if names <= plan.source.certain and plan.name not in names:
+        case plans.Extend() if names <= plan.source.certain and plan.name not in names:
             return replace(plan, source=into(plan.source))
     return None
 
@@ -311,13 +341,16 @@ def _bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
     A part of a solution is never longer than the whole.
     """
     match plan:
-        case timed.Filter(source, condition):
+        case plans.Filter(source, condition):
             bound = longest(condition, clock)
             if bound is not None:
                 most = bound if most is None else min(most, bound)
             return replace(plan, source=_bounded(source, most, clock))
-        case timed.Extend() | timed.Project() | timed.Once():
+        case plans.Extend() | plans.Project() | timed.Once():
             return replace(plan, source=_bounded(plan.source, most, clock))
+        case timed.Group():
+            # What is counted must not depend on what is wanted of it further up.
+            return replace(plan, source=_bounded(plan.source, longest_of(plan, clock), clock))
         case timed.Seq(left, right) | timed.Join(left, right):
             if isinstance(plan, timed.Seq) and not plan.unrestricted:
                 # What is chosen must not depend on what is wanted of it further up.
@@ -332,7 +365,9 @@ def _bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
                 right=_bounded(right, most, clock),
                 longest=most,
             )
-        case timed.Equals(left, right) | timed.Union(left, right):
+        case plans.Union(parts):
+            return replace(plan, parts=tuple(_bounded(each, most, clock) for each in parts))
+        case timed.Equals(left, right):
             return replace(
                 plan, left=_bounded(left, most, clock), right=_bounded(right, most, clock)
             )
@@ -356,6 +391,12 @@ def _bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
     return plan
 
 
+def longest_of(plan: timed.Group, clock: Clock) -> int | None:
+    """The length beyond which nothing is taken together; None: there is none."""
+    bounds = (longest(each, clock) for each in plan.lengths)
+    return min((each for each in bounds if each is not None), default=None)
+
+
 def _only_existence(plan: timed.Optional | timed.OptionalSeq) -> bool:
     """Whether any old optional row of the same key stands for all others.
 
@@ -372,12 +413,18 @@ def _check(plan: Plan, clock: Clock) -> None:
         for each in _all(plan):
             names = each.variables
             match each:
-                case timed.Filter(_, condition):
+                case plans.Filter(_, condition):
                     check_lengths(condition, clock)
                     timed_test(condition, names, clock)
-                case timed.Extend(source, _, expression):
+                case plans.Extend(source, _, expression):
                     check_lengths(expression, clock)
                     timed_value(expression, source.variables, clock)
+                case timed.Group(source, _, aggregates):
+                    for _, aggregate in aggregates:
+                        if aggregate.expression is not None:
+                            timed_value(aggregate.expression, source.variables, clock)
+                    for length in each.lengths:
+                        check_lengths(length, clock)
                 case timed.Seq(_, _, tests):
                     for test in tests:
                         check_lengths(test, clock)

@@ -29,6 +29,7 @@ class Occurrences(TimedNode):
         "object",
         "predicate",
         "shape",
+        "since",
     )
 
     def __init__(
@@ -42,6 +43,7 @@ class Occurrences(TimedNode):
         self.predicate = _constant(pattern.predicate)
         self.object = _constant(pattern.object)
         self.fit, self.shape = _fitting(pattern)
+        self.since = 0
 
     def flush(self) -> None:
         """The source has done the work already."""
@@ -190,14 +192,14 @@ def laid_out(
 
 
 class TimedUnion(TimedNode):
-    """The rows of both inputs; where one lacks a variable it is unbound."""
+    """The rows of all inputs; where one lacks a variable it is unbound."""
 
     __slots__ = ("_rearranged",)
 
-    def __init__(self, left: TimedNode, right: TimedNode) -> None:
-        variables = tuple(dict.fromkeys((*left.variables, *right.variables)))
-        super().__init__((left, right), variables, left.certain & right.certain)
-        self._rearranged = [laid_out(each.variables, variables) for each in (left, right)]
+    def __init__(self, parts: Sequence[TimedNode]) -> None:
+        variables = tuple(dict.fromkeys(name for each in parts for name in each.variables))
+        super().__init__(parts, variables, frozenset.intersection(*(p.certain for p in parts)))
+        self._rearranged = [laid_out(each.variables, variables) for each in parts]
 
     def flush(self) -> None:
         for source, rearrange in zip(self.inputs, self._rearranged, strict=True):

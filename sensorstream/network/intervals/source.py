@@ -11,6 +11,7 @@ Source: "EP-SPARQL", section 4.2 (streams, the closure under CONSTRUCT).
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
@@ -40,6 +41,8 @@ class Reader(Protocol):
     """The row of an occurrence with those terms; None: it does not fit."""
     shape: Hashable
     """Readers of one shape have the same rows."""
+    since: int
+    """The number of its query: it sees what came after that began."""
 
 
 Fit: TypeAlias = Callable[[Term, Term, Term, Any, Any], Any]
@@ -101,6 +104,11 @@ class Waiting:
     start: Instant
     end: Instant
     triples: tuple[Triple, ...]
+    queries: int | None = None
+    """How many queries see them, in the order they began; None: all."""
+
+
+_Occurrences: TypeAlias = dict[tuple[Triple, Instant], int]
 
 
 class Occurring:
@@ -124,8 +132,10 @@ class Occurring:
         self._fill = fill
         self._sweep = sweep
         self._taken = 0
-        # By end: occurrences as triple and start, each once, in order of arrival.
-        self._waiting: dict[Instant, dict[tuple[Triple, Instant], None]] = {}
+        # By end: occurrences as triple and start, each once, in order of arrival; with the number
+        # of the query that began last before they came.
+        self._waiting: dict[Instant, _Occurrences] = {}
+        self._number = 0
         self._ends: list[Instant] = []
         # By stratum.
         self._readers: dict[int, _Readers] = {}
@@ -149,8 +159,13 @@ class Occurring:
         return not self._strata
 
     def subscribe(self, reader: Reader) -> None:
-        """Begin to hand occurrences to a reader."""
+        """Begin to hand occurrences to a reader of the query that begins next."""
+        reader.since = self._number + 1
         self._place(reader, 0)
+
+    def begin(self) -> None:
+        """A query begins."""
+        self._number += 1
 
     def forget(self, reader: Reader) -> None:
         """Hand nothing more to a reader."""
@@ -196,20 +211,21 @@ class Occurring:
         self._taken += 1
         if self._taken % _SWEEP == 0:
             self._sweep(start)
-        wanted: dict[tuple[Triple, Instant], None] = {}
+        wanted: _Occurrences = {}
+        number = self._number
         for triple in triples:
             if triple[1] == RDF_TYPE:
                 types = self._types.get(triple[2])
                 if types is None:
                     types = self._wanted_types(triple)
                 for each in types:
-                    wanted[(triple[0], RDF_TYPE, each), start] = None
+                    wanted[(triple[0], RDF_TYPE, each), start] = number
                 continue
             if self._all.want(triple):
-                wanted[triple, start] = None
+                wanted[triple, start] = number
             for follows in self._conclusions(triple):
                 if self._all.want(follows):
-                    wanted[follows, start] = None
+                    wanted[follows, start] = number
         if not wanted:
             return
         waiting = self._waiting.get(end)
@@ -251,7 +267,7 @@ class Occurring:
                     )
                     break
                 self._given[stratum] = len(occurrences)
-                self._hand_on(stratum, list(occurrences)[given:] if given else occurrences, time)
+                self._hand_on(stratum, list(occurrences.items())[given:], time)
                 if self.fed:
                     return
         self._given.clear()
@@ -260,13 +276,18 @@ class Occurring:
         heapq.heappop(self._ends)
 
     def _hand_on(
-        self, stratum: int, occurrences: Iterable[tuple[Triple, Instant]], end: Instant
+        self,
+        stratum: int,
+        occurrences: Iterable[tuple[tuple[Triple, Instant], int]],
+        end: Instant,
     ) -> None:
         readers = self._readers[stratum]
-        for (subject, predicate, object_), start in occurrences:
+        for ((subject, predicate, object_), start), number in occurrences:
             for same in readers.of(predicate, object_):
                 row: Any = self
                 for reader in same:
+                    if reader.since > number:
+                        continue
                     if row is self:
                         row = reader.fit(subject, predicate, object_, start, end)
                         if row is None:
@@ -280,16 +301,24 @@ class Occurring:
     def state(self) -> tuple[Waiting, ...]:
         """What waits, in order; between two events."""
         found: list[Waiting] = []
+        began = self._began()
         for end in sorted(self._ends):
-            by_start: dict[Instant, list[Triple]] = {}
-            for triple, start in self._waiting[end]:
-                by_start.setdefault(start, []).append(triple)
-            found += [Waiting(start, end, tuple(said)) for start, said in by_start.items()]
+            alike: dict[tuple[Instant, int], list[Triple]] = {}
+            for (triple, start), number in self._waiting[end].items():
+                alike.setdefault((start, bisect_right(began, number)), []).append(triple)
+            found += [Waiting(start, end, tuple(t), seen) for (start, seen), t in alike.items()]
         return tuple(found)
+
+    def _began(self) -> list[int]:
+        """The numbers of the queries, in order."""
+        return sorted({reader.since for reader in self._strata})
 
     def restore(self, waiting: Iterable[Waiting]) -> None:
         """Go on from a :meth:`state`; the readers are there already."""
+        began, latest = [0, *self._began()], self._number
         for each in waiting:
-            if not self.idle:
-                for triple in each.triples:
-                    self.take((triple,), each.start, each.end)
+            seen = len(began) if each.queries is None else each.queries
+            self._number = began[min(seen, len(began) - 1)]
+            for triple in each.triples:
+                self.take((triple,), each.start, each.end)
+        self._number = latest

@@ -94,10 +94,15 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[_Kind, bool]]:
     match plan:
         case timed.Occurrence(_, predicate, object_):
             yield (_constant(predicate), _constant(object_)), asked
-        case timed.Seq(_, right):
+        case timed.Seq(left, right):
             yield from _read(right, asked=asked)
-        case timed.OptionalSeq(mandatory, _):
+            yield from _asked(left)
+        case timed.OptionalSeq(mandatory, optional):
             yield from _read(mandatory, asked=asked)
+            yield from _asked(optional)
+        case timed.Group(source):
+            # More of it at the same moment would make another solution of it.
+            yield from _read(source, asked=True)
         case (
             timed.Optional(one, other) | timed.EqualsOptional(one, other) | timed.Minus(one, other)
         ):
@@ -106,6 +111,11 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[_Kind, bool]]:
         case _:
             for each in plan.inputs:
                 yield from _read(each, asked=asked)
+
+
+def _asked(past: Plan) -> Iterator[tuple[_Kind, bool]]:
+    """Of what must have ended before: what is asked for in it, each time something ends there."""
+    return (each for each in _read(past, asked=False) if each[1])
 
 
 def _constant(end: object) -> Term | None:

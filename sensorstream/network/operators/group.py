@@ -25,8 +25,26 @@ class Column:
     text: str
 
 
-class _Group:
-    """How many rows it has, their aggregations, and the row they make together."""
+class Columns:
+    """The aggregates of a GROUP BY; those kept alike, of the same values, share a state."""
+
+    __slots__ = ("_results", "kept")
+
+    def __init__(self, columns: Iterable[Column]) -> None:
+        kept = {(c.kind.made, c.values): c for c in columns}
+        self.kept = tuple(kept.values())
+        """Those that have a state of their own."""
+        places = {each: place for place, each in enumerate(kept)}
+        self._results = tuple((c.kind.result, places[c.kind.made, c.values]) for c in columns)
+
+    def results(self, group: GroupState) -> Row:
+        """The aggregates of a group."""
+        states = group.states
+        return tuple([result(states[place]) for result, place in self._results])
+
+
+class GroupState:
+    """How many rows a group has, their aggregations, and the row they make together."""
 
     __slots__ = ("count", "row", "states", "takes")
 
@@ -51,7 +69,7 @@ class Group(Node):
     is made once an instant, after all its changes.
     """
 
-    __slots__ = ("_columns", "_groups", "_kept", "_key", "_keys", "_results")
+    __slots__ = ("_aggregates", "_columns", "_groups", "_key", "_keys")
 
     def __init__(self, source: Node, keys: Sequence[str], columns: Sequence[Column]) -> None:
         super().__init__(
@@ -61,14 +79,10 @@ class Group(Node):
         self._keys = tuple(keys)
         self._key = key_of([slots[name] for name in keys])
         self._columns = tuple(columns)
-        # Columns that are kept alike, of the same values, share an aggregation.
-        kept = {(c.kind.made, c.values): c for c in columns}
-        self._kept = tuple(kept.values())
-        places = {each: place for place, each in enumerate(kept)}
-        self._results = tuple((c.kind.result, places[c.kind.made, c.values]) for c in columns)
-        self._groups: dict[Any, _Group] = {}
+        self._aggregates = Columns(columns)
+        self._groups: dict[Any, GroupState] = {}
         if not keys:
-            self._groups[None] = _Group(self._kept)
+            self._groups[None] = GroupState(self._aggregates.kept)
 
     def flush(self) -> None:
         (source,) = self.inputs
@@ -81,7 +95,7 @@ class Group(Node):
                 group.take(row, -1)
             self._give(group, self._row(None, group))
             return
-        touched: dict[Any, _Group] = {}
+        touched: dict[Any, GroupState] = {}
         self._take(source.added, 1, touched)
         self._take(source.removed, -1, touched)
         for key, group in touched.items():
@@ -91,24 +105,23 @@ class Group(Node):
                 del self._groups[key]
                 self._give(group, None)
 
-    def _take(self, rows: Iterable[Row], weight: int, touched: dict[Any, _Group]) -> None:
+    def _take(self, rows: Iterable[Row], weight: int, touched: dict[Any, GroupState]) -> None:
         groups, key = self._groups, self._key
         for row in rows:
             at = key(row)
             group = groups.get(at)
             if group is None:
-                group = groups[at] = _Group(self._kept)
+                group = groups[at] = GroupState(self._aggregates.kept)
             touched[at] = group
             group.take(row, weight)
 
-    def _row(self, key: Any, group: _Group) -> Row:
-        states = group.states
-        results = [result(states[place]) for result, place in self._results]
+    def _row(self, key: Any, group: GroupState) -> Row:
+        results = self._aggregates.results(group)
         if not self._keys:
-            return tuple(results)
+            return results
         return (key, *results) if len(self._keys) == 1 else (*key, *results)
 
-    def _give(self, group: _Group, new: Row | None) -> None:
+    def _give(self, group: GroupState, new: Row | None) -> None:
         old = group.row
         if old != new:
             group.row = new
@@ -129,6 +142,11 @@ class Group(Node):
         return len(self._groups)
 
     def describe(self) -> str:
-        by = " ".join(f"?{name}" for name in self._keys)
-        texts = ", ".join(f"?{c.variable} = {c.text}" for c in self._columns)
-        return f"Group{f' by {by}' if by else ''}: {texts}"
+        return group_text(self._keys, ((c.variable, c.text) for c in self._columns))
+
+
+def group_text(keys: Iterable[str], aggregates: Iterable[tuple[str, str]]) -> str:
+    """One line about a GROUP BY for people: its keys, its variables and what they are."""
+    by = " ".join(f"?{name}" for name in keys)
+    texts = ", ".join(f"?{variable} = {text}" for variable, text in aggregates)
+    return f"Group{f' by {by}' if by else ''}: {texts}"

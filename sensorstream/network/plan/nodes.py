@@ -139,7 +139,7 @@ class Anew(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class _Over(Plan):
+class Over(Plan):
     """A plan over one other; its rows are laid out alike unless it says otherwise."""
 
     source: Plan
@@ -158,14 +158,14 @@ class _Over(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Filter(_Over):
+class Filter(Over):
     """The rows for which a condition is true."""
 
     condition: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds(_Over):
+class Thresholds(Over):
     """The rows that any reader wants, of many that differ in a constant.
 
     A reader wants the rows for which ``variable operator constant`` is true, with a constant of
@@ -204,7 +204,7 @@ class Beyond(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Extend(_Over):
+class Extend(Over):
     """Each row with the value of an expression as one variable more."""
 
     name: str
@@ -216,7 +216,7 @@ class Extend(_Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Project(_Over):
+class Project(Over):
     """Only some variables, in some order."""
 
     names: tuple[str, ...]
@@ -231,12 +231,12 @@ class Project(_Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Distinct(_Over):
+class Distinct(Over):
     """Each row once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Slice(_Over):
+class Slice(Over):
     """Some rows, by their place in an order."""
 
     conditions: tuple[OrderCondition, ...]
@@ -245,7 +245,7 @@ class Slice(_Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Group(_Over):
+class Group(Over):
     """One row for each group: its keys, which are variables of the source, and aggregates."""
 
     keys: tuple[str, ...]
@@ -261,7 +261,7 @@ class Group(_Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Closure(_Over):
+class Closure(Over):
     """The pairs that one or more steps connect; the source gives the steps as pairs.
 
     With ``start`` or ``end`` at least the pairs with that end.
@@ -276,7 +276,7 @@ class Closure(_Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Ends(_Over):
+class Ends(Over):
     """The pairs of a path whose ends are the constants wanted, or equal, under new names."""
 
     subject: End
@@ -293,7 +293,7 @@ class Ends(_Over):
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair(Plan):
+class Pair(Plan):
     """A plan over two others."""
 
     left: Plan
@@ -313,7 +313,7 @@ class _Pair(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Join(_Pair):
+class Join(Pair):
     """The rows of both sides that agree, as the ``output`` variables."""
 
     output: tuple[str, ...]
@@ -328,14 +328,14 @@ class Join(_Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class LeftJoin(_Pair):
+class LeftJoin(Pair):
     """OPTIONAL; the condition sees both sides."""
 
     condition: Expression | None
 
 
 @dataclass(frozen=True, slots=True)
-class Minus(_Pair):
+class Minus(Pair):
     """MINUS."""
 
     @property
@@ -344,7 +344,7 @@ class Minus(_Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark(_Pair):
+class Mark(Pair):
     """EXISTS: each left row with a variable that says whether a right row matches it.
 
     The conditions see both sides.

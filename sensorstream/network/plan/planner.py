@@ -175,9 +175,8 @@ class _Planner:
                 raise UnsupportedQuery(
                     "SERVICE: a continuous query cannot follow what changes elsewhere"
                 )
-        raise UnsupportedQuery(
-            f"{type(pattern).__name__}: temporal operators are not evaluated by this network"
-        )
+        # Patterns in time have a planner of their own.
+        raise AssertionError(pattern)
 
     def _narrow(self, pattern: Pattern, source: Source, wanted: Sequence[str]) -> Plan:
         """The plan of a pattern of whose variables only some are wanted.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, TypeAlias
 
-from sensorstream.model.datatypes import XSD_BOOLEAN
+from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.sparql import algebra
@@ -25,25 +25,37 @@ _TURNED: dict[str, Any] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 ALWAYS = (float("inf"), float("-inf"))
 
 
-def solutions(pattern: algebra.Pattern, stream: frozenset[Occurrence]) -> frozenset[Solution]:
-    """All solutions of a pattern over a stream."""
+def solutions(
+    pattern: algebra.Pattern,
+    stream: frozenset[Occurrence],
+    lengths: tuple[algebra.Expression, ...] = (),
+) -> frozenset[Solution]:
+    """All solutions of a pattern over a stream; ``lengths`` bound what GROUP BY takes together."""
     match pattern:
         case algebra.BGP(patterns):
             return frozenset(_block(patterns, stream))
+        case algebra.Group():
+            return frozenset(_groups(pattern, stream, lengths))
+        case algebra.Extend(inner, variable, expression):
+            return frozenset(
+                _extended(each, variable.name, expression)
+                for each in solutions(inner, stream, lengths)
+            )
+        case algebra.Filter(bound, inner) if _bounds(bound) and _over_group(inner):
+            return solutions(inner, stream, (*lengths, bound))
     if (sequence := _consuming(pattern)) is not None:
         return frozenset(_chosen(*sequence, stream))
     if isinstance(pattern, algebra.Filter):
-        found = solutions(pattern.pattern, stream)
+        found = solutions(pattern.pattern, stream, lengths)
         return frozenset(s for s in found if holds(pattern.condition, s))
     if isinstance(pattern, algebra.Project):
         names = {each.name for each in pattern.variables}
         return frozenset(
             (frozenset(b for b in bindings if b[0] in names), start, end)
-            for bindings, start, end in solutions(pattern.pattern, stream)
+            for bindings, start, end in solutions(pattern.pattern, stream, lengths)
         )
     if isinstance(pattern, algebra.Distinct):
         return solutions(pattern.pattern, stream)
-    assert not isinstance(pattern, algebra.Extend | algebra.Group)
     left = solutions(pattern.left, stream)  # type: ignore[union-attr]
     right = solutions(pattern.right, stream)  # type: ignore[union-attr]
     match pattern:
@@ -113,6 +125,68 @@ def _chosen(
             first = min(fitting, key=order)
             used.add(first)
             yield together(first, right)
+
+
+def _bounds(condition: algebra.Expression) -> bool:
+    match condition:
+        case algebra.Comparison("<" | "<=", algebra.Call("GETDURATION"), Literal()):
+            return True
+    return False
+
+
+def _over_group(pattern: algebra.Pattern) -> bool:
+    while isinstance(pattern, algebra.Filter | algebra.Extend | algebra.Project):
+        pattern = pattern.pattern
+    return isinstance(pattern, algebra.Group)
+
+
+def _groups(
+    group: algebra.Group, stream: frozenset[Occurrence], lengths: Iterable[algebra.Expression]
+) -> Iterator[Solution]:
+    """What ends at each moment, with as much of what has ended by then as the lengths allow."""
+    members = [each for each in solutions(group.pattern, stream) if timed(each)]
+    names = [key.variable.name for key in group.keys if key.variable is not None]
+    for now in {end for _, _, end in members}:
+        for key in {_part(each, names) for each in members}:
+            alike = [each for each in members if _part(each, names) == key and each[2] <= now]
+            for since in sorted({start for _, start, _ in alike}):
+                taken = [each for each in alike if each[1] >= since]
+                if max(end for _, _, end in taken) < now:
+                    continue
+                if all(holds(each, (frozenset(), since, now)) for each in lengths):
+                    values = {
+                        (variable.name, value)
+                        for variable, aggregate in group.aggregates
+                        if (value := _aggregate(aggregate, taken)) is not None
+                    }
+                    yield frozenset({*key, *values}), since, now
+                    break
+
+
+def _part(solution: Solution, names: Iterable[str]) -> Bindings:
+    return frozenset(each for each in solution[0] if each[0] in names)
+
+
+def _aggregate(aggregate: algebra.Aggregate, taken: list[Solution]) -> str | None:
+    if aggregate.expression is None:
+        return Literal(str(len(taken)), XSD_INTEGER)
+    assert isinstance(aggregate.expression, Variable)
+    values = [dict(bindings).get(aggregate.expression.name) for bindings, _, _ in taken]
+    if aggregate.name == "COUNT":
+        told = [each for each in values if each is not None]
+        return Literal(str(len(set(told) if aggregate.distinct else told)), XSD_INTEGER)
+    assert aggregate.name == "SUM"
+    numbers = [each.value for each in values if isinstance(each, Literal)]
+    if len(numbers) < len(values):
+        return None
+    return Literal(str(sum(numbers)), XSD_INTEGER)  # type: ignore[arg-type]
+
+
+def _extended(solution: Solution, name: str, expression: algebra.Expression) -> Solution:
+    bindings, start, end = solution
+    assert isinstance(expression, Variable)
+    value = dict(bindings).get(expression.name)
+    return (bindings if value is None else bindings | {(name, value)}), start, end
 
 
 def _block(
