@@ -344,6 +344,7 @@ class Cycle:
             filtered=tuple(verdicts.filtered),
             shed=tuple(verdicts.shed),
             time=now,
+            cleared=result.cleared,
         )
 
     def _enter(

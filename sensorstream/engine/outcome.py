@@ -7,7 +7,7 @@ from enum import Enum
 
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import SensorStreamError
-from sensorstream.model.events import Alert, Departure, Ended, Message
+from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant
@@ -72,7 +72,7 @@ class Outcome:
     ``released`` says what became of earlier messages that waited until this one came; ``forced``
     of them, because too many waited.
     ``degraded`` tells that the plain profile stands in for a reasoner that failed. ``reports`` are
-    those of continuous queries.
+    those of continuous queries. ``cleared`` are the ends of what alerts told of.
     ``time`` is the application time at which it was taken in; None if it was not.
     """
 
@@ -96,6 +96,7 @@ class Outcome:
     shed: tuple[Withheld, ...] = ()
     reports: tuple[QueryReport, ...] = ()
     time: Instant | None = None
+    cleared: tuple[Cleared, ...] = ()
 
     @property
     def timings(self) -> dict[str, float]:

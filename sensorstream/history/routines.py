@@ -29,6 +29,7 @@ from sensorstream.history.rows import (
 )
 from sensorstream.history.terms import TERM_COLUMNS, TermKey, term_rows
 from sensorstream.journal.records import Effects
+from sensorstream.model.events import Alert
 from sensorstream.model.terms import Term
 from sensorstream.model.vocabulary import RDF_TYPE
 
@@ -265,6 +266,7 @@ def write_effects(
         removals: of which removals by others the writer knows.
         durable: whether they are to be on disk when the transaction ends.
     """
+    raised = [each for each in effects.alerts if isinstance(each, Alert)]
     departed = {each.individual.stay for each in effects.departures}
     typed = {each.stay for each in (*effects.ended, *effects.revoked) if each.triple[1] == RDF_TYPE}
     terms = (row[1:] for row in term_rows(new, dict.fromkeys(new, 0)))
@@ -277,7 +279,7 @@ def write_effects(
         arrays_of(statement_rows(effects.ended, numbers), len(STATEMENT_COLUMNS)),
         arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS) - 1),
         array_of([*(typed - departed)]),
-        arrays_of(alert_rows(effects.alerts), 9),
+        arrays_of(alert_rows(raised), 9),
     )
     row = cursor.fetchone()
     if row is None:

@@ -21,7 +21,7 @@ from sensorstream.journal.records import (
     Settled,
 )
 from sensorstream.journal.takeover import PutOntology
-from sensorstream.model.events import Departure, Ended
+from sensorstream.model.events import Alert, Cleared, Departure, Ended
 
 
 def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effects:
@@ -43,7 +43,7 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
         watermark=records[-1].seq,
         departures=tuple(departures),
         ended=tuple(ended),
-        alerts=tuple(a for each in every for a in each.alerts),
+        alerts=tuple(change for each in every for change in alerts_of(each)),
         statuses=tuple(
             MessageStatus(
                 record.seq,
@@ -125,6 +125,22 @@ def in_order(outcome: Outcome) -> Iterator[Outcome]:
     """An entry's outcomes in the order of application time."""
     yield from outcome.released
     yield outcome
+
+
+def alerts_of(outcome: Outcome) -> Iterator[Alert | Cleared]:
+    """The alerts that an outcome raised and those that it ended, in order."""
+    ends = iter(outcome.cleared)
+    end = next(ends, None)
+    raised = 0
+    for alert in outcome.alerts:
+        while end is not None and end.place <= raised and alert.kind == "rule":
+            yield end
+            end = next(ends, None)
+        yield alert
+        raised += alert.kind == "rule"
+    if end is not None:
+        yield end
+        yield from ends
 
 
 def _reason(outcome: Outcome) -> str | None:

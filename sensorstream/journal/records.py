@@ -12,7 +12,7 @@ from typing import Any, Final
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
-from sensorstream.model.events import Alert, Departure, Ended, Message
+from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message
 from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant
 
@@ -108,8 +108,9 @@ class Effects:
     """All effects of a group of consecutive entries; stored in one transaction.
 
     ``watermark`` is the group's last sequence number, and ``statuses`` has one entry for every
-    entry of the group. ``settled`` are the held messages that the group released: their effects
-    belong to the entry that released them. ``raised_at`` is wall time, for the alerts and reports.
+    entry of the group. ``alerts`` are those raised, and the ends of others, in order. ``settled``
+    are the held messages that the group released: their effects belong to the entry that released
+    them. ``raised_at`` is wall time, for the alerts and reports.
     ``departures`` are the stays that ended, ``ended`` all statements that hold no more, those of
     the departed included. ``revoked`` are intervals of earlier groups that a late update has
     proved wrong: they are deleted, and what holds instead is among ``ended``.
@@ -119,7 +120,7 @@ class Effects:
     watermark: int
     departures: tuple[Departure, ...]
     ended: tuple[Ended, ...]
-    alerts: tuple[Alert, ...]
+    alerts: tuple[Alert | Cleared, ...]
     statuses: tuple[MessageStatus, ...]
     raised_at: datetime
     settled: tuple[Settled, ...] = ()

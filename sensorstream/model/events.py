@@ -213,3 +213,21 @@ class Alert:
     time: Instant
     message: str
     messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """What an alert told of holds no longer: the open alert of this rule and key ends.
+
+    ``rule``, ``kind`` and ``key`` are those of the alert, ``time`` and ``message`` those at which
+    it ends. ``place`` is how many alerts of rules the same entry raised before it: an alert may be
+    raised and cleared by one entry, or cleared and raised again. Where nothing is open, nothing
+    happens.
+    """
+
+    rule: str
+    kind: str
+    key: str
+    time: Instant
+    message: str
+    place: int = 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.model.events import Alert, Delta, Departure, Event, Message
+from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Message
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
@@ -70,6 +70,12 @@ class Run:
     timers: dict[str, Instant | None] = field(default_factory=dict)
     raised: set[AlertKey] = field(default_factory=set)
     names: int = 0
+    cleared: list[Cleared] = field(default_factory=list)
+
+    def clear(self, rule: str, key: str) -> None:
+        """End the open alert of a rule and key; alerts raised from now on are not meant."""
+        place = len(self.alerts)
+        self.cleared.append(Cleared(rule, "rule", key, self.time, self.message.id, place))
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sensorstream.errors import Overrun, RuleCycle
-from sensorstream.model.events import Alert, Delta, Departure, Event, Message
+from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Message
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
@@ -30,6 +30,7 @@ class RuleResult:
     replies: tuple[str, ...] = ()
     fired: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    cleared: tuple[Cleared, ...] = ()
 
 
 def run_rules(
@@ -92,6 +93,7 @@ def run_rules(
         tuple(run.replies),
         tuple(fired),
         tuple(run.warnings),
+        tuple(run.cleared),
     )
 
 

@@ -9,7 +9,15 @@ from hashlib import sha256
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.journal.effects import effects_of
 from sensorstream.journal.records import OntologyVersion, Record
-from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
+from sensorstream.model.events import (
+    Alert,
+    Cleared,
+    Departure,
+    Ended,
+    Individual,
+    Message,
+    Provenance,
+)
 from sensorstream.model.terms import IRI, Literal
 
 NAME = IRI("http://e/a")
@@ -53,3 +61,17 @@ def test_an_ontology_is_told_with_the_time_from_which_it_is_in_force() -> None:
     effects = effects_of(records, [outcome(1, time=42), refused, outcome(3, time=43)])
     assert effects.ontologies == (OntologyVersion(1, 42, b"one", "text/turtle"),)
     assert effects.ontologies[0].digest == sha256(b"one").hexdigest()
+
+
+def test_what_alerts_told_of_ends_in_the_order_in_which_it_was_told() -> None:
+    def raised(number: int, kind: str = "rule") -> Alert:
+        return Alert(f"m1-{number}", "hot", kind, "info", "", "k", 1, "m1")
+
+    def cleared(place: int) -> Cleared:
+        return Cleared("hot", "rule", "k", 1, "m1", place)
+
+    alerts = (raised(0, "late-message"), raised(1), raised(2))
+    found = effects_of([entry(1)], [outcome(1, alerts=alerts, cleared=(cleared(0), cleared(1)))])
+    assert found.alerts == (raised(0, "late-message"), cleared(0), raised(1), cleared(1), raised(2))
+    last = effects_of([entry(1)], [outcome(1, alerts=alerts, cleared=(cleared(2),))])
+    assert last.alerts == (*alerts, cleared(2))
