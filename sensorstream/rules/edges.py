@@ -11,8 +11,8 @@ from sensorstream.language import syntax
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.condition_compiler import CompiledCondition, compile_condition
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.memory import Holding, SolutionKey
-from sensorstream.rules.triggers import NO_SOLUTION, NOW, Moment, Solutions, Trigger, read_duration
+from sensorstream.rules.timers import Holding, SolutionKey
+from sensorstream.rules.triggers import NOW, Moment, Solutions, Trigger, read_duration
 
 _NOW_ONLY: Final = frozenset((NOW,))
 
@@ -50,15 +50,19 @@ def compile_edge(rule: str, when: syntax.When, file: syntax.RuleFile, line: Time
 
     def trigger(moment: Moment) -> Solutions:
         run = moment.run
-        due = run.timers.get(rule, run.memory.timers.get(rule))
-        is_due = due is not None and due <= run.time
-        is_new = moment.is_first and rule not in run.memory.held
-        if not (moment.delta or moment.departures or reads_now or is_due or is_new):
-            return NO_SOLUTION
-        before = run.held.get(rule, run.memory.held.get(rule, {}))
+        fires: list[Solution] = []
         now = {NOW: moment.now(line)}
+        due = run.due(rule)
+        for key in due:
+            # Until now it held: that it ends at this very moment is no break.
+            fires.append({**dict(key), **now})
+            held = run.holding(rule, key)
+            assert held is not None
+            run.hold(rule, key, Holding(held.since))
+        is_new = run.begins(rule)
+        if not (moment.delta or moment.departures or reads_now or is_new):
+            return fires
         present = {_key(each): each for each in begins.test(run.host, (now,))}
-
         departed = {each.individual.name for each in moment.departures}
 
         def has_ended(solution: Solution) -> bool:
@@ -68,27 +72,17 @@ def compile_edge(rule: str, when: syntax.When, file: syntax.RuleFile, line: Time
             gone = not departed.isdisjoint(solution.values())
             return gone or bool(ends.test(run.host, ({**solution, **now},)))
 
-        after: dict[SolutionKey, Holding] = {}
-        fires: list[Solution] = []
-        for key, held in before.items():
-            solution = dict(key)
-            if not held.fired and held.since + length <= run.time:
-                # Until now it held: that it ends at this very moment is no break.
-                fires.append({**solution, **now})
-                held = Holding(held.since, fired=True)
-            goes_on = key in present if ends is None or not held.fired else True
-            if goes_on and not has_ended(solution):
-                after[key] = held
+        before = run.held(rule)
+        for key, held in list(before.items()):
+            waits = held.due is not None
+            goes_on = key in present if ends is None or waits else True
+            if not goes_on or has_ended(dict(key)):
+                run.hold(rule, key, None)
         for key, begun in present.items():
             if key not in before and not has_ended(begun):
-                after[key] = Holding(run.time, fired=not length)
+                run.hold(rule, key, Holding(run.time, run.time + length if length else None))
                 if not length:
                     fires.append({**begun, **now})
-        if after == before and not is_new:
-            return fires
-        run.held[rule] = after
-        waiting = [held.since + length for held in after.values() if not held.fired]
-        run.timers[rule] = min(waiting, default=None)
         return fires
 
     return Edge(trigger, begins, ends)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
@@ -17,6 +18,7 @@ from sensorstream.rules.condition_compiler import Condition, compile_condition
 from sensorstream.rules.conditions import ConditionQuery
 from sensorstream.rules.edges import compile_edge
 from sensorstream.rules.lineage import Block, trigger_blocks
+from sensorstream.rules.silence import compile_silence
 from sensorstream.rules.triggers import (
     Trigger,
     Wake,
@@ -25,6 +27,9 @@ from sensorstream.rules.triggers import (
     every,
     waits_for,
 )
+
+_WAITING: Final = (syntax.When, syntax.OnSilence)
+"""The triggers that remember something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,10 @@ class CompiledRule:
     conditions: tuple[Condition, ...]
     queries: tuple[ConditionQuery, ...]
     actions: tuple[Action, ...]
-    edge: str = ""
-    """The text of a trigger that remembers for which solutions its condition holds."""
+    waits: str = ""
+    """The text of a trigger that remembers something; "" if it does not."""
+    listens: bool = False
+    """Whether it wants to know of whom a message says something."""
 
 
 def compile_rules(
@@ -98,6 +105,8 @@ def compile_rule(
         bound |= edge.begins.returned
         matched += edge.begins.blocks
         queries += [each.query for each in (edge.begins, edge.ends) if each and each.query]
+    elif isinstance(rule.trigger, syntax.OnSilence):
+        trigger = compile_silence(rule.name, rule.trigger, file, timeline)
     else:
         trigger = compile_trigger(rule.trigger, rule.name, file, timeline)
     for condition in rule.conditions:
@@ -117,5 +126,6 @@ def compile_rule(
         (*cheap, *costly),
         tuple(queries),
         tuple(compiler.compile(action) for action in rule.actions),
-        trigger_text(rule.trigger) if isinstance(rule.trigger, syntax.When) else "",
+        trigger_text(rule.trigger) if isinstance(rule.trigger, _WAITING) else "",
+        listens=isinstance(rule.trigger, syntax.OnSilence),
     )

@@ -356,7 +356,8 @@ def engine(deploy: Deploy, start: Start) -> Engine:
 
 
 def test_without_a_lateness_messages_are_taken_as_they_come(deploy: Deploy, start: Start) -> None:
-    engine = start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER]))
+    time = TimeSettings(silence="queries")
+    engine = start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER], time=time))
     assert send(engine, 1, person("p", 10), 1).status is Status.ACCEPTED
     assert send(engine, 2, person("q", 5), 2).status is Status.ACCEPTED
     assert (engine.held, engine.due) == (0, None)
