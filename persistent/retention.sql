@@ -31,17 +31,19 @@ where received_at < current_setting('sensorstream.received_before')::timestamptz
   and seq < (select max(seq) from store.messages);
 
 delete from store.deliveries d
-using store.alerts a
-where a.id = d.alert_id and d.status <> 'pending'
-  and a.raised_at < current_setting('sensorstream.received_before')::timestamptz;
+using store.events e
+where e.seq = d.event and d.status <> 'pending'
+  and e.raised_at < current_setting('sensorstream.received_before')::timestamptz;
 
-delete from store.deliveries
-where status <> 'pending'
-  and reported_at < current_setting('sensorstream.received_before')::timestamptz;
+-- What waits for a receiver stays.
+delete from store.events e
+where e.raised_at < current_setting('sensorstream.received_before')::timestamptz
+  and not exists (select from store.deliveries d where d.event = e.seq)
+  and not exists (select from store.outbox o where o.event = e.seq and o.status = 'pending');
 
 delete from store.alerts a
 where a.raised_at < current_setting('sensorstream.received_before')::timestamptz
-  and not exists (select 1 from store.deliveries d where d.alert_id = a.id);
+  and not exists (select from store.events e where e.alert_id = a.id);
 
 -- Terms that nothing names any more. The archive's files name terms by number: while there are some,
 -- all terms stay. A server forgets the numbers that it remembers when "removals"

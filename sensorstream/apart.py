@@ -27,6 +27,8 @@ MOST_OUTPUT: Final = 64 << 20
 """Bytes that it may give back."""
 _HUNG: Final = 0.1
 """The part of its time that a fork needs processor time for, if it works at all."""
+_LENGTH: Final = 8
+"""Bytes that say how long what it gives back is."""
 _OUT_OF_MEMORY: Final = 71
 _TOO_LARGE: Final = 72
 
@@ -92,8 +94,10 @@ def _answer(work: Callable[[], object], seconds: float) -> bytes:
         if usage.ru_utime + usage.ru_stime < _HUNG * seconds:
             raise _HungError
         raise TimeoutError
-    if answer:
-        return answer
+    length, whole = answer[:_LENGTH], answer[_LENGTH:]
+    # One that was killed while it wrote has written a part.
+    if len(length) == _LENGTH and int.from_bytes(length) == len(whole):
+        return whole
     code = os.waitstatus_to_exitcode(status)
     if code == _OUT_OF_MEMORY:
         raise MemoryError
@@ -161,7 +165,7 @@ def _result_of(work: Callable[[], object]) -> bytes:
 def _write(answer: bytes, pipe: int) -> int:
     if len(answer) > MOST_OUTPUT:
         return _TOO_LARGE
-    view = memoryview(answer)
+    view = memoryview(len(answer).to_bytes(_LENGTH) + answer)
     while view:
         view = view[os.write(pipe, view) :]
     return 0

@@ -39,7 +39,8 @@
     ├── ProgramError             derivation rules that have no result, or perhaps no end
     ├── ReasonerError            the reasoner's process failed
     ├── HistoryError             the persistent knowledge base failed
-    │   └── DamagedCheckpoint    a state that was kept and cannot be read
+    │   ├── DamagedCheckpoint    a state that was kept and cannot be read
+    │   └── Unstorable           a value that PostgreSQL can never store
     ├── JournalError             an entry of the journal that is not there, or cannot be skipped
     ├── ArchiveError             a file of the archive, or what is to become one
     ├── InternalFault            a fault of SensorStream itself; the message is kept
@@ -399,6 +400,12 @@ class DamagedCheckpoint(HistoryError):
     """A state of the engine that was kept and cannot be read; the one before it may be."""
 
     code = "checkpoint-damaged"
+
+
+class Unstorable(HistoryError):
+    """PostgreSQL refuses a value, and would refuse it again; all else can be stored."""
+
+    code = "unstorable"
 
 
 class JournalError(SensorStreamError):

@@ -19,7 +19,7 @@ from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
 from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model.events import Delta, Message
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.timeline import Timeline
+from sensorstream.model.timeline import Instant, Timeline
 
 Item = TypeVar("Item")
 
@@ -151,6 +151,9 @@ class MemoryStore:
 
     def last_seq(self) -> int:
         return max((each.seq for each in self.records), default=0)
+
+    def last_arrival(self) -> Instant | None:
+        return max((each.message.received for each in self.records), default=None)
 
     def watermark(self) -> int:
         return self._watermark

@@ -59,6 +59,32 @@ def test_one_that_takes_or_gives_too_much_or_dies_is_told(work: object, told: st
         run(work)
 
 
+def test_one_that_is_killed_while_it_gives_its_result_back_is_told() -> None:
+    class Deadly:
+        def __reduce__(self) -> tuple[object, ...]:
+            # Nobody can read it unless it comes whole.
+            return str, ("x" * 3_000_000,)
+
+    def work() -> object:
+        def kill() -> None:
+            time.sleep(0.3)
+            os.kill(os.getpid(), 9)
+
+        Thread(target=kill).start()
+        return Deadly()
+
+    reading = apart._received
+
+    def slow(pipe: int, deadline: float) -> bytes | None:
+        time.sleep(1.0)
+        return reading(pipe, deadline)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(apart, "_received", slow)
+        with pytest.raises(Overrun, match=r"the work ended its process \(-9\)"):
+            run(work)
+
+
 def test_files_stay_with_the_owner(tmp_path: Path) -> None:
     with (tmp_path / "file").open("w") as file:
         found = run(lambda: Path(f"/proc/self/fd/{file.fileno()}").exists())

@@ -159,10 +159,17 @@ class Tokens:
     def _found(self, name: str) -> Mapping[str, Any]:
         now = self._clock.now()
         if now - self._fetched > _FRESH or self._named(name) is None:
-            with self._fetching:
-                if now - self._tried > _PATIENCE:
-                    self._tried = now
-                    self._fetch()
+            # With a slow provider nobody else waits: made-up names would take all places of those
+            # who are verified. Only while no key is known at all there is nothing else to do.
+            if self._fetching.acquire(blocking=not self._keys):
+                try:
+                    if now - self._tried > _PATIENCE:
+                        self._tried = now
+                        self._fetch()
+                finally:
+                    self._fetching.release()
+            elif self._named(name) is None:
+                raise Unavailable(f"the keys of {self._trust.issuer} are being fetched")
         found = self._named(name)
         if found is not None:
             return found

@@ -21,8 +21,9 @@ from sensorstream.analysis import Known
 from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.asking import Asking
 from sensorstream.app.cross_checks import CrossChecks
-from sensorstream.app.exchange import Exchange, OntologyText, Revival, ontology_text
+from sensorstream.app.exchange import Exchange, Revival
 from sensorstream.app.functions_read import changed_functions
+from sensorstream.app.in_force import in_force, read_files, tell_edited
 from sensorstream.app.in_work import InWork
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
@@ -36,11 +37,11 @@ from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, Rebuilding, silent
 from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import LATE, HistoryProbe, Part, Readiness, WholeWay
+from sensorstream.app.reasons import Reasons
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
-from sensorstream.app.rule_texts import with_others
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
@@ -53,7 +54,6 @@ from sensorstream.app.wiring import (
     Deployment,
     build_machine,
     cross_check_period,
-    read_deployment,
     runner_of,
     version_of,
 )
@@ -62,7 +62,7 @@ from sensorstream.cache.protocol import CacheLimits
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import LanguageError, Position, RunsOnSpark
+from sensorstream.errors import Position, RunsOnSpark
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
@@ -79,10 +79,8 @@ from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
-from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.cross_check import Differences
-from sensorstream.reasoning.ontology import parse_ontology
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import ReasoningSettings, Settings
 from sensorstream.spark.jobs.protocol import Task
@@ -131,20 +129,20 @@ class Application:
         self._elsewhere = settings.pipeline.runner == "spark"
         if self._elsewhere:
             settings = replace(settings, reasoning=ReasoningSettings(profile="none"))
-        deployment = read_deployment(settings)
+        files = read_files(settings)
         cross_check_every = cross_check_period(settings)
-        self._timeline = deployment.timeline
+        self._timeline = settings.time.timeline
         progress("opening the history")
         store = self._open_store()
         stack.callback(store.close)
-        claim(self.url, runner_of(deployment))
+        claim(self.url, runner_of(settings))
         start = Start(store.last_seq()) if self._elsewhere else find_start(store)
         death = None if self._elsewhere else in_work.open()
         if death is not None and skip_deadly(death, store, start, clock.now()):
             in_work.forget()
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
-        files = deployment
-        deployment, put = in_force(files, store, start.seq)
+        deployment, put = in_force(settings, files, store, start.seq)
+        self._broken = files if isinstance(files, str) else ""
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
@@ -170,7 +168,7 @@ class Application:
                 _LOG.warning("%s", changed.text)
             own = [] if changed is None else [changed]
             recover(target, store, start, log.publish, clock.now(), rebuilding.tell, in_work, own)
-        _tell_edited(files, exchange.deployment)
+        tell_edited(files, exchange.deployment)
         progress("starting the deliveries")
         log.keep(machine.engine.queries.entries())
         self._install_views()
@@ -264,6 +262,9 @@ class Application:
             database,
             None if self._elsewhere else self._individuals.said_by,
             settings.limits.question_seconds,
+        )
+        self.reasons = Reasons(
+            database, lambda: self.url, exchange, settings.limits.question_seconds
         )
         self.replays = Replays(
             database,
@@ -483,6 +484,7 @@ class Application:
             *self._spark(),
             Part("deliveries", self._dispatcher.running),
             *self._outputs(),
+            *([Part("files", ready=True, detail=self._broken)] if self._broken else []),
             *(part for probe in self._probes for part in probe()),
         )
 
@@ -544,56 +546,3 @@ def _know_queries(target: Target, url: str) -> None:
     """Register the continuous queries of the journal, so that new ones can be checked."""
     for row in journal_rows(url, 0, None, (RegisterQuery.kind, RemoveQuery.kind)):
         replay(record_of(row), target, ())
-
-
-def _tell_edited(files: Deployment, now: Deployment) -> None:
-    """Log which files say something else than what is in force."""
-    ours, theirs = {**files.texts, **files.tables}, {**now.texts, **now.tables}
-    edited = [each for each in {**theirs, **ours} if theirs.get(each) != ours.get(each)]
-    if set(files.ontology.triples) != set(now.ontology.triples):
-        edited.append("the ontology")
-    if edited:
-        told = ", ".join(edited)
-        _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
-
-
-def in_force(
-    deployment: Deployment, store: PostgresStore, seq: int
-) -> tuple[Deployment, OntologyText | None]:
-    """The deployment with ontology and rules in force after an entry; that ontology if it was put.
-
-    What was put stays in force until something else is put, whatever the files say by now.
-    """
-    ontology, put = deployment.ontology, None
-    message = store.last_accepted(PutOntology.kind, seq)
-    if message is not None:
-        _LOG.info("the ontology is the one put as %s, not the one of the files", message.id)
-        put = ontology_text(message)
-        ontology = parse_ontology(put.content, put.media_type)
-    texts, tables, change = deployment.texts, None, ""
-    rules = store.last_accepted(PutRules.kind, seq)
-    if rules is not None:
-        entry = PutRules.decode(rules.content, rules.source)
-        texts, tables, change = entry.files, entry.tables, rules.id
-        if not entry.whole:
-            texts = with_others(deployment.settings, texts)
-        _LOG.info("the rules are those put as %s, not those of the files", rules.id)
-    if message is None and rules is None:
-        return deployment, None
-    try:
-        found = read_deployment(
-            deployment.settings,
-            ontology,
-            texts=texts,
-            put=change,
-            tables=tables,
-            functions=deployment.reference.functions,
-        )
-        return found, put
-    except LanguageError as error:
-        if not change:
-            raise
-        told = f"{error.message} (in the rules put as {change}, not in the files: does the ontology"
-        raise LanguageError(
-            f"{told} still have what they name?)", position=error.position
-        ) from None

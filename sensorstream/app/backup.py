@@ -10,6 +10,7 @@ The file is a tar archive::
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import json
@@ -18,19 +19,20 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Final
 
-from sensorstream.app.wiring import read_rules
+from sensorstream.app.mapping_files import is_rule_file
 from sensorstream.errors import HistoryError
 from sensorstream.extras import require
 from sensorstream.history.database import connect, translating
 from sensorstream.history.dumping import dump, fill
 from sensorstream.history.opening import open_history, open_kept
+from sensorstream.language.recovery import parse_with_recovery
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
@@ -39,6 +41,8 @@ _DATABASE: Final = "database.dump"
 _FILES: Final = "deployment/"
 _ARCHIVE: Final = "archive/"
 _FORMAT: Final = 1
+_MAKING: Final = ".backup-"
+"""How the name of a folder begins in which a backup is made: locked as long as that lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +75,11 @@ def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
     if file.exists():
         raise FileExistsError(17, "it is there already, and is not overwritten", str(file))
     with ExitStack() as stack:
+        _clear(file.parent)
         folder = Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix=".backup-", dir=file.parent))
+            stack.enter_context(tempfile.TemporaryDirectory(prefix=_MAKING, dir=file.parent))
         )
+        stack.callback(os.close, _locked(folder))
         url = open_kept(settings.history, stack)
         archived, lost = stack.enter_context(archive_files(url, settings.archive.folder))
         dump(url, folder / _DATABASE)
@@ -104,6 +110,32 @@ def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
             os.fsync(output.fileno())
         os.link(whole, file)  # Unlike a renaming it overwrites nothing.
     return facts
+
+
+def _locked(folder: Path) -> int:
+    """An open folder that nobody else has locked.
+
+    Raises:
+        BlockingIOError: somebody has.
+    """
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
+
+
+def _clear(place: Path) -> None:
+    """Remove what backups have left that were killed: it holds as many secrets as they do."""
+    for each in place.glob(f"{_MAKING}*"):
+        with suppress(OSError):
+            opened = _locked(each)
+            try:
+                shutil.rmtree(each)
+            finally:
+                os.close(opened)
 
 
 def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
@@ -250,8 +282,11 @@ def _read(settings: Settings) -> Iterator[Path]:
     yield from settings.ontology.files
     yield from settings.rules.files
     yield from settings.functions.files
-    for rules in read_rules(settings.rules.files):
-        yield from (Path(rules.file).parent / table.path for table in rules.tables)
+    for path in filter(is_rule_file, settings.rules.files):
+        # One that is broken may not be in force, and is kept as it is.
+        with suppress(OSError, UnicodeDecodeError):
+            rules, _ = parse_with_recovery(path.read_text(encoding="utf-8"), str(path))
+            yield from (path.parent / table.path for table in (rules.tables if rules else ()))
     schemas = [settings.messages.schema, *(each.schema for each in settings.sources.values())]
     yield from (each for each in schemas if each is not None)
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from threading import Event
 from typing import Final
 
-from sensorstream.errors import HistoryError
+from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.store import Store
 
@@ -44,14 +44,25 @@ class Durable:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="effects")
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write entries to the journal."""
+        """Write entries to the journal.
+
+        Raises:
+            Unstorable: a value of them can never be stored; none of them was written.
+        """
+        refused: list[Unstorable] = []
 
         def append(again: bool) -> None:
             if not again or self._store.last_seq() < records[-1].seq:
-                self._store.append(records)
+                try:
+                    self._store.append(records)
+                except Unstorable as error:
+                    refused.append(error)
+                    return
                 self._unsure.clear()
 
         self._surely(append)
+        if refused:
+            raise refused[0]
 
     def origins(self, asked: Collection[str], since: datetime | None = None) -> frozenset[str]:
         """See :meth:`.Store.origins`."""
@@ -102,8 +113,15 @@ class Durable:
         return queued
 
     def save_checkpoint(self, seq: int, state: bytes) -> None:
-        """See :meth:`.Store.save_checkpoint`."""
-        self._surely(lambda _: self._store.save_checkpoint(seq, state))
+        """See :meth:`.Store.save_checkpoint`; it is tried once, for a later one does as well."""
+
+        def save(again: bool) -> None:
+            if not again:
+                self._store.save_checkpoint(seq, state)
+            else:
+                _LOG.error("the checkpoint at entry %d was not stored: a restart takes longer", seq)
+
+        self._surely(save)
 
     def stop(self) -> None:
         """From now on do not wait for a history that is unavailable."""

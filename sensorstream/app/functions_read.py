@@ -7,10 +7,10 @@ the journal: code that comes from there is never run. But the journal says which
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from sensorstream.app.rule_texts import below
 from sensorstream.app.versions import digest_of
-from sensorstream.errors import SettingsError
 from sensorstream.journal.notice import ReadFunctions
 from sensorstream.journal.store import Store
 from sensorstream.settings import Settings
@@ -20,15 +20,13 @@ def changed_functions(settings: Settings, store: Store) -> ReadFunctions | None:
     """The entry of a start that reads other files of functions than the last one; None: the same.
 
     Raises:
-        SettingsError: a file cannot be read.
         HistoryError: the journal cannot be read.
     """
     now = {}
     for path in settings.functions.files:
-        try:
+        # One that cannot be read is as if it were gone.
+        with suppress(OSError):
             now[below(settings.folder, path)] = digest_of(path.read_bytes())
-        except OSError as error:
-            raise SettingsError(f"functions.files: cannot read {path}: {error}") from None
     last = store.last_accepted(ReadFunctions.kind, store.last_seq())
     before = {} if last is None else ReadFunctions.decode(last.content, last.source).digests
     if now == before:

@@ -92,6 +92,8 @@ class Metrics:
         self.damaged_checkpoints = Counter(
             "sensorstream_damaged_checkpoints", damaged, registry=self.registry
         )
+        refused = "Entries that were refused, for the journal can never hold them."
+        self.refused = Counter("sensorstream_refused_entries", refused, registry=self.registry)
         group = "Messages made durable together."
         self.group = Histogram(
             "sensorstream_group_messages",

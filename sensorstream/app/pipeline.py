@@ -18,6 +18,7 @@ from datetime import timedelta
 from threading import Condition, Lock, Thread
 from typing import Any, Final, TypeVar
 
+from sensorstream.app.arrival import Arrival
 from sensorstream.app.durable import Durable
 from sensorstream.app.heavy import Heavy
 from sensorstream.app.in_work import InWork
@@ -35,11 +36,13 @@ from sensorstream.errors import (
     RepeatedMessage,
     SensorStreamError,
     Unavailable,
+    Unstorable,
 )
 from sensorstream.journal.effects import effects_of, in_order, reports_of
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import TakeMessage, is_of_key
+from sensorstream.journal.notice import ReportRefused
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
@@ -60,6 +63,8 @@ _COMPANY: Final = 1.0
 """Seconds for which there are several senders after two have been seen together."""
 _NAP: Final = 1.0
 """The most seconds between two readings of the clock while the engine has something due."""
+_NAMED: Final = 10
+"""Entries that an alert names, of all that the journal cannot hold."""
 _LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
 _NONE: Final[frozenset[str]] = frozenset()
 _CHANGES: Final = Sender("changes")
@@ -152,6 +157,7 @@ class Pipeline:
         self._store = Durable(store, reopen)
         self._timeline = store.timeline
         self._clock = clock
+        self._arrival = Arrival(clock, store.timeline, store.last_arrival())
         self._metrics = metrics
         self._checkpoint_every = max(1, checkpoint_every)
         self._on_commit = on_commit
@@ -173,6 +179,8 @@ class Pipeline:
         self._next: _Waiting | None = None
         # Queries that the group at work has stopped; the journal is told of it after the group.
         self._stops: list[QueryStopped] = []
+        # Entries of the group at work that the journal can never hold.
+        self._refused: list[tuple[_Waiting, Unstorable]] = []
         self._gate = Condition()
         # Seconds that a message of a group took, lately; and when there were several senders last.
         self._pace = 0.0
@@ -212,7 +220,7 @@ class Pipeline:
     def start(self) -> None:
         """Start to accept messages."""
         if self._applies:
-            self._engine.queries.resume(self._timeline.of(self._clock.now()))
+            self._engine.queries.resume(self._arrival.now())
         self._thread.start()
 
     def stop(self) -> None:
@@ -432,7 +440,7 @@ class Pipeline:
         due = self._engine.due if self._applies else self._ask_at
         if due is None:
             return pause
-        left = due - self._timeline.of(self._clock.now())
+        left = due - self._arrival.now()
         nap = min(max(left / self._timeline.of_wall_time(1), 0.0), _NAP)
         return nap if pause is None else min(nap, pause)
 
@@ -476,9 +484,13 @@ class Pipeline:
             if isinstance(waiting.entry, TakeMessage):
                 self._metrics.queue.observe(begun - waiting.since)
         try:
-            records = self._journal([waiting.entry for waiting in group])
+            records, group = self._journal(group)
             if not self._applies:
                 self._leave(records, group)
+                self._tell_refused()
+                return
+            if not group:
+                self._tell_refused()
                 return
             for record, waiting in zip(records, group, strict=True):
                 if waiting.early:
@@ -509,6 +521,7 @@ class Pipeline:
         if self._stops:
             stops, self._stops = self._stops, []
             self._work([_Waiting(each) for each in stops])
+        self._tell_refused()
 
     def _leave(self, records: Sequence[Record], group: Sequence[_Waiting]) -> None:
         """Answer for entries that another process applies."""
@@ -552,26 +565,53 @@ class Pipeline:
 
     def _tick(self) -> None:
         """Advance the engine to the clock's time, if it has something due by then."""
-        now, due = self._timeline.of(self._clock.now()), self._engine.due
+        now, due = self._arrival.now(), self._engine.due
         if self._applies and due is not None and now >= due:
             self._work([_Waiting(Tick(self._engine.tick_content(now)))])
 
     def _pass_time(self, elsewhere: Callable[[Instant], Entry | None]) -> None:
         """Tell time to those who apply the entries, if they wait for it."""
-        now = self._timeline.of(self._clock.now())
+        now = self._arrival.now()
         if now >= self._ask_at and (entry := elsewhere(now)) is not None:
             self._work([_Waiting(entry)])
         self._ask_at = max(self._ask_at, now + self._timeline.of_wall_time(_NAP))
 
-    def _journal(self, entries: Sequence[Entry]) -> list[Record]:
-        now = self._clock.now()
+    def _journal(self, group: Sequence[_Waiting]) -> tuple[Sequence[Record], Sequence[_Waiting]]:
+        """Write entries to the journal, but for those that it can never hold."""
+        now, arrival = self._clock.now(), self._arrival.now()
         records = [
-            new_record(entry, seq, now, self._timeline)
-            for seq, entry in enumerate(entries, self._seq + 1)
+            new_record(waiting.entry, seq, now, arrival)
+            for seq, waiting in enumerate(group, self._seq + 1)
         ]
-        self._store.append(records)
-        self._seq += len(records)
-        return records
+        try:
+            self._store.append(records)
+        except Unstorable as error:
+            if len(group) == 1:
+                self._refused.append((group[0], error))
+                return [], []
+        else:
+            self._seq += len(records)
+            return records, group
+        # The others do not suffer for one.
+        parts = [self._journal([waiting]) for waiting in group]
+        return [r for records, _ in parts for r in records], [w for _, kept in parts for w in kept]
+
+    def _tell_refused(self) -> None:
+        """Raise an alert for what the journal cannot hold, and answer its senders."""
+        refused, self._refused = self._refused, []
+        if not refused:
+            return
+        told = [f"{_described(waiting.entry)}: {error}" for waiting, error in refused]
+        more = [f"and {len(told) - _NAMED} more"] if len(told) > _NAMED else []
+        text = "; ".join((*told[:_NAMED], *more))
+        _LOG.error("the journal can never hold %s", text)
+        self._metrics.refused.inc(len(refused))
+        if not any(isinstance(waiting.entry, ReportRefused) for waiting, _ in refused):
+            self._work(
+                [_Waiting(ReportRefused(f"refused, for the journal cannot hold it: {text}"))]
+            )
+        for waiting, error in refused:
+            waiting.end(error)
 
     def _goes_on(self, group: Sequence[_Waiting]) -> bool:
         """Whether the next group is begun before the effects of this one are stored."""
@@ -605,9 +645,9 @@ class Pipeline:
     def _give_up(self, error: BaseException) -> None:
         """Answer those whose effects may not be stored."""
         storing, self._storing = self._storing, None
-        if storing is not None:
-            for waiting in storing.group:
-                waiting.end(Unavailable(f"it could not be processed: {error}"))
+        refused, self._refused = self._refused, []
+        for waiting in (*(storing.group if storing is not None else ()), *(w for w, _ in refused)):
+            waiting.end(Unavailable(f"it could not be processed: {error}"))
 
     def _settle_down(self, stored: _Storing, queued: bool) -> None:
         """Publish what has been stored, and write a checkpoint when it is due."""
@@ -665,6 +705,13 @@ def failed(error: SensorStreamError) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_exception(error)
     return future
+
+
+def _described(entry: Entry) -> str:
+    if isinstance(entry, TakeMessage):
+        # Maybe it is the source that cannot be stored.
+        return f"a message of {len(entry.content)} bytes from {entry.source[:80]!a}"
+    return f"an entry of the kind '{entry.kind}'"
 
 
 def _facts(message: Message) -> dict[str, str]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import chain, islice, pairwise
 from typing import Final
 
+from sensorstream.app.arrival import arrival_of
 from sensorstream.app.in_work import InWork
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import EngineState
@@ -172,7 +173,10 @@ def recover(
         store.drop_checkpoints([seq for seq, _ in start.damaged])
     if replayed or start.damaged:
         # Otherwise a server that crashes repeatedly has more to process at each start.
-        store.save_checkpoint(last, dump(engine.state()))
+        try:
+            store.save_checkpoint(last, dump(engine.state()))
+        except HistoryError as error:
+            _LOG.error("no checkpoint was stored, so the next start takes as long: %s", error)
         _LOG.info("recovered from the journal: %d entries processed again", replayed)
     return replayed
 
@@ -196,7 +200,7 @@ def _damage(start: Start) -> ReportDamage:
 
 def _tell(entry: Entry, target: Target, store: Store, seq: int, now: datetime) -> None:
     """Write an entry of the recovery itself to the journal, and apply it."""
-    record = new_record(entry, seq, now, store.timeline)
+    record = new_record(entry, seq, now, arrival_of(store, now))
     store.append([record])
     store.commit(effects_of([record], [entry.apply(target, record, ())]))
 

@@ -6,6 +6,7 @@ import logging
 from datetime import datetime
 from typing import Final
 
+from sensorstream.app.arrival import arrival_of
 from sensorstream.app.in_work import Death
 from sensorstream.app.recovery import Start
 from sensorstream.engine.outcome import Status
@@ -80,7 +81,7 @@ def skip_entry(seq: int, why: str, store: PostgresStore, start: Start, now: date
     # One that was held came as any other did, and others waited for it: only its turn is refused.
     status = Status.REJECTED if held else Status.SKIPPED
     notice = ReportSkip(f"{why}; {_consequence(entry)}")
-    record = new_record(notice, store.last_seq() + 1, now, store.timeline)
+    record = new_record(notice, store.last_seq() + 1, now, arrival_of(store, now))
     pass_over(store.url, seq, status, why, record)
     _LOG.error("entry %d: %s", seq, notice.text)
 

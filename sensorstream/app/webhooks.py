@@ -45,8 +45,8 @@ DEFINITION: Final = "application/json"
 """The media type of a webhook's definition."""
 ROTATION: Final = timedelta(hours=24)
 """How long an old secret signs beside the new one."""
-_MOST: Final = 100
-"""Webhooks that may be registered: each alert is stored once for each of them."""
+_MOST: Final = 1000
+"""Webhooks that may be registered: each alert is sent to each of them."""
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KINDS: Final = (PutWebhook.kind, RemoveWebhook.kind)
 

@@ -47,7 +47,7 @@ from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 from sensorstream.settings import LimitSettings, Settings
-from sensorstream.window.partition import SOURCE
+from sensorstream.window.partition import SOURCE, partition_of
 from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window
 
@@ -90,13 +90,18 @@ class Machine:
     snapshot: Snapshot
 
 
-def runner_of(deployment: Deployment) -> Runner:
-    """The runner that the settings ask for, as the history knows it."""
-    pipeline, partition = deployment.settings.pipeline, deployment.partition
+def runner_of(settings: Settings) -> Runner:
+    """The runner that the settings ask for, as the history knows it.
+
+    Raises:
+        SettingsError: a setting of the window or of lateness is not valid.
+    """
+    partition = partition_of(settings.window.partition)
     by_source = partition is not None and partition.property is None
-    by_count = deployment.window.physical and deployment.disorder is None
-    if pipeline.runner == "spark":
-        return Runner("spark", pipeline.key, by_count)
+    window = window_spec(settings.window, settings.time.timeline)
+    by_count = window.physical and disorder_spec(settings) is None
+    if settings.pipeline.runner == "spark":
+        return Runner("spark", settings.pipeline.key, by_count)
     return Runner("engine", SOURCE if by_source else "", by_count)
 
 

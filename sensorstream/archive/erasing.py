@@ -277,14 +277,23 @@ def _mark(
         ([id_ for id_, text, _ in raised if names(text, name)],),
     )
     cursor.execute(
-        "select id, report_data from store.deliveries where report_data like '%%' || %s || '%%'",
+        "select id, evidence from store.alerts where strpos(evidence, %s) > 0",
         (name,),
     )
-    reports = [id_ for id_, data in cursor.fetchall() if names(data, name)]
+    evident = [id_ for id_, evidence in cursor.fetchall() if names(evidence, name)]
     cursor.execute(
-        "create temporary table gone_deliveries on commit drop as "
-        "select unnest(%s::bigint[]) as id union "
-        "select d.id from store.deliveries d join gone_alerts a on a.id = d.alert_id",
+        "create temporary table gone_evidence on commit drop as select unnest(%s::text[]) as id",
+        (evident,),
+    )
+    cursor.execute(
+        "select seq, report_data from store.events where report_data like '%%' || %s || '%%'",
+        (name,),
+    )
+    reports = [seq for seq, data in cursor.fetchall() if names(data, name)]
+    cursor.execute(
+        "create temporary table gone_events on commit drop as "
+        "select unnest(%s::bigint[]) as seq union "
+        "select e.seq from store.events e join gone_alerts a on a.id = e.alert_id",
         (reports,),
     )
 
@@ -314,7 +323,7 @@ _PLACES: Final[Mapping[str, str]] = {
     "stays": "select count(*) from store.stays where stay in (select stay from gone_stays)",
     "messages": "select count(*) from store.messages where seq in (select seq from gone_messages)",
     "alerts": "select count(*) from store.alerts where id in (select id from gone_alerts)",
-    "deliveries": "select count(*) from gone_deliveries",
+    "deliveries": "select count(*) from store.outbox where event in (select seq from gone_events)",
 }
 
 
@@ -361,7 +370,9 @@ def _delete(cursor: extensions.cursor) -> None:
         "delete from store.statements s using gone_statements g "
         "where s.tableoid = g.partition and s.ctid = g.place;"
         "delete from store.stays where stay in (select stay from gone_stays);"
-        "delete from store.deliveries where id in (select id from gone_deliveries);"
+        "delete from store.deliveries where event in (select seq from gone_events);"
+        "delete from store.events where seq in (select seq from gone_events);"
+        "update store.alerts set evidence = null where id in (select id from gone_evidence);"
         "delete from store.alerts where id in (select id from gone_alerts);"
         "delete from store.messages where seq in (select seq from gone_messages);"
         "delete from store.terms t using gone_terms g where t.id = g.id "

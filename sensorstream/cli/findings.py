@@ -22,6 +22,7 @@ from sensorstream.cli.options import address
 from sensorstream.endpoints import KafkaConnection, MqttConnection
 from sensorstream.errors import MissingExtra, SensorStreamError, SettingsError
 from sensorstream.extras import require
+from sensorstream.model.timeline import Timeline
 from sensorstream.settings import Settings
 
 _SCARCE: Final = 1 << 30
@@ -64,6 +65,7 @@ def findings(settings: Settings) -> Iterator[Finding]:
         _port,
         _certificate,
         _clock,
+        _future,
         _java,
         _postgres,
     ):
@@ -207,6 +209,14 @@ def _clock(_settings: Settings) -> Iterator[Finding]:
         yield Finding("clock", Level.WARNING, "no time server synchronises it", remedy)
     else:
         yield Finding("clock", Level.OK, "synchronised")
+
+
+def _future(settings: Settings) -> Iterator[Finding]:
+    """Whether one wrong time could make all messages after it late."""
+    if settings.time.timeline is Timeline.INTEGER and not settings.time.ahead:
+        told = "messages of any time of the future are taken in; one empties a window by time"
+        remedy = "if times are seconds since 1970, set time.ahead (e.g. 3600): nobody else knows"
+        yield Finding("time", Level.WARNING, told, remedy)
 
 
 def _java(settings: Settings) -> Iterator[Finding]:

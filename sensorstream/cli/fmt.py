@@ -1,4 +1,4 @@
-"""``sensorstream fmt``: rule files in the standard layout."""
+"""``sensorstream fmt``: rule files in the standard layout, queries in the standard language."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import click
 from sensorstream.errors import LanguageError, Position, SensorStreamError, SettingsError
 
 _STANDARD_INPUT: Final = "-"
+_QUERY: Final = ".rq"
 
 
 @click.command("fmt")
@@ -31,11 +32,16 @@ _STANDARD_INPUT: Final = "-"
 )
 @click.option("--stdout", is_flag=True, help="Print the result instead of changing the files.")
 def command(files: tuple[Path, ...], only_check: bool, stdout: bool) -> None:
-    """Lay out rule files: line breaks, indentation and spaces.
+    """Lay out rule files; print queries of other stream languages in ours.
+
+    Line breaks, indentation and spaces of rule files are changed.
 
     Comments, texts, XPath and the lines of SPARQL stay as they are, and so does the meaning. Prints
     the names of the files that were changed. A file with a syntax error is not changed, and is an
     error after all other files were laid out. "-" reads from standard input and prints.
+
+    With --stdout, a query (*.rq) is printed as stream SPARQL, whatever of C-SPARQL, CQELS or
+    LUPOSDATE it was written in. Comments and prefixes are lost, so its file is never changed.
     """
     if only_check and stdout:
         raise click.UsageError("--check and --stdout exclude each other")
@@ -57,9 +63,12 @@ def _laid_out(file: Path, only_check: bool, to_stdout: bool) -> bool:
 
     Raises:
         LanguageError: the file is not in the rule language.
-        SettingsError: the file cannot be read.
+        QueryError: the file is not a query, and is named as one.
+        SettingsError: the file cannot be read, or it is a query that is to be changed.
     """
     from sensorstream.language.layout import format_rules
+    from sensorstream.sparql.parser import parse_query
+    from sensorstream.sparql.printing import query_text
 
     is_given = str(file) == _STANDARD_INPUT
     name = "<stdin>" if is_given else str(file)
@@ -71,6 +80,11 @@ def _laid_out(file: Path, only_check: bool, to_stdout: bool) -> bool:
     except UnicodeDecodeError as error:
         place = Position(name, content.count(b"\n", 0, error.start) + 1, 1)
         raise LanguageError("the line is not UTF-8: expected a text", position=place) from None
+    if file.suffix == _QUERY:
+        if not to_stdout or only_check:
+            raise SettingsError(f"{name}: the comments of a query would be lost: expected --stdout")
+        click.echo(query_text(parse_query(text, file=name)), nl=False)
+        return False
     formatted = format_rules(text, name)
     if only_check:
         if formatted != text:

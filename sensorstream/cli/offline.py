@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
+_OVER_TIME: Final = ".dotr"
+_DATALOG: Final = ".dlog"
 _OPTIONS: Final = (
     click.option(
         "--rules",
         type=FILE,
         multiple=True,
         metavar="FILE",
-        help="Semantic rules, which react to what enters the window; may be given several times.",
+        help="Semantic rules, which react to what enters the window, or DOTR's: rules over time "
+        "(*.dotr) and Datalog (*.dlog); may be given several times.",
     ),
     click.option(
         "--static",
@@ -96,9 +99,10 @@ def offline_engine(
         name, text, query = read_query(file, background)
         graphs |= background.named(query.dataset, file)
         named.append((name, text))
+    named += rules_over_time(rules)
     engine = build_engine(
         static=background,
-        rules=rules,
+        rules=semantic_rules(rules),
         window=window,
         profile=profile,
         lateness=lateness,
@@ -110,6 +114,35 @@ def offline_engine(
     except BaseException:
         engine.close()
         raise
+
+
+def semantic_rules(rules: Sequence[Path]) -> list[Path]:
+    """The files of rules that react to what enters the window."""
+    return [each for each in rules if each.suffix not in (_OVER_TIME, _DATALOG)]
+
+
+def rules_over_time(rules: Sequence[Path]) -> list[tuple[str, str]]:
+    """The names and texts of DOTR's rules; each knows the Datalog rules of all files.
+
+    Raises:
+        QueryError: a text is not valid.
+    """
+    from sensorstream.dotr.reader import read_program
+    from sensorstream.errors import Position
+
+    texts: dict[Path, str] = {}
+    for file in rules:
+        if file.suffix in (_OVER_TIME, _DATALOG):
+            base, text = file.absolute().as_uri(), file.read_text(encoding="utf-8")
+            read_program(text, name=file.stem, start=Position(str(file), 1, 1), base=base)
+            # This makes the text complete without its file.
+            texts[file] = f"BASE <{base}> {text}"
+    known = "\n".join(text for file, text in texts.items() if file.suffix == _DATALOG)
+    return [
+        (file.stem, f"{known}\n{text}" if known else text)
+        for file, text in texts.items()
+        if file.suffix == _OVER_TIME
+    ]
 
 
 def read_query(file: Path, background: Background) -> tuple[str, str, Query]:

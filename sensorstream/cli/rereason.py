@@ -36,9 +36,8 @@ def command(start: str | None, end: str | None, apply_: bool, config: Path, as_j
             "pipeline.runner is 'spark': no process knows the windows of all keys, which belong "
             "to what held; expected a deployment whose engine is the server's"
         )
-    from sensorstream.app.application import in_force
+    from sensorstream.app.in_force import in_force, read_files
     from sensorstream.app.rereasoning import rereason
-    from sensorstream.app.wiring import read_deployment
     from sensorstream.cli.console import print_json
     from sensorstream.cli.lasting import lasting
     from sensorstream.history.opening import open_kept
@@ -48,7 +47,7 @@ def command(start: str | None, end: str | None, apply_: bool, config: Path, as_j
         say = stack.enter_context(lasting("opening the history", quiet=as_json))
         url = open_kept(settings.history, stack)
         store = stack.enter_context(PostgresStore.open(url, line))
-        deployment, put = in_force(read_deployment(settings), store, store.last_seq())
+        deployment, put = in_force(settings, read_files(settings), store, store.last_seq())
         doing = "reasoning over history"
         say(doing)
         found = rereason(

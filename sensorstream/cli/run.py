@@ -254,6 +254,7 @@ class _Tried:
 def _of_files(mapping: Sequence[Path], options: _Options) -> _Tried:
     from sensorstream.app.recorded import parse_mapping, read_background, read_line
     from sensorstream.app.wiring import read_rules
+    from sensorstream.cli.offline import semantic_rules
     from sensorstream.engine.arrival import Mapper
 
     background = read_background(options.static)
@@ -267,7 +268,7 @@ def _of_files(mapping: Sequence[Path], options: _Options) -> _Tried:
         lateness=options.lateness,
         line=options.line,
     )
-    prefixes = _prefixes(read_rules([*mapping, *options.rules]))
+    prefixes = _prefixes(read_rules([*mapping, *semantic_rules(options.rules)]))
     return _Tried(engine, mapper, read_line(options.line), prefixes, running)
 
 

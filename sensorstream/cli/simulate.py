@@ -38,7 +38,7 @@ def _stream_options(command: Command) -> Command:
 
 @click.group("simulate")
 def command() -> None:
-    """Simulate messages: face trackers, the sensors of a city, auctions."""
+    """Simulate messages: trackers, a city, auctions, stocks, deliveries, buoys."""
 
 
 @command.command("tracker")
@@ -121,10 +121,74 @@ def auctions(
     """The bids of an auction house, in the format of eBay's findItemsByKeywords."""
     from sensorstream.simulation.auctions import START, auction_messages
 
-    now = _latest(out, url, config)
-    start = max(START, now + _PAUSE) if isinstance(now, datetime) else START
+    start = _start(START, _latest(out, url, config))
     messages = auction_messages(count, seed=seed, auctions=auctions, start=start)
     _run(messages, count, rate, out, url, config, as_json)
+
+
+@command.command("stocks")
+@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
+@_stream_options
+def stocks(
+    count: int,
+    seed: int,
+    rate: float | None,
+    out: Path | None,
+    url: str | None,
+    config: Path,
+    as_json: bool,
+) -> None:
+    """Prices, ratings and acquisitions of a stock exchange."""
+    from sensorstream.simulation.stocks import START, stock_messages
+
+    start = _start(START, _latest(out, url, config))
+    messages = stock_messages(count, seed=seed, start=start)
+    _run(messages, count, rate, out, url, config, as_json)
+
+
+@command.command("delivery")
+@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
+@_stream_options
+def delivery(
+    count: int,
+    seed: int,
+    rate: float | None,
+    out: Path | None,
+    url: str | None,
+    config: Path,
+    as_json: bool,
+) -> None:
+    """Roads that are closed and opened, and agents who ask for their way."""
+    from sensorstream.simulation.deliveries import START, delivery_messages
+
+    start = _start(START, _latest(out, url, config))
+    messages = delivery_messages(count, seed=seed, start=start)
+    _run(messages, count, rate, out, url, config, as_json)
+
+
+@command.command("buoys")
+@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
+@_stream_options
+def buoys(
+    count: int,
+    seed: int,
+    rate: float | None,
+    out: Path | None,
+    url: str | None,
+    config: Path,
+    as_json: bool,
+) -> None:
+    """Buoys that measure the water above them, with the tide and now and then a tsunami."""
+    from sensorstream.simulation.buoys import START, buoy_messages
+
+    start = _start(START, _latest(out, url, config))
+    messages = buoy_messages(count, seed=seed, start=start)
+    _run(messages, count, rate, out, url, config, as_json)
+
+
+def _start(first: datetime, now: int | datetime | None) -> datetime:
+    """When a stream begins, whose first message would have a time of its own."""
+    return max(first, now + _PAUSE) if isinstance(now, datetime) else first
 
 
 def _time(text: str | None, option: str) -> datetime | None:

@@ -212,6 +212,10 @@ class AsyncClient:
         """An alert, and a page of the messages that led to it, with ``seq`` above ``after``."""
         return await self._do(operation.alert_messages(id_, limit, after))
 
+    async def why(self, id_: str) -> dict[str, Any]:
+        """Why an alert was raised: its rule, what that found, and where in which message."""
+        return await self._do(operation.why(id_))
+
     async def webhooks(self) -> list[dict[str, Any]]:
         """All webhooks and how they do, oldest first, without their secrets."""
         return await self._do(webhooks.all_of_them())

@@ -41,6 +41,11 @@ def alert_messages(id_: str, limit: int, after: int) -> Call[dict[str, Any]]:
     return Call("GET", f"/alerts/{quote(id_, safe='')}/messages", json_object, {"params": params})
 
 
+def why(id_: str) -> Call[dict[str, Any]]:
+    """Why an alert was raised."""
+    return Call("GET", f"/alerts/{quote(id_, safe='')}/why", json_object)
+
+
 class ChosenAbove(TypedDict, total=False):
     """Which messages in quarantine; what is not here is any. ``code`` is that of an error.
 

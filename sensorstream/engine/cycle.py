@@ -621,7 +621,7 @@ class Cycle:
         self.reasoner = aside.reasoner
         # Or a query that begins now would see the change twice, and a restart would lose it.
         self.queries.settle()
-        self.queries.processor.patterns.renew()
+        self.queries.processor.renew()
 
     def _follow(self, inferred: Delta, cause: str, left: Iterable[Individual] = ()) -> None:
         now = self.window.now or 0

@@ -21,8 +21,11 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
+from sensorstream.dotr.reader import is_rules, read_program
+from sensorstream.dotr.syntax import Program
 from sensorstream.errors import (
     Overrun,
+    Position,
     QueryError,
     SensorStreamError,
     UnknownQuery,
@@ -207,7 +210,11 @@ class LiveQueries:
                 the name is taken.
             InternalFault: a fault of ours; nothing has changed.
         """
-        plan = self.processor.check(name, self._parsed(text), self._terms.graphs, replaces=replaces)
+        parsed = self._parsed(name, text)
+        if isinstance(parsed, Program):
+            self.processor.check_rules(name, parsed, replaces=replaces)
+            return
+        plan = self.processor.check(name, parsed, self._terms.graphs, replaces=replaces)
         if isinstance(plan, Anew) and not self._terms.anew:
             raise UnsupportedQuery(
                 f"it cannot be kept in step: {plan.reason}. Evaluated anew at every change it "
@@ -232,16 +239,23 @@ class LiveQueries:
         return running
 
     def _start(self, name: str, text: str, *, replaces: bool = False) -> ContinuousQuery:
+        parsed = self._parsed(name, text)
+        if isinstance(parsed, Program):
+            return self.processor.register_rules(
+                name, text, parsed, self._take_report, replaces=replaces
+            )
         return self.processor.register(
             name,
             text,
-            self._parsed(text),
+            parsed,
             self._take_report,
             self._terms.graphs,
             replaces=replaces,
         )
 
-    def _parsed(self, text: str) -> Query:
+    def _parsed(self, name: str, text: str) -> Query | Program:
+        if is_rules(text):
+            return read_program(text, name=name, start=Position("rules", 1, 1))
         query = parse_query(text)
         graphs = self._terms.graphs
         for name in query.dataset.named:

@@ -12,10 +12,12 @@ from sqlalchemy import Engine, Row, Select, select
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.errors import UnknownAlert
 from sensorstream.history.database import translating
+from sensorstream.history.evidence import decoded
 from sensorstream.history.tables import alerts as table
 from sensorstream.history.tables import messages as journal
 from sensorstream.journal.records import message_id, number_of_message
 from sensorstream.model.events import Alert
+from sensorstream.model.evidence import Evidence
 from sensorstream.model.timeline import Instant
 
 
@@ -63,6 +65,21 @@ def alerts_of_rules(
     return _read(database, query)
 
 
+def evidence_of_alert(database: Engine, id_: str) -> tuple[RaisedAlert, Evidence | None]:
+    """An alert, and why its rule fired; None: the system raised it, or a version before 0024.
+
+    Raises:
+        UnknownAlert: there is no alert with this id.
+        HistoryError: the database cannot be read.
+    """
+    query = _ALERTS.add_columns(table.c.evidence).where(table.c.id == id_)
+    with translating("cannot read an alert"), database.connect() as connection:
+        found = connection.execute(query).first()
+    if found is None:
+        raise _unknown(id_)
+    return raised_alert(found), None if found.evidence is None else decoded(found.evidence)
+
+
 @dataclass(frozen=True, slots=True)
 class Behind:
     """A message behind an alert; what is None was deleted with its entry of the journal."""
@@ -93,7 +110,7 @@ def messages_behind(
     with translating("cannot read the messages of an alert"), database.connect() as connection:
         found = connection.execute(_ALERTS.where(table.c.id == id_)).first()
         if found is None:
-            raise UnknownAlert(f"there is no alert '{id_}': expected the 'id' of one in the list")
+            raise _unknown(id_)
         raised = raised_alert(found)
         alert = raised.alert
         numbers = sorted(map(number_of_message, alert.messages or [alert.message]))
@@ -113,6 +130,10 @@ def messages_behind(
     ]
 
 
+def _unknown(id_: str) -> UnknownAlert:
+    return UnknownAlert(f"there is no alert '{id_[:60]}': expected the 'id' of one in the list")
+
+
 def raised_alert(row: Row[*tuple[Any, ...]]) -> RaisedAlert:
     """The alert in a row that selects :data:`ALERT_COLUMNS`."""
     alert = Alert(
@@ -129,7 +150,9 @@ def raised_alert(row: Row[*tuple[Any, ...]]) -> RaisedAlert:
     return RaisedAlert(row.alert_seq, alert, row.alert_raised_at)
 
 
-ALERT_COLUMNS: Final = tuple(column.label(f"alert_{column.name}") for column in table.c)
+ALERT_COLUMNS: Final = tuple(
+    column.label(f"alert_{column.name}") for column in table.c if column is not table.c.evidence
+)
 _ALERTS: Final = select(*ALERT_COLUMNS)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import psycopg2
 from psycopg2 import extensions
@@ -12,10 +12,14 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from sensorstream.errors import HistoryError
+from sensorstream.errors import HistoryError, Unstorable
 
 # The lock of a writer whose machine is gone must not last for hours.
 _KEEPALIVE = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+
+# Of values: data exceptions, limits of the program, and what a column does not take. PostgreSQL's
+# manual, appendix A.
+_OF_VALUES: Final = ("22", "54", "23502", "23514")
 
 
 def _parse(url: str) -> URL:
@@ -76,6 +80,29 @@ def translating(doing: str) -> Iterator[None]:
     try:
         yield
     except (psycopg2.Error, SQLAlchemyError) as error:
-        told = getattr(error, "orig", None) or error
-        reason = str(told).strip().removeprefix("ERROR:").strip() or type(told).__name__
-        raise HistoryError(f"{doing}: {reason}") from error
+        raise HistoryError(f"{doing}: {_reason(error)}") from error
+
+
+@contextmanager
+def translating_writes(doing: str) -> Iterator[None]:
+    """As :func:`translating`, for values that are stored.
+
+    Raises:
+        Unstorable: PostgreSQL, or its driver, would not take a value at any other time either.
+    """
+    try:
+        yield
+    except ValueError as error:
+        # The driver: NUL, or half a character.
+        raise Unstorable(f"{doing}: {error}") from error
+    except psycopg2.Error as error:
+        lasting = (error.pgcode or "").startswith(_OF_VALUES)
+        kind = Unstorable if lasting else HistoryError
+        # Without the statements in which it happened, which PostgreSQL adds.
+        reason = error.diag.message_primary or _reason(error)
+        raise kind(f"{doing}: {reason}") from error
+
+
+def _reason(error: Exception) -> str:
+    told = getattr(error, "orig", None) or error
+    return str(told).strip().removeprefix("ERROR:").strip() or type(told).__name__

@@ -102,6 +102,54 @@ def last_messages(url: str, most: int, most_bytes: int) -> list[JournalRow]:
     return found
 
 
+def numbered_rows(url: str, numbers: Collection[int], most_bytes: int) -> list[JournalRow]:
+    """The entries with some numbers that are still there, newest first, up to so many bytes.
+
+    Raises:
+        HistoryError: the journal cannot be read.
+    """
+    found: list[JournalRow] = []
+    with (
+        closing(connect(url, application="sensorstream why")) as connection,
+        translating("cannot read the journal"),
+        connection.cursor("why") as cursor,
+    ):
+        cursor.itersize = 1
+        cursor.execute(
+            f"select {_COLUMNS} from store.messages where seq = any(%s) order by seq desc",
+            (list(numbers),),
+        )
+        for row in map(_row, cursor):
+            most_bytes -= len(row[5])
+            if most_bytes < 0:
+                break
+            found.append(row)
+    return found
+
+
+def change_at(url: str, kind: str, seq: int) -> JournalRow | None:
+    """The last accepted entry of a kind up to a number, else the first after it, if there is one.
+
+    Raises:
+        HistoryError: the journal cannot be read.
+    """
+    with (
+        closing(connect(url, application="sensorstream why")) as connection,
+        translating("cannot read the journal"),
+        connection.cursor() as cursor,
+    ):
+        for condition, order in (("<=", "desc"), (">", "asc")):
+            cursor.execute(
+                f"select {_COLUMNS} from store.messages where kind = %s and kind <> '{_MESSAGE}' "
+                f"and status = 'accepted' and seq {condition} %s order by seq {order} limit 1",
+                (kind, seq),
+            )
+            row = cursor.fetchone()
+            if row is not None:
+                return _row(row)
+    return None
+
+
 def _row(found: tuple[Any, ...]) -> JournalRow:
     seq, name, source, received_at, received, content, *rest = found
     return (seq, name, source, received_at, received, bytes(content), *rest)

@@ -1,8 +1,10 @@
 """The outbox (transactional) as a dispatcher uses it.
 
-:meth:`sensorstream.history.store.PostgresStore.commit` adds deliveries, in the transaction that
-stores their alerts and moves the watermark; a dispatcher takes them from here. A delivery that
-succeeds but is not marked before a crash is sent again: receivers recognise its id.
+:meth:`sensorstream.history.store.PostgresStore.commit` adds events, in the transaction that stores
+their alerts and moves the watermark. Each stands once, however many receivers there are; a receiver
+has its place in them: what comes after it waits. A row for a receiver and an event is written when
+the receiver was tried, and its place moves on in the same transaction. A delivery that succeeds but
+is not marked before a crash is sent again: receivers recognise its id.
 """
 
 from __future__ import annotations
@@ -11,14 +13,15 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Engine, Row, func, select, text, true, update
+from sqlalchemy import Engine, Row, select, text, update
+from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import Backlog, Delivery, KeptReport
-from sensorstream.history.alerts import ALERT_COLUMNS, raised_alert
+from sensorstream.history.alerts import raised_alert
 from sensorstream.history.database import translating
-from sensorstream.history.tables import alerts, deliveries, webhooks
-from sensorstream.history.webhooks import WEBHOOK_COLUMNS, webhook_of
+from sensorstream.history.tables import alerts, deliveries, events, webhooks
+from sensorstream.history.webhooks import NUMBERS, WEBHOOK_NAMES, last_event, webhook_of
 
 _OF_ONE: Final = 20
 """Deliveries of one receiver that are taken at a time."""
@@ -41,65 +44,27 @@ class PostgresOutbox:
 
         Of two receivers one cannot take the place of the other, however much waits for it.
         """
-        rank = func.row_number().over(order_by=(deliveries.c.next_attempt_at, deliveries.c.id))
-        some = (
-            select(deliveries, rank.label("rank"))
-            .where(
-                deliveries.c.webhook_id == webhooks.c.id,
-                deliveries.c.status == "pending",
-                deliveries.c.next_attempt_at <= now,
-            )
-            .order_by(deliveries.c.next_attempt_at, deliveries.c.id)
-            .limit(_OF_ONE)
-            .lateral("some")
-        )
-        query = (
-            select(
-                some.c.id,
-                some.c.attempts,
-                some.c.report_id,
-                some.c.report_query,
-                some.c.report_data,
-                some.c.reported_at,
-                *ALERT_COLUMNS,
-                *WEBHOOK_COLUMNS,
-            )
-            .select_from(webhooks)
-            .join(some, true())
-            .outerjoin(alerts, alerts.c.id == some.c.alert_id)
-            .where(webhooks.c.disabled_at.is_(None))
-            .order_by(some.c.rank, some.c.next_attempt_at, some.c.id)
-            .limit(limit)
-        )
-        if excluding:
-            query = query.where(webhooks.c.id.not_in(excluding))
+        values = {"now": now, "limit": limit, "one": _OF_ONE, "busy": list(excluding)}
         with translating("cannot read the outbox"), self._database.connect() as connection:
-            return [_delivery(row) for row in connection.execute(query)]
+            return [_delivery(row) for row in connection.execute(_DUE, values)]
 
     def latest(self) -> datetime | None:
         """The latest time at which one that waits for its first attempt was added."""
-        query = select(func.max(deliveries.c.next_attempt_at)).where(
-            deliveries.c.status == "pending", deliveries.c.attempts == 0
-        )
         with translating("cannot read the outbox"), self._database.connect() as connection:
-            found: datetime | None = connection.execute(query).scalar()
+            found: datetime | None = connection.execute(_LATEST).scalar()
         return found
 
     def move_back(self, now: datetime, by: timedelta) -> None:
         """The clock was set back by ``by``, to ``now``: what was to wait from then on waits as long
         as it was to."""
-        command = (
-            update(deliveries)
-            .where(deliveries.c.status == "pending", deliveries.c.next_attempt_at > now)
-            .values(next_attempt_at=deliveries.c.next_attempt_at - by)
-        )
         with translating("cannot write the outbox"), self._database.begin() as connection:
-            connection.execute(command)
+            for command in _MOVE_BACK:
+                connection.execute(command, {"now": now, "by": by})
 
     def delivered(self, delivery_id: int, attempt: Attempt) -> None:
         """Mark a delivery as received; its receiver does not fail any more."""
         self._attempted(
-            delivery_id, attempt, "null", status="delivered", next_attempt_at=None, last_error=None
+            delivery_id, attempt, status="delivered", next_attempt_at=None, last_error=None
         )
 
     def failed(
@@ -113,7 +78,6 @@ class PostgresOutbox:
         return self._attempted(
             delivery_id,
             attempt,
-            "coalesce(w.failing_since, :at)",
             attempts=deliveries.c.attempts + 1,
             status="pending" if next_attempt_at is not None else "dead",
             next_attempt_at=next_attempt_at,
@@ -122,21 +86,25 @@ class PostgresOutbox:
 
     def put_off(self, delivery_id: int, attempt: Attempt) -> datetime:
         """Record an attempt that counts for the receiver alone; returns as :meth:`failed`."""
-        return self._attempted(
-            delivery_id, attempt, "coalesce(w.failing_since, :at)", last_error=_reason(attempt)
-        )
+        return self._attempted(delivery_id, attempt, last_error=_reason(attempt))
 
     def disable(self, receiver: str, now: datetime) -> None:
         """Deliver to a receiver no more."""
-        command = update(webhooks).where(webhooks.c.id == receiver).values(disabled_at=now)
         with translating("cannot write the outbox"), self._database.begin() as connection:
-            connection.execute(command)
+            values = {"disabled_at": now, "disabled_from": last_event(connection)}
+            connection.execute(update(webhooks).where(webhooks.c.id == receiver).values(values))
 
     def prune(self, now: datetime) -> None:
-        """Forget delivered ones that are older than a week, or not of the newest thousand."""
+        """Forget delivered ones that are older than a week, or not of the newest thousand.
+
+        And events that no receiver needs any more.
+        """
         values = {"kept": _KEPT, "oldest": now - _KEPT_FOR}
         with translating("cannot write the outbox"), self._database.begin() as connection:
             connection.execute(_PRUNE, values)
+        with translating("cannot write the outbox"), self._database.begin() as connection:
+            connection.execute(_PASS_BY)
+            connection.execute(_PRUNE_EVENTS)
 
     def backlog(self) -> list[Backlog]:
         """The state of each receiver and what waits for it."""
@@ -146,34 +114,117 @@ class PostgresOutbox:
                 for row in connection.execute(_BACKLOG)
             ]
 
-    def _attempted(
-        self, delivery_id: int, attempt: Attempt, failing_since: str, **values: object
-    ) -> datetime:
+    def _attempted(self, delivery_id: int, attempt: Attempt, **values: object) -> datetime:
+        """Write down an attempt; the receiver's place is not before it any more."""
+        event = delivery_id >> NUMBERS.bit_length()
         told = {
             "attempted_at": attempt.at,
             "seconds": attempt.seconds,
             "answered": attempt.status,
             "answer": _stored(attempt.answer),
+            **values,
         }
-        command = (
-            update(deliveries)
-            .where(deliveries.c.id == delivery_id)
-            .values(**told, **values)
-            .returning(deliveries.c.webhook_id)
-        )
-        since = text(
-            f"update store.webhooks w set failing_since = {failing_since} where id = :id "
-            "and (failing_since is not null or :failed) returning failing_since"
-        )
+        passed = {
+            "number": delivery_id & NUMBERS,
+            "event": event,
+            "at": attempt.at if attempt.failure is not None else None,
+        }
+        due_at = select(events.c.due_at).where(events.c.seq == event).scalar_subquery()
         with translating("cannot write the outbox"), self._database.begin() as connection:
-            receiver = connection.execute(command).scalar()
-            parameters = {"id": receiver, "failed": attempt.failure is not None}
-            if ":at" in failing_since:
-                parameters["at"] = attempt.at
-            found = connection.execute(since, parameters).scalar()
-        return attempt.at if found is None else found
+            receiver = connection.execute(_PASS, passed).first()
+            if receiver is None:  # deleted meanwhile
+                return attempt.at
+            new = {
+                "id": delivery_id,
+                "event": event,
+                "webhook_id": receiver.id,
+                # What is put off stays the first.
+                "next_attempt_at": due_at,
+                **told,
+                "attempts": 1 if "attempts" in values else 0,
+            }
+            command = upsert(deliveries).values(new)
+            connection.execute(command.on_conflict_do_update(index_elements=["id"], set_=told))
+        since: datetime | None = receiver.failing_since
+        return attempt.at if since is None else since
 
 
+_ALERT: Final = ", ".join(f"a.{each.name} as alert_{each.name}" for each in alerts.c)
+_WEBHOOK: Final = ", ".join(f"w.{name} as webhook_{name}" for name in WEBHOOK_NAMES)
+_DUE: Final = text(
+    f"""
+    select e.seq, w.number, taken.attempts, e.report_id, e.report_query, e.report_data,
+      e.raised_at as reported_at, {_ALERT}, {_WEBHOOK}
+    from store.webhooks w cross join lateral (
+      select *, row_number() over (order by due_at, seq) as rank
+      from (
+        (select d.event as seq, d.attempts, d.next_attempt_at as due_at
+        from store.deliveries d
+        where d.webhook_id = w.id and d.status = 'pending' and d.next_attempt_at <= :now
+        order by d.next_attempt_at, d.event limit :one)
+        union all
+        (select n.seq, 0, n.due_at
+        from store.events n
+        where w.place < (select last from store.event_head) and n.seq > w.place
+          and (n.report_query is null or n.report_query = any(w.queries)) and n.due_at <= :now
+        order by n.seq limit :one)
+      ) tried_and_new
+      order by due_at, seq limit :one
+    ) taken
+    join store.events e on e.seq = taken.seq left join store.alerts a on a.id = e.alert_id
+    where w.disabled_at is null and w.id <> all(cast(:busy as text[]))
+    order by taken.rank, taken.due_at, taken.seq, w.number limit :limit
+    """
+)
+_LATEST: Final = text(
+    """
+    select greatest(
+      (select max(next_attempt_at) from store.deliveries
+        where status = 'pending' and attempts = 0),
+      (select max(due_at) from store.events
+        where seq > (select min(place) from store.webhooks))
+    )
+    """
+)
+_MOVE_BACK: Final = (
+    text(
+        "update store.deliveries set next_attempt_at = next_attempt_at - :by "
+        "where status = 'pending' and next_attempt_at > :now"
+    ),
+    text("update store.events set due_at = due_at - :by where due_at > :now"),
+)
+# Since when it fails: unless it did before, since this attempt; of a success "at" is null.
+_PASS: Final = text(
+    """
+    update store.webhooks set place = greatest(place, :event),
+      failing_since = case when cast(:at as timestamptz) is not null
+        then coalesce(failing_since, :at) end
+    where number = :number returning id, failing_since
+    """
+)
+# Receivers for whom nothing waits, though something has come: reports for others.
+_PASS_BY: Final = text(
+    """
+    update store.webhooks w set place = greatest(w.place, h.last)
+    from store.event_head h
+    where w.place < h.last and w.disabled_at is null and not exists (
+      select from store.events e where e.seq > w.place
+        and (e.report_query is null or e.report_query = any(w.queries))
+    )
+    """
+)
+_PRUNE_EVENTS: Final = text(
+    """
+    delete from store.events e
+    where not exists (select from store.deliveries d where d.event = e.seq)
+      and case when e.report_query is null
+        then not exists (select from store.webhooks w where w.place < e.seq)
+        else not exists (
+          select from store.webhooks w where w.place < e.seq and e.report_query = any(w.queries)
+            and e.seq <= coalesce(w.disabled_from, e.seq)
+        ) end
+    """
+)
 _PRUNE: Final = text(
     """
     delete from store.deliveries d
@@ -191,13 +242,15 @@ _PRUNE: Final = text(
 _BACKLOG: Final = text(
     """
     select w.id, w.disabled_at, w.failing_since, (
-        select count(*) from store.deliveries where webhook_id = w.id and status = 'pending'
-      ) as pending, (
-        select coalesce(a.raised_at, d.reported_at)
-        from store.deliveries d left join store.alerts a on a.id = d.alert_id
-        where d.webhook_id = w.id and d.status = 'pending' order by d.id limit 1
+        select count(*) from store.deliveries d where d.webhook_id = w.id and d.status = 'pending'
+      ) + case when w.place < h.last then (
+        select count(*) from store.outbox o
+        where o.webhook_id = w.id and o.event > w.place and o.status = 'pending'
+      ) else 0 end as pending, (
+        select o.raised_at from store.outbox o
+        where o.webhook_id = w.id and o.status = 'pending' order by o.event limit 1
       ) as oldest
-    from store.webhooks w
+    from store.webhooks w, store.event_head h
     """
 )
 
@@ -212,7 +265,8 @@ def _stored(told: str) -> str:
 
 
 def _delivery(row: Row[*tuple[Any, ...]]) -> Delivery:
+    id_ = row.seq << NUMBERS.bit_length() | row.number
     if row.report_id is None:
-        return Delivery(row.id, raised_alert(row), webhook_of(row), row.attempts)
+        return Delivery(id_, raised_alert(row), webhook_of(row), row.attempts)
     report = KeptReport(row.report_id, row.report_query, row.report_data, row.reported_at)
-    return Delivery(row.id, report, webhook_of(row), row.attempts)
+    return Delivery(id_, report, webhook_of(row), row.attempts)

@@ -80,6 +80,7 @@ create function pg_temp.write_effects(
   -- Alerts.
   alert_ids text[], alert_rules text[], alert_kinds text[], severities text[], alert_texts text[],
   alert_keys text[], alert_times bigint[], alert_messages text[], alert_causes text[],
+  evidences text[],
   out result text, out removals_now bigint, out given bigint[], out queued boolean
 ) language plpgsql as $body$
 declare
@@ -91,6 +92,7 @@ declare
   fresh bigint;
   first_end bigint;
   last_end bigint;
+  last_event bigint;
 begin
   queued := false;
   given := '{{}}';
@@ -187,20 +189,21 @@ begin
 
   if cardinality(alert_ids) > 0 then
     insert into store.alerts
-      (id, rule, kind, severity, text, key, time, raised_at, message_id, messages)
-      select id, rule, kind, severity, text, key, time, raised, message, causes::bigint[]
+      (id, rule, kind, severity, text, key, time, raised_at, message_id, messages, evidence)
+      select id, rule, kind, severity, text, key, time, raised, message, causes::bigint[], evidence
       from unnest(alert_ids, alert_rules, alert_kinds, severities, alert_texts, alert_keys,
-        alert_times, alert_messages, alert_causes) with ordinality
-        as a (id, rule, kind, severity, text, key, time, message, causes, place)
+        alert_times, alert_messages, alert_causes, evidences) with ordinality
+        as a (id, rule, kind, severity, text, key, time, message, causes, evidence, place)
       order by place;
-    -- A delivery for every webhook there is now. It is pending, or dead for a webhook that is
-    -- disabled: from there it can be recovered.
-    insert into store.deliveries (webhook_id, alert_id, status, next_attempt_at, last_error)
-      select w.id, a.id, case when disabled_at is null then 'pending' else 'dead' end,
-        case when disabled_at is null then raised end,
-        case when disabled_at is not null then 'the webhook was disabled' end
-      from store.alerts a cross join store.webhooks w where a.id = any(alert_ids) order by a.seq;
-    queued := found;
+    -- Told once, for all receivers there are now; each has its place in what is told.
+    select h.last into strict last_event from store.event_head h for update;
+    if exists (select from store.webhooks) then
+      insert into store.events (seq, alert_id, raised_at, due_at)
+        select last_event + place, id, raised, raised
+        from unnest(alert_ids) with ordinality as a (id, place);
+      update store.event_head h set last = last_event + cardinality(alert_ids);
+      queued := exists (select from store.webhooks where disabled_at is null);
+    end if;
   end if;
 
   update store.messages m set status = v.status,
@@ -279,7 +282,7 @@ def write_effects(
         arrays_of(statement_rows(effects.ended, numbers), len(STATEMENT_COLUMNS)),
         arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS) - 1),
         array_of([*(typed - departed)]),
-        arrays_of(alert_rows(raised), 9),
+        arrays_of(alert_rows(raised), 10),
     )
     row = cursor.fetchone()
     if row is None:

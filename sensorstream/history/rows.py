@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sensorstream.errors import Contradiction
 from sensorstream.history.copying import Row
+from sensorstream.history.evidence import encoded
 from sensorstream.history.terms import number_of, rounded
 from sensorstream.journal.records import MessageStatus, Record, number_of_message
 from sensorstream.model.events import Alert, Departure, Ended
@@ -111,7 +112,7 @@ def status_rows(statuses: Iterable[MessageStatus]) -> Iterator[Row]:
 
 
 def alert_rows(alerts: Iterable[Alert]) -> Iterator[Row]:
-    """The columns of ``store.alerts`` up to ``time``, then the message and those that led to it."""
+    """The columns of ``store.alerts`` up to ``time``, then the message, those behind, evidence."""
     for each in alerts:
         yield (
             each.id,
@@ -123,6 +124,7 @@ def alert_rows(alerts: Iterable[Alert]) -> Iterator[Row]:
             each.time,
             each.message,
             f"{{{','.join(str(number_of_message(id_)) for id_ in each.messages)}}}",
+            None if each.evidence is None else text_of(encoded(each.evidence)),
         )
 
 

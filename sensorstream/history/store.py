@@ -23,10 +23,16 @@ from psycopg2.extras import execute_values
 
 from sensorstream.alerts.cloudevents import report_json
 from sensorstream.engine.outcome import Status
-from sensorstream.errors import HistoryError
+from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.class_sets import mend_class_sets
 from sensorstream.history.copying import copy_command, copy_text
-from sensorstream.history.database import connect, describe, engine, translating
+from sensorstream.history.database import (
+    connect,
+    describe,
+    engine,
+    translating,
+    translating_writes,
+)
 from sensorstream.history.engines import Standings, forget_standings, store_standings
 from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.migrations import migrate
@@ -42,6 +48,7 @@ from sensorstream.history.rows import (
     statement_rows,
     text_of,
 )
+from sensorstream.history.sparing import spared
 from sensorstream.history.terms import Dictionary, term_key
 from sensorstream.journal.records import Effects, OntologyVersion, Record
 from sensorstream.model.events import Ended, Message
@@ -55,6 +62,8 @@ EFFECTS_LOCK: Final = 0x53535746
 # The server notices a killed writer within moments; a restart must not fail for them.
 _LOCK_PATIENCE: Final = 5.0
 _CHECKPOINTS_KEPT: Final = 2
+_LATEST: Final = 1000
+"""Entries among which the latest arrival is looked for."""
 _FEW: Final = 64
 """Entries; more are stored by COPY: that costs two round trips of its own, and less for each."""
 _FEW_BYTES: Final = 1_048_576
@@ -140,11 +149,12 @@ class PostgresStore:
 
         Raises:
             HistoryError: nothing was written, or the connection was lost.
+            Unstorable: nothing was written, for PostgreSQL does not take a value of them.
         """
         rows = list(message_rows(records))
         many = len(rows) > _FEW or sum(len(each.message.content) for each in records) > _FEW_BYTES
         begin = pipelined if many else single
-        with translating("cannot write the journal"), begin(self._journal) as cursor:
+        with translating_writes("cannot write the journal"), begin(self._journal) as cursor:
             if many:
                 cursor.copy_expert(_COPY_MESSAGES, copy_text(rows))
             else:
@@ -153,8 +163,9 @@ class PostgresStore:
     def commit(self, effects: Effects, standings: Standings | None = None) -> bool:
         """Store what a group of messages did and move the watermark, all or nothing.
 
-        A group that lies at or below the watermark is stored already: it changes nothing.
-        ``standings`` tells how the group has left the engines, where each key has its own.
+        A group that lies at or below the watermark is stored already: it changes nothing. Values
+        that PostgreSQL does not take are left out, and an alert says so. ``standings`` tells how
+        the group has left the engines, where each key has its own.
 
         Returns:
             Whether something was put into the outbox.
@@ -164,27 +175,12 @@ class PostgresStore:
                 straddles the watermark, leaves out a message, or holds one that is not in the
                 journal.
         """
-        while True:
-            alone = standings is None and _is_plain(effects) and not self._lacks(effects)
-            with self._transaction("cannot store effects", alone=alone) as cursor:
-                if not alone and not self._prepare(cursor, effects):
-                    return False
-                written = self._write(cursor, effects)
-                if written.result == "stored":
-                    return False
-                if written.result == "forget":
-                    self._forget()
-                    self._removals = written.removals
-                    continue
-                queued = written.queued
-                if effects.reports:
-                    queued = _queue_reports(cursor, effects, self.timeline) or queued
-                _record_ontologies(cursor, effects.ontologies)
-                _settle(cursor, effects)
-                if standings is not None:
-                    store_standings(cursor, standings, new=True)
-            self._dictionary.settle()
-            return queued
+        try:
+            return self._commit(effects, standings)
+        except Unstorable:
+            # It raises an alert, so there is something to announce in any case.
+            self._commit(spared(effects, self._refusal), standings)
+            return True
 
     def place(self, standings: Standings) -> None:
         """Write down how a group whose effects are stored already has left the engines.
@@ -224,6 +220,18 @@ class PostgresStore:
         """The journal's last sequence number; 0 while it is empty."""
         with self._reading_journal() as cursor:
             return _one(cursor, "select coalesce(max(seq), 0) from store.messages")
+
+    def last_arrival(self) -> Instant | None:
+        """The latest time of arrival among the journal's last entries; None while it is empty."""
+        with self._reading_journal() as cursor:
+            # Earlier versions gave times that could go back.
+            cursor.execute(
+                "select max(received) from "
+                "(select received from store.messages order by seq desc limit %s) as m",
+                (_LATEST,),
+            )
+            row = cursor.fetchone()
+            return None if row is None else row[0]
 
     def watermark(self) -> int:
         """The last message whose effects are stored; 0 before the first."""
@@ -369,6 +377,45 @@ class PostgresStore:
         with self._transaction("cannot drop checkpoints") as cursor:
             cursor.execute("delete from store.checkpoints where seq = any(%s)", (list(seqs),))
 
+    def _commit(
+        self, effects: Effects, standings: Standings | None = None, *, trial: bool = False
+    ) -> bool:
+        """Store effects. A ``trial`` is undone at the end."""
+        while True:
+            alone = standings is None and not trial
+            alone = alone and _is_plain(effects) and not self._lacks(effects)
+            with self._transaction("cannot store effects", alone=alone) as cursor:
+                if not alone and not self._prepare(cursor, effects):
+                    return False
+                written = self._write(cursor, effects)
+                if written.result == "stored":
+                    return False
+                if written.result == "forget":
+                    self._forget()
+                    self._removals = written.removals
+                    continue
+                queued = written.queued
+                if effects.reports:
+                    queued = _queue_reports(cursor, effects, self.timeline) or queued
+                _record_ontologies(cursor, effects.ontologies)
+                _settle(cursor, effects)
+                if standings is not None:
+                    store_standings(cursor, standings, new=True)
+                if trial:
+                    cursor.execute("rollback; begin")
+            if trial:
+                # Terms and partitions that it made are not there.
+                self._forget()
+            self._dictionary.settle()
+            return queued
+
+    def _refusal(self, effects: Effects) -> Unstorable | None:
+        try:
+            self._commit(effects, trial=True)
+        except Unstorable as error:
+            return error
+        return None
+
     def _lacks(self, effects: Effects) -> bool:
         """Whether a partition may have to be made."""
         return self._partitions.lack(each.valid_to for each in effects.ended)
@@ -483,7 +530,7 @@ class PostgresStore:
         """
         begin = single if alone else pipelined
         try:
-            with translating(doing), begin(self._connection) as cursor:
+            with translating_writes(doing), begin(self._connection) as cursor:
                 yield cursor
         except BaseException:
             # Terms and partitions that it made are not there.
@@ -597,36 +644,38 @@ def _record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVer
 
 
 def _queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeline) -> bool:
-    """A pending delivery of each report for every enabled webhook that names its query now.
+    """Tell each report whose query an enabled webhook names now, once for all of them.
 
     Returns:
         Whether there are any.
     """
-    # Locked, or a webhook that is deleted meanwhile would fail the whole transaction.
+    # Locked, or one might name a query meanwhile and have its place after these reports.
+    cursor.execute("select last from store.event_head for update")
     cursor.execute(
-        "select id, queries from store.webhooks "
-        "where queries && %s::text[] and disabled_at is null "
-        "order by created_at, id for key share",
+        "select distinct q from store.webhooks, unnest(queries) as q "
+        "where disabled_at is null and q = any(%s)",
         (list({each.report.query for each in effects.reports}),),
     )
-    asking = cursor.fetchall()
-    rows = []
-    for each in effects.reports:
-        query = each.report.query
-        receivers = [webhook for webhook, queries in asking if query in queries]
-        data = report_json(each, timeline) if receivers else ""
-        rows += [
-            (webhook, each.id, query, data, effects.raised_at, effects.raised_at)
-            for webhook in receivers
-        ]
-    if rows:
-        execute_values(
-            cursor,
-            "insert into store.deliveries (webhook_id, report_id, report_query, report_data, "
-            "reported_at, next_attempt_at) values %s",
-            rows,
-        )
-    return bool(rows)
+    asked = {row[0] for row in cursor.fetchall()}
+    told = [each for each in effects.reports if each.report.query in asked]
+    if not told:
+        return False
+    cursor.execute(
+        "update store.event_head set last = last + %s returning last - %s", (len(told), len(told))
+    )
+    row = cursor.fetchone()
+    assert row is not None
+    at = effects.raised_at
+    execute_values(
+        cursor,
+        "insert into store.events "
+        "(seq, report_id, report_query, report_data, raised_at, due_at) values %s",
+        [
+            (seq, each.id, each.report.query, report_json(each, timeline), at, at)
+            for seq, each in enumerate(told, row[0] + 1)
+        ],
+    )
+    return True
 
 
 def _settle(cursor: extensions.cursor, effects: Effects) -> None:

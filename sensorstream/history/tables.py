@@ -25,6 +25,8 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    column,
+    table,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
@@ -225,6 +227,8 @@ alerts: Final = Table(
     Column("message_id", Text, nullable=False),
     # The numbers of the messages that said, or caused, what the rule matched.
     Column("messages", ARRAY(BigInteger), nullable=False, server_default=text("'{}'::bigint[]")),
+    # Why the rule fired, as JSON; see evidence.py.
+    Column("evidence", Text),
 )
 
 webhooks: Final = Table(
@@ -246,19 +250,54 @@ webhooks: Final = Table(
     # The first of the attempts that all failed, up to now.
     Column("failing_since", _MOMENT),
     Column("disabled_at", _MOMENT),
+    # Small, and no other has it: it is in the ids of deliveries.
+    Column("number", Integer, nullable=False, unique=True),
+    # The last event that was delivered or failed: what becomes of it stands in deliveries, and what
+    # comes after it waits.
+    Column("place", BigInteger, nullable=False),
+    # The last event before it was disabled.
+    Column("disabled_from", BigInteger),
 )
 
-deliveries: Final = Table(
-    "deliveries",
+# What receivers are told, once for all of them, in the order of commits. Numbers have no gaps.
+events: Final = Table(
+    "events",
     metadata,
-    Column("id", BigInteger, Identity(always=True), primary_key=True),
-    Column("webhook_id", Text, ForeignKey(webhooks.c.id, ondelete="CASCADE"), nullable=False),
-    # Of an alert, or of a report of a continuous query, which is stored only here.
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    # An alert, or a report of a continuous query, which is stored only here.
     Column("alert_id", Text, ForeignKey(alerts.c.id)),
     Column("report_id", Text),
     Column("report_query", Text),
     Column("report_data", Text),
-    Column("reported_at", _MOMENT),
+    Column("raised_at", _MOMENT, nullable=False),
+    # As raised_at, unless the clock was set back since.
+    Column("due_at", _MOMENT, nullable=False),
+    CheckConstraint(
+        "num_nonnulls(report_id, report_query, report_data) "
+        "= case when alert_id is null then 3 else 0 end",
+        name="kind",
+    ),
+    Index("events_alert_idx", "alert_id", postgresql_where=text("alert_id is not null")),
+)
+
+# The last event's number. Who adds events, or puts a receiver after them, locks this row first: so
+# numbers are committed in their order, and no receiver's place passes one that is still to come.
+event_head: Final = Table(
+    "event_head",
+    metadata,
+    Column("single", Boolean, primary_key=True, server_default=text("true")),
+    Column("last", BigInteger, nullable=False),
+    CheckConstraint("single", name="single"),
+)
+
+# Only of events at or before the receiver's place; store.outbox has all.
+deliveries: Final = Table(
+    "deliveries",
+    metadata,
+    # event * 2^20 + number of the webhook.
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("event", BigInteger, ForeignKey(events.c.seq), nullable=False),
+    Column("webhook_id", Text, ForeignKey(webhooks.c.id, ondelete="CASCADE"), nullable=False),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("next_attempt_at", _MOMENT),
     Column("status", Text, nullable=False, server_default=text("'pending'")),
@@ -269,12 +308,7 @@ deliveries: Final = Table(
     Column("answered", Integer),
     Column("answer", Text),
     CheckConstraint("status in ('pending', 'delivered', 'dead')", name="status"),
-    CheckConstraint(
-        "num_nonnulls(report_id, report_query, report_data, reported_at) "
-        "= case when alert_id is null then 4 else 0 end",
-        name="event",
-    ),
-    Index("deliveries_alert_idx", "alert_id", postgresql_where=text("alert_id is not null")),
+    Index("deliveries_event_idx", "event"),
     Index("deliveries_state_idx", "webhook_id", "status", "id"),
     Index(
         "deliveries_attempted_idx",
@@ -286,9 +320,24 @@ deliveries: Final = Table(
         "deliveries_due_idx",
         "webhook_id",
         "next_attempt_at",
-        "id",
+        "event",
         postgresql_where=text("status = 'pending'::text"),
     ),
+)
+
+# A view: all deliveries, those too that wait for their first attempt beyond a receiver's place, and
+# those that are dead because their receiver was disabled.
+outbox: Final = table(
+    "outbox",
+    *(
+        column(name)
+        for name in (
+            *("id", "event", "webhook_id", "status", "attempts", "next_attempt_at", "last_error"),
+            *("attempted_at", "seconds", "answered", "answer"),
+            *("alert_id", "report_id", "report_query", "report_data", "raised_at"),
+        )
+    ),
+    schema=STORE,
 )
 
 checkpoints: Final = Table(

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Engine, Row, Select, case, delete, func, select, text, true, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Row,
+    Select,
+    case,
+    delete,
+    func,
+    select,
+    text,
+    true,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
 from sensorstream.errors import UnknownDelivery, UnknownWebhook
 from sensorstream.history.database import translating
-from sensorstream.history.tables import alerts, deliveries, webhooks
+from sensorstream.history.tables import deliveries, event_head, outbox, webhooks
 
 
 class PostgresWebhooks:
@@ -32,17 +44,26 @@ class PostgresWebhooks:
         If there is one of this id, it keeps its secret; another URL makes it enabled. ``change`` is
         the number of the journal's entry that puts it.
         """
-        command = upsert(webhooks).values(
-            {**_row(webhook), "format": webhook.format, "change": change}
-        )
-        new = command.excluded
-        same = webhooks.c.url == new.url
-        changed = {
-            **{name: new[name] for name in ("url", "queries", "format", "change")},
-            "disabled_at": case((same, webhooks.c.disabled_at)),
-            "failing_since": case((same, webhooks.c.failing_since)),
-        }
         with translating("cannot store the webhook"), self._database.begin() as connection:
+            last = last_event(connection)
+            before = connection.execute(
+                select(webhooks.c.url, webhooks.c.queries).where(webhooks.c.id == webhook.id)
+            ).first()
+            if before is not None and before != (webhook.url, list(webhook.queries)):
+                # What has come up to now was for what the webhook was.
+                set_aside(connection, webhook.id)
+            command = upsert(webhooks).values(
+                {**_row(webhook), "format": webhook.format, "change": change, "place": last}
+            )
+            new = command.excluded
+            same = webhooks.c.url == new.url
+            changed = {
+                **{name: new[name] for name in ("url", "queries", "format", "change")},
+                **{
+                    name: case((same, webhooks.c[name]))
+                    for name in ("disabled_at", "disabled_from", "failing_since")
+                },
+            }
             connection.execute(
                 command.on_conflict_do_update(
                     index_elements=["id"], set_=changed, where=~webhooks.c.output
@@ -76,40 +97,49 @@ class PostgresWebhooks:
 
     def enable(self, webhook_id: str) -> None:
         """Deliver to a webhook again; what waits for it is sent."""
-        self._change(webhook_id, disabled_at=None, failing_since=None)
+        values = {"disabled_at": None, "disabled_from": None, "failing_since": None}
+        with translating("cannot change the webhook"), self._database.begin() as connection:
+            last_event(connection)
+            set_aside(connection, _storable(webhook_id))
+            _change(connection, webhook_id, values)
 
     def rotate(self, webhook_id: str, secret: str, until: datetime) -> None:
         """Sign with another secret; the present one signs, too, until then."""
-        self._change(webhook_id, old_secret=webhooks.c.secret, old_until=until, secret=secret)
+        values = {"old_secret": webhooks.c.secret, "old_until": until, "secret": secret}
+        with translating("cannot change the webhook"), self._database.begin() as connection:
+            _change(connection, webhook_id, values)
 
     def log(
         self, webhook_id: str, state: str | None, limit: int, before: int | None = None
     ) -> list[LoggedDelivery]:
         """Up to ``limit`` deliveries of a webhook with an id below ``before``, newest first."""
         self.one(webhook_id)
-        query = _LOG.where(deliveries.c.webhook_id == webhook_id)
+        query = _LOG.where(outbox.c.webhook_id == webhook_id)
         if state is not None:
-            query = query.where(deliveries.c.status == state)
+            query = query.where(outbox.c.status == state)
         if before is not None:
-            query = query.where(deliveries.c.id < before)
-        query = query.order_by(deliveries.c.id.desc()).limit(limit)
+            query = query.where(outbox.c.id < before)
+        query = query.order_by(outbox.c.id.desc()).limit(limit)
         with translating("cannot read the deliveries"), self._database.connect() as connection:
             return [_logged(row) for row in connection.execute(query)]
 
     def resend(self, delivery_id: int, now: datetime) -> LoggedDelivery:
         """Make a delivery due now, whatever became of it before."""
+        number = delivery_id & NUMBERS
+        named = select(webhooks.c.id).where(webhooks.c.number == number, ~webhooks.c.output)
         command = (
             update(deliveries)
-            .where(
-                deliveries.c.id == delivery_id,
-                deliveries.c.webhook_id.in_(select(webhooks.c.id).where(~webhooks.c.output)),
-            )
+            .where(deliveries.c.id == delivery_id)
             .values(status="pending", attempts=0, next_attempt_at=now)
         )
         with translating("cannot write the outbox"), self._database.begin() as connection:
-            if not connection.execute(command).rowcount:
+            last_event(connection)
+            webhook_id = connection.execute(named).scalar()
+            if webhook_id is not None:
+                set_aside(connection, webhook_id)
+            if webhook_id is None or not connection.execute(command).rowcount:
                 raise UnknownDelivery(f"there is no delivery {delivery_id}")
-            found = connection.execute(_LOG.where(deliveries.c.id == delivery_id))
+            found = connection.execute(_LOG.where(outbox.c.id == delivery_id))
             return _logged(found.one())
 
     def recover(self, webhook_id: str, since: datetime, until: datetime, now: datetime) -> int:
@@ -120,6 +150,8 @@ class PostgresWebhooks:
         """
         self.one(webhook_id)
         with translating("cannot write the outbox"), self._database.begin() as connection:
+            last_event(connection)
+            set_aside(connection, webhook_id)
             values = {"id": webhook_id, "since": since, "until": until, "now": now}
             return connection.execute(_RECOVER, values).rowcount
 
@@ -130,20 +162,25 @@ class PostgresWebhooks:
             The ids of those that are gone, each with the number of deliveries dropped with it.
         """
         waiting = (
-            select(webhooks.c.id, func.count(deliveries.c.id))
+            select(webhooks.c.id, func.count(outbox.c.id))
             .outerjoin(
-                deliveries,
-                (deliveries.c.webhook_id == webhooks.c.id) & (deliveries.c.status == "pending"),
+                outbox, (outbox.c.webhook_id == webhooks.c.id) & (outbox.c.status == "pending")
             )
             .where(webhooks.c.output, webhooks.c.id.not_in([each.id for each in outputs]))
             .group_by(webhooks.c.id)
         )
         with translating("cannot store the outputs"), self._database.begin() as connection:
+            last = last_event(connection)
             gone = {row[0]: int(row[1]) for row in connection.execute(waiting)}
             connection.execute(delete(webhooks).where(webhooks.c.id.in_(gone)))
+            asked = select(webhooks.c.id, webhooks.c.queries).where(webhooks.c.output)
+            before = {row.id: row.queries for row in connection.execute(asked)}
             for each in outputs:
-                changed = {"url": each.url, "queries": list(each.queries)}
-                command = upsert(webhooks).values({**_row(each), "output": True})
+                queries = list(each.queries)
+                if before.get(each.id, queries) != queries:
+                    set_aside(connection, each.id)
+                changed = {"url": each.url, "queries": queries}
+                command = upsert(webhooks).values({**_row(each), "output": True, "place": last})
                 connection.execute(
                     command.on_conflict_do_update(index_elements=["id"], set_=changed)
                 )
@@ -161,21 +198,39 @@ class PostgresWebhooks:
                 for row in connection.execute(query)
             ]
 
-    def _change(self, webhook_id: str, **values: object) -> None:
-        named = webhooks.c.id == _storable(webhook_id)
-        command = update(webhooks).where(named, ~webhooks.c.output).values(**values)
-        with translating("cannot change the webhook"), self._database.begin() as connection:
-            if not connection.execute(command).rowcount:
-                raise _unknown(webhook_id)
+
+NUMBERS: Final = (1 << 20) - 1
+"""The part of a delivery's id that is the number of its webhook; the rest is that of the event."""
 
 
-WEBHOOK_COLUMNS: Final = tuple(
-    webhooks.c[name].label(f"webhook_{name}")
-    for name in (
-        *("id", "url", "secret", "created_at", "queries", "output", "format"),
-        *("old_secret", "old_until"),
-    )
+def last_event(connection: Connection) -> int:
+    """The number of the last event; none is added before the transaction ends."""
+    found: int = connection.execute(select(event_head.c.last).with_for_update()).scalar_one()
+    return found
+
+
+def set_aside(connection: Connection, webhook_id: str) -> None:
+    """Write down each delivery of a webhook that is not yet, with its place at the last event.
+
+    :func:`last_event` has been called before.
+    """
+    values = {"id": webhook_id}
+    connection.execute(_SET_ASIDE, values)
+    connection.execute(_TO_THE_END, values)
+
+
+def _change(connection: Connection, webhook_id: str, values: Mapping[str, object]) -> None:
+    named = webhooks.c.id == _storable(webhook_id)
+    command = update(webhooks).where(named, ~webhooks.c.output).values(values)
+    if not connection.execute(command).rowcount:
+        raise _unknown(webhook_id)
+
+
+WEBHOOK_NAMES: Final = (
+    *("id", "url", "secret", "created_at", "queries", "output", "format"),
+    *("old_secret", "old_until"),
 )
+WEBHOOK_COLUMNS: Final = tuple(webhooks.c[name].label(f"webhook_{name}") for name in WEBHOOK_NAMES)
 
 
 def deliveries_of_alerts(database: Engine, ids: Collection[str]) -> list[LoggedDelivery]:
@@ -185,35 +240,31 @@ def deliveries_of_alerts(database: Engine, ids: Collection[str]) -> list[LoggedD
         HistoryError: the database cannot be read.
     """
     query = (
-        _LOG.join(webhooks, webhooks.c.id == deliveries.c.webhook_id)
-        .where(deliveries.c.alert_id.in_(list(ids)), ~webhooks.c.output)
-        .order_by(deliveries.c.id)
+        _LOG.join(webhooks, webhooks.c.id == outbox.c.webhook_id)
+        .where(outbox.c.alert_id.in_(list(ids)), ~webhooks.c.output)
+        .order_by(outbox.c.id)
     )
     with translating("cannot read the deliveries"), database.connect() as connection:
         return [_logged(row) for row in connection.execute(query)]
 
 
-_EVENT: Final = (
-    func.coalesce(deliveries.c.alert_id, deliveries.c.report_id).label("event_id"),
-    func.coalesce(alerts.c.raised_at, deliveries.c.reported_at).label("raised_at"),
-)
-_LOGGED: Final = (
-    deliveries.c.id,
-    deliveries.c.webhook_id,
-    deliveries.c.report_query,
-    *_EVENT,
+_LOG: Final = select(
+    outbox.c.id,
+    outbox.c.webhook_id,
+    outbox.c.report_query,
+    func.coalesce(outbox.c.alert_id, outbox.c.report_id).label("event_id"),
+    outbox.c.raised_at,
     *(
-        deliveries.c[name]
+        outbox.c[name]
         for name in (
             *("status", "attempts", "next_attempt_at", "attempted_at", "seconds", "answered"),
             *("answer", "last_error"),
         )
     ),
 )
-_LOG: Final = select(*_LOGGED).outerjoin(alerts, alerts.c.id == deliveries.c.alert_id)
 _LAST: Final = (
-    _LOG.where(deliveries.c.webhook_id == webhooks.c.id, deliveries.c.attempted_at.is_not(None))
-    .order_by(deliveries.c.attempted_at.desc())
+    _LOG.where(outbox.c.webhook_id == webhooks.c.id, outbox.c.attempted_at.is_not(None))
+    .order_by(outbox.c.attempted_at.desc())
     .limit(1)
     .lateral("last")
 )
@@ -231,11 +282,27 @@ _STATES: Final = (
 _RECOVER: Final = text(
     """
     update store.deliveries d set status = 'pending', attempts = 0, next_attempt_at = :now
-    from store.deliveries e left join store.alerts a on a.id = e.alert_id
-    where e.id = d.id and d.webhook_id = :id and d.status = 'dead'
-      and coalesce(a.raised_at, e.reported_at) >= :since
-      and coalesce(a.raised_at, e.reported_at) < :until
+    from store.events e
+    where e.seq = d.event and d.webhook_id = :id and d.status = 'dead'
+      and e.raised_at >= :since and e.raised_at < :until
     """
+)
+_SET_ASIDE: Final = text(
+    """
+    insert into store.deliveries (id, event, webhook_id, status, next_attempt_at, last_error)
+    select o.id, o.event, o.webhook_id, o.status, o.next_attempt_at, o.last_error
+    from store.outbox o join store.webhooks w on w.id = o.webhook_id
+    where o.webhook_id = :id and o.event > w.place
+    """
+)
+_TO_THE_END: Final = text(
+    "update store.webhooks set place = last from store.event_head where id = :id"
+)
+_FREE_NUMBER: Final = (
+    select(func.min(text("n")))
+    .select_from(text("generate_series(1, (select count(*) from store.webhooks) + 1) as free (n)"))
+    .where(text("not exists (select from store.webhooks t where t.number = free.n)"))
+    .scalar_subquery()
 )
 
 
@@ -246,6 +313,7 @@ def _row(webhook: Webhook) -> dict[str, object]:
         "secret": webhook.secret,
         "created_at": webhook.created_at,
         "queries": list(webhook.queries),
+        "number": _FREE_NUMBER,
     }
 
 

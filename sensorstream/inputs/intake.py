@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import RepeatedMessage, SensorStreamError, Unavailable
+from sensorstream.errors import RepeatedMessage, SensorStreamError, Unavailable, Unstorable
 
 _LOG = logging.getLogger(__name__)
 _MOST_MESSAGES: Final = 1_000
@@ -253,6 +253,9 @@ def _result(done: Future[Outcome]) -> Taken:
         outcome = done.result()
     except RepeatedMessage:
         return Taken("", "repeated")
+    except Unstorable as error:
+        # Delivered again, it would be refused again: an alert tells of it.
+        return Taken("", "rejected", error.message, error.code)
     except SensorStreamError as error:
         if error.message_id is None:
             raise

@@ -15,6 +15,7 @@ from sensorstream.journal.notice import (
     ReportDamage,
     ReportDifferences,
     ReportDisabled,
+    ReportRefused,
     ReportSkip,
 )
 from sensorstream.journal.passing import PassTime
@@ -24,7 +25,7 @@ from sensorstream.journal.registration import QueryStopped, RegisterQuery, Remov
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.journal.tick import Tick
 from sensorstream.model.events import Message
-from sensorstream.model.timeline import Timeline
+from sensorstream.model.timeline import Instant
 
 KINDS: Final[tuple[type[Entry], ...]] = (
     TakeMessage,
@@ -37,6 +38,7 @@ KINDS: Final[tuple[type[Entry], ...]] = (
     ReportDamage,
     ReportSkip,
     ReportDisabled,
+    ReportRefused,
     ReadFunctions,
     RegisterQuery,
     RemoveQuery,
@@ -49,10 +51,10 @@ COSTLY: Final = frozenset(each.kind for each in KINDS if each.costly)
 """The kinds whose replay is slow."""
 
 
-def new_record(entry: Entry, seq: int, now: datetime, timeline: Timeline) -> Record:
-    """The record of a new entry, with number ``seq``."""
+def new_record(entry: Entry, seq: int, now: datetime, arrival: Instant) -> Record:
+    """The record of a new entry, with number ``seq``; ``arrival`` is its time for the engine."""
     content, source = entry.encode()
-    message = Message(message_id(seq), content, timeline.of(now), source)
+    message = Message(message_id(seq), content, arrival, source)
     origin = entry.origin if isinstance(entry, TakeMessage) else ""
     return Record(seq, message, now, kind=entry.kind, origin=origin)
 

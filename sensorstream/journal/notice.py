@@ -56,6 +56,14 @@ class ReportDamage(_Notice):
 
 
 @dataclass(frozen=True, slots=True)
+class ReportRefused(_Notice):
+    """Messages that the journal can never hold were refused."""
+
+    kind: ClassVar[str] = "refused"
+    alert: ClassVar[tuple[str, str]] = ("unstorable-message", "journal")
+
+
+@dataclass(frozen=True, slots=True)
 class ReadFunctions(Entry):
     """From here on rules call the functions of these files, by path with the digest of the text.
 

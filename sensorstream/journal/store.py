@@ -8,7 +8,7 @@ from typing import Protocol
 
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.events import Message
-from sensorstream.model.timeline import Timeline
+from sensorstream.model.timeline import Instant, Timeline
 
 
 class Store(Protocol):
@@ -48,6 +48,9 @@ class Store(Protocol):
 
     def last_seq(self) -> int:
         """The number of the journal's last entry; 0 while it is empty."""
+
+    def last_arrival(self) -> Instant | None:
+        """The latest time of arrival among the journal's last entries; None while it is empty."""
 
     def watermark(self) -> int:
         """The last entry whose effects are stored; 0 before the first."""

@@ -67,7 +67,7 @@ def _semantic(rule: syntax.SemanticRule) -> Iterator[str]:
     yield f"rule {rule.name}"
     yield trigger_text(rule.trigger)
     if rule.conditions:
-        yield "if " + "\nand ".join(map(_condition, rule.conditions))
+        yield "if " + "\nand ".join(map(condition_text, rule.conditions))
     yield "then"
     for action in rule.actions:
         yield _action(action)
@@ -95,11 +95,12 @@ def trigger_text(trigger: syntax.Trigger) -> str:
             return f"every {_quoted(trigger.duration.text)}"
         case syntax.When(condition, lasting, until):
             held = f" for {_quoted(lasting.text)}" if lasting else ""
-            end = f"\nuntil {_condition(until)}" if until else ""
-            return f"when {_condition(condition)} becomes true{held}{end}"
+            end = f"\nuntil {condition_text(until)}" if until else ""
+            return f"when {condition_text(condition)} becomes true{held}{end}"
 
 
-def _condition(condition: syntax.Condition) -> str:
+def condition_text(condition: syntax.Condition) -> str:
+    """A condition as it is written."""
     return ("not " if condition.negated else "") + _test(condition)
 
 

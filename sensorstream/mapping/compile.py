@@ -164,7 +164,7 @@ class _Compiler:
     # Actions
 
     def _action(self, action: syntax.IndividualAction) -> Act:
-        name = self._subject(action.name)
+        name = self._named(action.name)
         time, graph = self._time(action.at), self._graph(action.graph)
         classify = self._values.classes(action.classes)
         update, named = action.kind == "update", not isinstance(action.name, syntax.BlankName)
@@ -192,6 +192,22 @@ class _Compiler:
 
         may_skip = any(each.kind == "skip individual" for each in nodes(action, syntax.Policy))
         return act_whole if may_skip or action.graph is not None else act
+
+    def _named(
+        self, name: syntax.Name | syntax.Variable | syntax.BlankName
+    ) -> Callable[[Scope], Subject]:
+        """The subject of an action, which is reported if somebody wants to know."""
+        find, named = self._subject(name), self._expressions.named
+        holes = tuple(nodes(name, syntax.Hole))
+        if named is None:
+            return find
+
+        def recorded(scope: Scope) -> Subject:
+            subject = find(scope)
+            named(subject, holes, scope)
+            return subject
+
+        return recorded
 
     def _subject(
         self, name: syntax.Name | syntax.Variable | syntax.BlankName

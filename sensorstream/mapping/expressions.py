@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeVar, cast
 
 from lxml import etree
@@ -28,7 +29,7 @@ from sensorstream.mapping.xpath import (
     line_of,
     texts,
 )
-from sensorstream.model.terms import IRI
+from sensorstream.model.terms import IRI, Subject, Triple
 
 # The beginning of an IRI, up to somewhere behind its host.
 _IN_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//[^/?#]*\Z)")
@@ -56,6 +57,18 @@ class Expressions:
         uses = Counter(nodes(rule.actions, syntax.Hole))
         self._lets = {let.variable for let in rule.lets}
         self._shared = {hole for hole, count in uses.items() if count > 1}
+
+    @property
+    def stated(self) -> Callable[[Triple, Sequence[syntax.Hole], Scope], None] | None:
+        """Reports a statement and the holes of its value; None: nobody wants to know."""
+        recorder, rule = self._recorder, self._rule.name
+        return None if recorder is None else partial(recorder.stated, rule)
+
+    @property
+    def named(self) -> Callable[[Subject, Sequence[syntax.Hole], Scope], None] | None:
+        """Reports the name of an individual and its holes; None: nobody wants to know."""
+        recorder, rule = self._recorder, self._rule.name
+        return None if recorder is None else partial(recorder.named, rule)
 
     # XPath
 

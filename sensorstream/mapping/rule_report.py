@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
-
-from lxml import etree
+from typing import Final
 
 from sensorstream.errors import MappingError
 from sensorstream.language import syntax
@@ -18,16 +16,18 @@ from sensorstream.language.walk import nodes
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
-from sensorstream.mapping.part_paths import ROOT, at_part
+from sensorstream.mapping.part_paths import ROOT
 from sensorstream.mapping.parts import alone
 from sensorstream.mapping.plan import MappingPlan, PlannedRule
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
 from sensorstream.mapping.subpaths import subpaths
+from sensorstream.mapping.trace import evaluated
 from sensorstream.mapping.unmapped import Seen, Unmapped, unmapped
 from sensorstream.mapping.yields import Yield, yields
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
+from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Timeline
 
 _SHOWN: Final = 3
@@ -157,7 +157,7 @@ class _Tracer:
     def selected(self, rule: str, hole: syntax.Hole, scope: Scope, count: int) -> None:
         """See :class:`sensorstream.mapping.trace.Recorder`."""
         namespaces = self._namespaces[rule]
-        here = _elements(_evaluate(hole.text, namespaces, scope))
+        here = _elements(evaluated(hole.text, namespaces, scope))
         self._mark(namespaces, hole.text, scope, here)
         self.seen.passed |= here
         self._count(rule, hole, scope, count)
@@ -171,8 +171,14 @@ class _Tracer:
         """See :class:`sensorstream.mapping.trace.Recorder`."""
         namespaces = self._namespaces[rule]
         self._mark(namespaces, hole.text, scope)
-        self.seen.whole |= _elements(_evaluate(hole.text, namespaces, scope))
+        self.seen.whole |= _elements(evaluated(hole.text, namespaces, scope))
         self._count(rule, hole, scope, len(values), values)
+
+    def named(self, rule: str, name: Subject, holes: Sequence[syntax.Hole], scope: Scope) -> None:
+        """Do nothing: the holes are told by themselves."""
+
+    def stated(self, rule: str, triple: Triple, holes: Sequence[syntax.Hole], scope: Scope) -> None:
+        """Do nothing, as above."""
 
     def report(
         self,
@@ -242,7 +248,7 @@ class _Tracer:
     ) -> None:
         """Mark all nodes that an expression reads, except some elements, as seen."""
         for path in subpaths(text):
-            found = _evaluate(path, namespaces, scope)
+            found = evaluated(path, namespaces, scope)
             self.seen.elements |= _elements(found) - but
             for node in found if isinstance(found, list) else ():
                 if isinstance(node, Element) or (parent := node.getparent()) is None:
@@ -256,20 +262,6 @@ class _Tracer:
 def _elements(found: object) -> set[Element]:
     nodes_found = found if isinstance(found, list) else ()
     return {node for node in nodes_found if isinstance(node, Element)}
-
-
-def _evaluate(text: str, namespaces: Mapping[str, str], scope: Scope) -> object:
-    """The result of a path, with strings that have a parent element."""
-    variables = {name: node for name, node in scope.variables.items() if f"${name}" in text}
-    if ROOT in scope.variables:
-        text = at_part(text)
-        variables[ROOT] = scope.variables[ROOT]
-    try:
-        path = etree.XPath(text, namespaces=dict(namespaces) or None)
-        return path(scope.context, **cast(dict[str, Any], variables))
-    except etree.XPathError:
-        # The expression as a whole has reported the error already.
-        return None
 
 
 def _holes(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[str, syntax.Hole]]:

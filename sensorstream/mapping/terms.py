@@ -18,7 +18,7 @@ from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.mapping.scope import Scope, Terms, Texts
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
 
 Say: TypeAlias = Callable[[Scope, Subject, Statements], bool]
@@ -63,10 +63,43 @@ class ValueCompiler:
                 statements.replaces.add((subject, name))
             return said
 
-        return say
+        stated = self._expressions.stated
+        if stated is None:
+            return say
+        holes = tuple(map(_holes, values.values))
+
+        def recorded(scope: Scope, subject: Subject, statements: Statements) -> bool:
+            said: dict[Triple, None] = {}
+            for find, found_by in zip(terms, holes, strict=True):
+                for term in find(scope, statements):
+                    said[subject, name, term] = None
+                    stated((subject, name, term), found_by, scope)
+            statements.triples.update(said)
+            if said and update:
+                statements.replaces.add((subject, name))
+            return bool(said)
+
+        return recorded
 
     def classes(self, names: Sequence[syntax.Name]) -> Say:
         """State the classes of a subject."""
+        say, stated = self._classes(names), self._expressions.stated
+        if stated is None:
+            return say
+        each = tuple((self._classes((name,)), name.holes) for name in names)
+
+        def recorded(scope: Scope, subject: Subject, statements: Statements) -> bool:
+            said = False
+            for tell, holes in each:
+                said |= tell(scope, subject, told := Statements())
+                for triple in told.triples:
+                    stated(triple, holes, scope)
+                statements.add(told)
+            return said
+
+        return recorded
+
+    def _classes(self, names: Sequence[syntax.Name]) -> Say:
         constant = tuple(self._file.resolve(each) for each in names if each.is_constant)
         found = tuple(self._class(each) for each in names if not each.is_constant)
 
@@ -275,6 +308,13 @@ class ValueCompiler:
             )
 
         return reject
+
+
+def _holes(value: syntax.Value) -> Sequence[syntax.Hole]:
+    """Where a value comes from; that of a node without a name comes from its properties."""
+    if isinstance(value, syntax.BlankValue | syntax.ListValue):
+        return ()
+    return tuple(nodes(value, syntax.Hole))
 
 
 def _makers_by_language() -> Callable[[str], Callable[[str], Literal]]:

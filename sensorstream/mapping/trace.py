@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, cast
+
+from lxml import etree
 
 from sensorstream.language.syntax import Hole
+from sensorstream.mapping.part_paths import ROOT, at_part
 from sensorstream.mapping.scope import Scope
+from sensorstream.model.terms import Subject, Triple
 
 
 class ExpressionRecorder(Protocol):
@@ -20,3 +24,23 @@ class ExpressionRecorder(Protocol):
 
     def produced(self, rule: str, hole: Hole, scope: Scope, values: Sequence[str]) -> None:
         """A hole returned values, after its value functions."""
+
+    def named(self, rule: str, name: Subject, holes: Sequence[Hole], scope: Scope) -> None:
+        """An individual got its name from some holes; the statements about it follow."""
+
+    def stated(self, rule: str, triple: Triple, holes: Sequence[Hole], scope: Scope) -> None:
+        """A property got a value from some holes; none: the rule itself has the value."""
+
+
+def evaluated(text: str, namespaces: Mapping[str, str], scope: Scope) -> object:
+    """The result of a path, with strings that have a parent element; None: it has none."""
+    variables = {name: node for name, node in scope.variables.items() if f"${name}" in text}
+    if ROOT in scope.variables:
+        text = at_part(text)
+        variables[ROOT] = scope.variables[ROOT]
+    try:
+        path = etree.XPath(text, namespaces=dict(namespaces) or None)
+        return path(scope.context, **cast(dict[str, Any], variables))
+    except etree.XPathError:
+        # The expression as a whole has reported the error already.
+        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sensorstream.model.evidence import Evidence
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
@@ -201,7 +202,7 @@ class Alert:
     alert under the same id. ``kind`` is ``rule`` for alerts of semantic rules, else the name
     of a condition of the system (``unmatched-message``, ``rejected-message``). ``messages`` are the
     ids of those that said, or caused, what the rule matched, in order; none if the system raised
-    it.
+    it. ``evidence`` is why the rule fired; None: it is not kept here, or the system raised it.
     """
 
     id: str
@@ -213,6 +214,7 @@ class Alert:
     time: Instant
     message: str
     messages: tuple[str, ...] = ()
+    evidence: Evidence | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

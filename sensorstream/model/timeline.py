@@ -16,7 +16,7 @@ from sensorstream.model.datatypes import (
     parse_date_time,
     parse_duration,
 )
-from sensorstream.model.terms import Literal
+from sensorstream.model.terms import Literal, valued
 
 Instant: TypeAlias = int
 """A point of the time line: the integer itself, or microseconds since 1970-01-01T00:00:00Z."""
@@ -76,8 +76,10 @@ class Timeline(Enum):
 
     def literal(self, instant: Instant) -> Literal:
         """The instant as an RDF literal (``xsd:integer`` or ``xsd:dateTime``)."""
-        datatype = XSD_INTEGER if self is Timeline.INTEGER else XSD_DATE_TIME
-        return Literal(self.format(instant), datatype)
+        text = self.format(instant)
+        if self is Timeline.INTEGER:
+            return valued(text, XSD_INTEGER, instant)
+        return Literal(text, XSD_DATE_TIME)
 
     def duration(self, text: str) -> int:
         """A length of the time line: a positive integer, or an ``xsd:dayTimeDuration``.

@@ -68,6 +68,8 @@ class Agenda:
     @property
     def next(self) -> Instant | None:
         """When the next entry is due."""
+        if not self._queue:
+            return None
         top = self._top()
         return None if top is None else top[0]
 

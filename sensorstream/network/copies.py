@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
-from typing import Final
+from typing import Final, TypeAlias
 
 import pyoxigraph as ox
 
@@ -15,7 +15,9 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.kb.oxigraph import same_when_stored, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.network.merged import Merged
 
+Copied: TypeAlias = TripleIndex | Scope | Merged
 _NAME: Final = "urn:sensorstream:copy:"
 _WORN: Final = 20_000
 """Quads removed from a store before a new one takes its place, or as many as it holds, if more:
@@ -38,7 +40,7 @@ class Copies:
     def __len__(self) -> int:
         return len(self._copies)
 
-    def use(self, index: TripleIndex | Scope) -> IRI:
+    def use(self, index: Copied) -> IRI:
         """The name of an index's copy, made if it does not exist yet."""
         copy = self._copies.get(id(index))
         if copy is None:
@@ -47,7 +49,7 @@ class Copies:
         copy.users += 1
         return copy.name
 
-    def leave(self, index: TripleIndex | Scope) -> None:
+    def leave(self, index: Copied) -> None:
         """Use a copy no more; it goes with its last user."""
         copy = self._copies[id(index)]
         copy.users -= 1
@@ -58,7 +60,7 @@ class Copies:
             self._removed += copy.size
             self._store.remove_graph(copy.graph)
 
-    def sync(self, indexes: Iterable[TripleIndex | Scope]) -> None:
+    def sync(self, indexes: Iterable[Copied]) -> None:
         """Bring the copies of indexes in step.
 
         Raises:
@@ -66,9 +68,7 @@ class Copies:
         """
         self._sync([self._copies[id(index)] for index in indexes])
 
-    def select(
-        self, text: str, default: IRI, indexes: Iterable[TripleIndex | Scope]
-    ) -> ox.QuerySolutions:
+    def select(self, text: str, default: IRI, indexes: Iterable[Copied]) -> ox.QuerySolutions:
         """The solutions of a SELECT query; ``default`` is the copy that is its default graph.
 
         GRAPH matches the copies of ``indexes`` by their names. No other copy is looked at, so
@@ -101,7 +101,7 @@ class _Copy:
 
     __slots__ = ("_index", "_notes", "graph", "name", "users")
 
-    def __init__(self, name: IRI, index: TripleIndex | Scope) -> None:
+    def __init__(self, name: IRI, index: Copied) -> None:
         self.name = name
         self.graph = ox.NamedNode(name)
         self.users = 0

@@ -43,6 +43,8 @@ class Network:
         self._dispatchers: dict[int, tuple[Watched, Dispatcher]] = {}
         self._listeners: dict[Node, list[Listener]] = {}
         self._queue: list[tuple[int, int, Node]] = []
+        # Operators that have their part of the instant at work from outside.
+        self._filled: list[Node] = []
         self._numbers = count(1)
 
     def __len__(self) -> int:
@@ -110,6 +112,7 @@ class Network:
         if node.queued:
             self._queue[:] = [each for each in self._queue if each[2] is not node]
             heapq.heapify(self._queue)
+            self._filled[:] = [each for each in self._filled if each is not node]
         try:
             node.release()
         except Exception as error:
@@ -135,10 +138,12 @@ class Network:
     def settle(self) -> None:
         """End an instant: let every operator concerned take in what has changed below it."""
         queue = self._queue
-        if not queue and not self.observers:
+        if not queue and not self._filled and not self.observers:
             self.budget.end()
             return
         changed: list[Node] = []
+        if self._filled:
+            self._take_filled(changed)
         counter = self.load.counter
         since = 0.0 if counter is None else counter()
         while queue:
@@ -148,17 +153,19 @@ class Network:
                 if node.fault is not None:
                     raise node.fault
                 node.flush()
-                node.meter.take(len(node.added) + len(node.removed))
-                concerned = node.concerned()
+                given = len(node.added) + len(node.removed)
+                if given:
+                    node.meter.take(given)
+                    concerned = node.concerned()
             except Exception as error:
                 self.faults[node] = error
                 node.added, node.removed, node.fault = [], [], None
-            added, removed = node.added, node.removed
-            if added or removed:
+                given = 0
+            if given:
                 changed.append(node)
                 counters = node.counters
-                counters.added += len(added)
-                counters.removed += len(removed)
+                counters.added += len(node.added)
+                counters.removed += len(node.removed)
                 if counters.added >= node.look:
                     self._look(node)
                 for consumer in concerned:
@@ -184,6 +191,29 @@ class Network:
                 node.removed = []
             self.budget.end()
 
+    def _take_filled(self, changed: list[Node]) -> None:
+        """Let what outside has filled begin the instant."""
+        queue = self._queue
+        for node in self._filled:
+            node.queued = False
+            try:
+                if node.fault is not None:
+                    raise node.fault
+                node.meter.take(len(node.added))
+            except Exception as error:
+                self.faults[node] = error
+                node.added, node.fault = [], None
+                continue
+            changed.append(node)
+            node.counters.added += len(node.added)
+            if node.counters.added >= node.look:
+                self._look(node)
+            for consumer in node.consumers:
+                if not consumer.queued:
+                    consumer.queued = True
+                    heapq.heappush(queue, (consumer.depth, consumer.number, consumer))
+        self._filled.clear()
+
     def _look(self, node: Node) -> None:
         """Break those that keep too much of what the operator has given out, or of its making."""
         node.look = self.budget.next_look(node.counters.added)
@@ -207,3 +237,8 @@ class Network:
         """Let an operator that is not queued yet take part in the instant at work."""
         node.queued = True
         heapq.heappush(self._queue, (node.depth, node.number, node))
+
+    def fill(self, node: Node) -> None:
+        """An operator without inputs has been given rows from outside; call it once an instant."""
+        node.queued = True
+        self._filled.append(node)

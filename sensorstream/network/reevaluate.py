@@ -10,6 +10,8 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model.terms import IRI
+from sensorstream.network.copies import Copied
+from sensorstream.network.merged import Merged
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Anew
@@ -22,14 +24,18 @@ from sensorstream.sparql.steps import STEPS, steps_of
 class Reevaluated(Node):
     """The solutions of a whole pattern, from copies of its graphs that are kept in step."""
 
-    __slots__ = ("_bag", "_indexes", "_names", "_network", "_plan", "_text")
+    __slots__ = ("_bag", "_indexes", "_names", "_network", "_plan", "_read", "_text")
 
     def __init__(
         self, plan: Anew, indexes: Mapping[Source, TripleIndex | Scope], network: Network
     ) -> None:
         super().__init__((), plan.output, ())
         self._plan = plan
-        self._indexes = {each: indexes[each] for each in plan.sources}
+        self._read = {part: indexes[part] for each in plan.sources for part in each.graphs}
+        self._indexes: dict[Source, Copied] = {
+            each: Merged([indexes[part] for part in each.parts]) if each.parts else indexes[each]
+            for each in plan.sources
+        }
         self._network = network
         # The names in the text of the copies that it uses.
         self._names: dict[Source, IRI] = {}
@@ -77,8 +83,9 @@ class Reevaluated(Node):
         return steps_of(self._plan.pattern, lambda pattern: triples, triples)
 
     def load(self) -> None:
-        for source, index in self._indexes.items():
-            self._names[source] = self._network.copies.use(index)
+        for source, copied in self._indexes.items():
+            self._names[source] = self._network.copies.use(copied)
+        for index in self._read.values():
             self._network.dispatcher(index).follow(self)
         self._text = one_shot_text(self._plan, self._names)
         self._bag = net(self._evaluated(), ())
@@ -95,8 +102,9 @@ class Reevaluated(Node):
 
     def release(self) -> None:
         for source in self._names:
-            self._network.dispatcher(self._indexes[source]).forget(self)
             self._network.copies.leave(self._indexes[source])
+        for index in self._read.values():
+            self._network.dispatcher(index).forget(self)
         self._names.clear()
 
     def size(self) -> int:

@@ -17,10 +17,19 @@ class Source:
 
     key: Hashable
     text: str = field(compare=False)
+    parts: tuple[Source, ...] = ()
+    """The graphs whose triples it has, each triple once; without any it is a graph itself."""
+
+    @property
+    def graphs(self) -> tuple[Source, ...]:
+        """The graphs that it reads."""
+        return self.parts or (self,)
 
 
 DEFAULT = Source("default", "")
 """The graph of patterns that name none."""
+INSTANT = Source("instant", "")
+"""What holds at one moment, for the selectors of rules over time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +39,10 @@ class Sources:
     default: Source = DEFAULT
     named: Mapping[IRI, Source] = field(default_factory=dict)
     windows: Mapping[IRI, Source] = field(default_factory=dict)
+
+
+def merged(*parts: Source) -> Source:
+    """All that some graphs say; of one graph, that graph."""
+    if len(parts) == 1:
+        return parts[0]
+    return Source(("merged", *parts), " and ".join(each.text for each in parts), parts)

@@ -19,7 +19,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Firing, Run
-from sensorstream.rules.lineage import Block, messages_behind
+from sensorstream.rules.grounds import grounds_of
 from sensorstream.rules.templates import (
     check_bound,
     compile_name,
@@ -48,15 +48,12 @@ class ActionCompiler:
         bound: Iterable[str],
         schema: Schema,
         line: Timeline,
-        matched: tuple[Block, ...] = (),
     ) -> None:
-        """``matched`` is what the conditions match."""
         self._rule = rule
         self._file = file
         self._bound = frozenset(bound)
         self._schema = schema
         self._line = line
-        self._matched = matched
 
     def compile(self, action: syntax.Action) -> Action:
         """The action as a function of a firing; it raises :class:`RuleError`.
@@ -91,7 +88,7 @@ class ActionCompiler:
         text = compile_parts(action.text.parts, self._bound)
         key = text if action.key is None else compile_parts(action.key.parts, self._bound)
         length = 0 if action.duration is None else read_duration(action.duration, self._line)
-        rule, severity, matched = self._rule.name, str(action.severity), self._matched
+        rule, severity = self._rule.name, str(action.severity)
 
         def alert(firing: Firing) -> None:
             run = firing.run
@@ -102,6 +99,7 @@ class ActionCompiler:
             run.raised.add(same)
             if length:
                 run.news.quiet[same] = run.time + length
+            grounds = grounds_of(firing)
             run.alerts.append(
                 Alert(
                     id=f"{run.prefix}-{len(run.alerts) + 1}",
@@ -112,7 +110,8 @@ class ActionCompiler:
                     key=same[1],
                     time=run.time,
                     message=run.message.id,
-                    messages=messages_behind(firing, matched),
+                    messages=grounds.messages,
+                    evidence=grounds.evidence,
                 )
             )
 

@@ -11,6 +11,7 @@ from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, M
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
+from sensorstream.rules.lineage import Lineage
 from sensorstream.rules.memory import AlertKey, News, RuleMemory
 from sensorstream.rules.timers import Holding, SolutionKey
 
@@ -76,6 +77,8 @@ class Run:
     said: Collection[Subject] = ()
     prefix: str = ""
     late: str = ""
+    made: dict[Triple, Firing] = field(default_factory=dict)
+    """Which firing has inserted a statement, of this message."""
 
     def __post_init__(self) -> None:
         self.prefix = self.prefix or self.message.id
@@ -128,6 +131,7 @@ class Firing:
 
     run: Run
     solution: Solution
+    rule: Lineage
     _new: str = ""
 
     @property

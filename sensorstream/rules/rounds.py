@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import islice
 
 from sensorstream.errors import Overrun, RuleCycle
 from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Message
@@ -133,9 +134,13 @@ def _round(
         fired[rule.name] = seen | fresh.keys()
         before = len(run.changes.inserted) + len(run.changes.removed)
         for solution in sorted(fresh.values(), key=_written):
-            firing = Firing(run, solution)
+            firing = Firing(run, solution, rule.lineage)
+            there = len(run.changes.inserted)
             for action in rule.actions:
                 action(firing)
+            for triple in islice(run.changes.inserted, there, None):
+                if triple not in host.kb:
+                    run.made.setdefault(triple, firing)
         if len(run.changes.inserted) + len(run.changes.removed) > before:
             changing.append(rule.name)
     return changing

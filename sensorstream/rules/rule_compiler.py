@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
-from sensorstream.language.printer import trigger_text
+from sensorstream.language.printer import print_rule, trigger_text
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
@@ -17,7 +18,7 @@ from sensorstream.rules.actions import Action, ActionCompiler
 from sensorstream.rules.condition_compiler import Condition, compile_condition
 from sensorstream.rules.conditions import ConditionQuery
 from sensorstream.rules.edges import compile_edge
-from sensorstream.rules.lineage import Block, trigger_blocks
+from sensorstream.rules.lineage import Block, Lineage, trigger_blocks
 from sensorstream.rules.silence import compile_silence
 from sensorstream.rules.triggers import (
     Trigger,
@@ -38,7 +39,7 @@ class CompiledRule:
 
     ``waits_for`` is the class whose members must arrive or leave before the trigger has a solution.
     ``every`` is the length of time after which it is evaluated again.
-    ``queries`` are the SPARQL queries of its conditions.
+    ``queries`` are the SPARQL queries of its conditions, ``lineage`` is what these match.
     """
 
     name: str
@@ -49,6 +50,7 @@ class CompiledRule:
     conditions: tuple[Condition, ...]
     queries: tuple[ConditionQuery, ...]
     actions: tuple[Action, ...]
+    lineage: Lineage
     waits: str = ""
     """The text of a trigger that remembers something; "" if it does not."""
     listens: bool = False
@@ -84,6 +86,12 @@ def rule_faults(
                 yield error
 
 
+def digest_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> str:
+    """A digest of all that a rule says: rules of the same digest do the same."""
+    told = f"{sorted(file.prefix_map.items())} {file.base} {print_rule(rule)}"
+    return sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
+
+
 def compile_rule(
     rule: syntax.SemanticRule, file: syntax.RuleFile, schema: Schema, timeline: Timeline
 ) -> CompiledRule:
@@ -116,7 +124,7 @@ def compile_rule(
         (cheap if compiled.query is None else costly).append(compiled.test)
         if compiled.query is not None:
             queries.append(compiled.query)
-    compiler = ActionCompiler(rule, file, bound, schema, timeline, tuple(matched))
+    compiler = ActionCompiler(rule, file, bound, schema, timeline)
     return CompiledRule(
         rule.name,
         rule.position,
@@ -126,6 +134,7 @@ def compile_rule(
         (*cheap, *costly),
         tuple(queries),
         tuple(compiler.compile(action) for action in rule.actions),
+        Lineage(rule.name, digest_of(rule, file), tuple(matched)),
         trigger_text(rule.trigger) if isinstance(rule.trigger, _WAITING) else "",
         listens=isinstance(rule.trigger, syntax.OnSilence),
     )

@@ -77,6 +77,7 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/alerts"): _READ,
         ("GET", "/alerts/stream"): _READ,
         ("GET", "/alerts/{id}/messages"): _READ,
+        ("GET", "/alerts/{id}/why"): _READ,
         ("GET", "/window"): _READ,
         ("GET", "/individuals"): _READ,
         ("GET", "/individuals/{iri}"): _READ,

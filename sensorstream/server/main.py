@@ -38,6 +38,7 @@ from sensorstream.server.rest import (
     sparql,
     sql,
     webhooks,
+    why,
     window,
 )
 from sensorstream.server.sites import KnownSites, check_origins
@@ -143,6 +144,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
         sql.router(application, questions),
         jobs.router(application),
         alerts.router(application),
+        why.router(application),
         webhooks.router(application),
         window.router(application),
         individuals.router(application),

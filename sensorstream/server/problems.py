@@ -63,6 +63,7 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.UnknownDelivery: (404, "There is no such delivery"),
     errors.ReasonerError: (503, "The reasoner failed"),
     errors.HistoryError: (503, "The persistent knowledge base failed"),
+    errors.Unstorable: (422, "The history cannot hold a value"),
     errors.ArchiveError: (503, "The archive failed"),
     errors.JournalError: (409, "The entry of the journal cannot be skipped"),
     errors.Unavailable: (503, "Not now"),

@@ -485,6 +485,8 @@ class WindowKind(Enum):
     """It steps by its own range: each triple is in one computation of it."""
     LANDMARK = "landmark"
     """It keeps everything since its start."""
+    NOW = "now"
+    """It keeps what happens at the present instant."""
 
 
 class WindowUnit(Enum):
@@ -500,11 +502,13 @@ class WindowDefinition:
     """``FROM NAMED WINDOW name ON stream [RANGE range STEP step STARTING AT origin]``.
 
     ``range`` is a length of time (a logical window) or a number of the unit (a physical one); it is
-    None for a landmark window only. ``step`` is of the same sort (of either for a landmark window);
-    None means that the window moves with every change. A window of ``stream`` None reads all
-    streams. With ``instances_of``, only its instances are individuals of the window. ``origin``
-    moves the multiples of ``step``; only what happened from ``start`` to ``end``, both included,
-    enters. These three are numbers (seconds) or ``xsd:dateTime`` literals.
+    None for a landmark window and for NOW only. ``step`` is of the same sort (of either for a
+    landmark window); None means that the window moves with every change. A window of ``stream``
+    None reads all streams. With ``instances_of``, only its instances are individuals of the
+    window. ``origin`` moves the multiples of ``step``; only what happened from ``start`` to
+    ``end``, both included, enters. These three are numbers (seconds) or ``xsd:dateTime``
+    literals. With ``in_default`` its content is part of the default graph as well, as RSP-QL's
+    ``FROM WINDOW`` and C-SPARQL have it.
     """
 
     name: IRI
@@ -517,6 +521,7 @@ class WindowDefinition:
     origin: Literal | None = None
     start: Literal | None = None
     end: Literal | None = None
+    in_default: bool = False
 
 
 class Relation(Enum):

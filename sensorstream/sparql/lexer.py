@@ -100,6 +100,8 @@ _SILENT: Final = (
     *("REGISTER", "ON", "WINDOW", "STEP", "OF", "STARTING", "AT", "START", "END", "STREAM"),
     *("INTERMEDIATERESULT", "DURATION", "REPORT", "CHANGE", "INSTANT", "CLOSE", "EVERY"),
     *("TYPE", "INSTANCE", "TUMBLING"),
+    # C-SPARQL, CQELS and RSP-QL
+    *("COMPUTED", "SLIDE", "UNDER", "ENTAILMENT", "REGIME"),
     # History
     "DURING",
 )
@@ -144,7 +146,7 @@ FUNCTIONS: Final[dict[str, tuple[int, int | None]]] = {
     "COALESCE": (0, None),
 }
 # What follows one of these in a registration is a name, even if it is a keyword.
-_NAMING: Final = frozenset(("QUERY", "RSTREAM", "ISTREAM", "DSTREAM"))
+_NAMING: Final = frozenset(("QUERY", "RSTREAM", "ISTREAM", "DSTREAM", "_STREAM"))
 
 DEEPEST: Final = 200
 """The greatest depth of nesting: brackets of all kinds, and operators of a row.
@@ -213,7 +215,8 @@ def tokens(source: Source) -> Iterator[Token]:
         QueryError: a character that starts no token, a string or IRI without its end, or more
             than :data:`DEEPEST` open brackets.
     """
-    text, offset, before, depth = source.text, 0, "", 0
+    text, offset, depth = source.text, 0, 0
+    earlier = before = ""
     while offset < len(text):
         match = _PATTERN.match(text, offset)
         if match is None:
@@ -227,12 +230,16 @@ def tokens(source: Source) -> Iterator[Token]:
                 if depth > DEEPEST:
                     raise too_deep(source.position(offset))
             elif kind == "WORD":
-                kind = "NAME" if before in _NAMING else _kind_of_word(written)
+                kind = _kind_of_word(written)
+                if earlier == "_REGISTER" and before in _NAMING:
+                    kind = "NAME"
+                elif before == "_BRACKET" and written.upper() == "NOW":
+                    kind = "NOW"
             elif len(written) > _LONGEST_NUMBER and kind in _NUMERIC:
                 told = f"a number may have {_LONGEST_NUMBER} characters, not {len(written)}"
                 raise QueryError(told, position=source.position(offset))
             yield Token(kind, written, offset)
-            before = kind
+            earlier, before = before, kind
         offset = match.end()
 
 

@@ -202,6 +202,7 @@ _PLAIN: Final = {
     "FUNCTION": "a function",
     "AGGREGATE": "an aggregate",
     "NAME": "a name",
+    "NOW": "NOW",
     "_A": "'a'",
     "$END": "the end of the text",
     **{kind: f"'{mark}'" for mark, kind in MARKS.items()},

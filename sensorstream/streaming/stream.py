@@ -91,7 +91,7 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         task = _task(settings, url, store)
         deployment = deployment_of(task)
         on_spark = replace(settings, pipeline=replace(settings.pipeline, runner="spark"))
-        claim(url, runner_of(replace(deployment, settings=on_spark)))
+        claim(url, runner_of(on_spark))
         if task.ontology is None:
             version = version_of(deployment, store.watermark(), store.last_moment())
             store.record_ontology(version)

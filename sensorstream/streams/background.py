@@ -30,7 +30,8 @@ _FORMATS: Final[Mapping[str, ox.RdfFormat]] = {
 class Background:
     """Files as graphs, each by itself; together they are the default graph.
 
-    A query names a file by its ``file:`` IRI, or by any IRI that ends in the file's name.
+    A query names a file by its ``file:`` IRI, or by any IRI that ends in the file's name, with
+    this or another suffix.
     """
 
     files: dict[Path, TripleIndex] = field(default_factory=dict)
@@ -74,6 +75,10 @@ class Background:
         for path, index in self.files.items():
             if path.as_uri() == name or path.name == last:
                 return index
+        # The same file in another format: SensorRepository.rdf is given as SensorRepository.n3.
+        alike = [each for path, each in self.files.items() if path.stem == Path(last).stem]
+        if len(alike) == 1:
+            return alike[0]
         if parts.scheme in ("", "file"):
             path = (query.parent / unquote(parts.path)).resolve()
             if path.is_file():

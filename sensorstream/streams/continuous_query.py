@@ -166,8 +166,9 @@ class ContinuousQuery:
 
     def is_due(self) -> bool:
         """Whether the instant that ends now is due for a report; call it once an instant."""
-        closed = self._steps() > self._computed
-        self._computed = self._steps()
+        steps = self._steps()
+        closed = steps > self._computed
+        self._computed = steps
         over, self._period_is_over = self._period_is_over, False
         match self.schedule.kind:
             case ReportKind.PERIOD:
@@ -184,7 +185,7 @@ class ContinuousQuery:
 
     def _steps(self) -> int:
         """How often its windows have been computed at a step."""
-        return sum(stream.computed for stream in self.streams)
+        return sum(stream.computed for stream in self.streams) if self.streams else 0
 
     @property
     def pending(self) -> bool:

@@ -40,6 +40,8 @@ class Lengths:
             span, by_time = None, not isinstance(definition.step, int)
         elif definition.kind is WindowKind.TUMBLING:
             step = span
+        elif definition.kind is WindowKind.NOW:
+            span = 1
         origin, start, end = (
             None if each is None else self.instant(each)
             for each in (definition.origin, definition.start, definition.end)
@@ -75,6 +77,10 @@ class Lengths:
                 assert isinstance(report.every, int)
                 return Schedule(report.kind, relation or Relation.RSTREAM, triples=report.every)
         return Schedule(report.kind, relation)
+
+    def exact(self, length: timedelta) -> int:
+        """A length of time in units of the time line; it may be nothing."""
+        return self.length(length) or 0 if length else 0
 
     def length(self, length: timedelta | int | None) -> int | None:
         """A length of time in units of the time line; a number stays what it counts."""

@@ -60,7 +60,7 @@ class Patterns:
     """The queries of patterns in time of one processor."""
 
     def __init__(self, network: Network, knowledge: Knowledge, clock: Clock) -> None:
-        self.source = Occurring(knowledge.conclusions, network.wake, self._sweep)
+        self.source = Occurring(knowledge.conclusions, network.fill, self._sweep)
         self._network = network
         self.clock = clock
         self._knowledge = knowledge
@@ -97,7 +97,6 @@ class Patterns:
             def feed(added: list[Row], removed: list[Row]) -> None:
                 for triple, start, end in triples(added):
                     self.source.take((triple,), start, end)
-                self._network.agenda.note(self.source)
 
             self._feeds[name] = feed
             self.source.fed += 1
@@ -141,6 +140,7 @@ class Patterns:
 
     def renew(self) -> None:
         """The background knowledge has changed."""
+        self.source.renew()
         for root in self._roots.values():
             renew(root)
 

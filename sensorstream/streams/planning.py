@@ -9,7 +9,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan
-from sensorstream.network.sources import Source, Sources
+from sensorstream.network.sources import DEFAULT, Source, Sources, merged
 from sensorstream.sparql.algebra import Describe, Graph, Query
 from sensorstream.sparql.printing.query_forms import valid_time_text
 from sensorstream.sparql.walk import nodes
@@ -30,14 +30,19 @@ def planned(
         UnsupportedQuery: it asks for something that no stream can answer.
     """
     _check_form(query, graphs=named is not None)
-    return plan(query.form.pattern, sources_of(shapes, named or {}), query.base)
+    return plan(query.form.pattern, sources_of(query, shapes, named or {}), query.base)
 
 
-def sources_of(shapes: Mapping[IRI, WindowShape], named: Mapping[IRI, TripleIndex]) -> Sources:
+def sources_of(
+    query: Query, shapes: Mapping[IRI, WindowShape], named: Mapping[IRI, TripleIndex]
+) -> Sources:
     """What the names of a query mean; equal windows are one source, whatever their names."""
+    windows = {name: Source(shape, f"window <{name}>") for name, shape in shapes.items()}
+    inside = dict.fromkeys(windows[e.name] for e in query.dataset.windows if e.in_default)
     return Sources(
-        named={name: Source(id(index), f"graph <{name}>") for name, index in named.items()},
-        windows={name: Source(shape, f"window <{name}>") for name, shape in shapes.items()},
+        merged(DEFAULT, *inside),
+        {name: Source(id(index), f"graph <{name}>") for name, index in named.items()},
+        windows,
     )
 
 

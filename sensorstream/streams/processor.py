@@ -19,6 +19,7 @@ from itertools import count
 from operator import attrgetter
 from typing import TypeVar
 
+from sensorstream.dotr.syntax import Program
 from sensorstream.errors import InternalFault, SensorStreamError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope, StreamElement
@@ -33,7 +34,9 @@ from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.sources import Source
+from sensorstream.network.selection.instants import Instants
+from sensorstream.network.selection.ruleset import Ruleset
+from sensorstream.network.sources import DEFAULT, Source
 from sensorstream.sparql.algebra import Construct, Query, Relation, ReportKind
 from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
 from sensorstream.streams.lengths import Lengths
@@ -43,6 +46,7 @@ from sensorstream.streams.patterns import Knowledge, Patterns, constructed
 from sensorstream.streams.planning import planned, sources_of
 from sensorstream.streams.relief import too_costly
 from sensorstream.streams.report import Sink
+from sensorstream.streams.selections import RunningRules, Selections
 from sensorstream.streams.shape import WindowShape
 from sensorstream.streams.state import ProcessorState, QueryState
 from sensorstream.streams.stream_window import StreamWindow, WindowedStream
@@ -120,6 +124,14 @@ class StreamProcessor:
             Clock(line, second),
         )
         self._occurring = self.patterns.source
+        self.selections = Selections(
+            self.network,
+            knowledge or Knowledge(default, lambda triple: True, lambda triple: ()),
+            self._lengths,
+            lambda: self.now,
+            self._tell,
+        )
+        self._instants = self.selections.instants
         self._windows = OpenWindows(self._agenda, lambda: self.now)
         self._numbers = count()
         # Those that a fault has broken, until the instant is settled.
@@ -159,8 +171,8 @@ class StreamProcessor:
             shapes = self._shapes(query)
             for window_name, shape in shapes.items():
                 windows[window_name] = self._windows.open(shape)
-            sources = sources_of(shapes, named or {})
-            indexes: dict[Source, TripleIndex | Scope] = {sources.default: self._default}
+            sources = sources_of(query, shapes, named or {})
+            indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self._default}
             indexes |= {sources.named[name]: index for name, index in (named or {}).items()}
             indexes |= {sources.windows[name]: window.graph for name, window in windows.items()}
             with self.network.budget.alone():
@@ -211,6 +223,40 @@ class StreamProcessor:
         self.patterns.begin(name, query, plan, root)
         return running
 
+    def register_rules(
+        self, name: str, text: str, program: Program, sink: Sink, *, replaces: bool = False
+    ) -> ContinuousQuery:
+        """Start the rules over time of a text, as :meth:`register` does a query."""
+        ruleset = self.check_rules(name, program, replaces=replaces)
+        try:
+            self.selections.build(ruleset)
+            running = RunningRules(ruleset, text, program, sink)
+        except BaseException as error:
+            self.network.sweep()
+            raise _told(error) from error
+        if name in self.queries:
+            self.unregister(name)
+        self._begin_query(running)
+        self.selections.begin(ruleset)
+        return running
+
+    def check_rules(self, name: str, program: Program, *, replaces: bool = False) -> Ruleset:
+        """As :meth:`check`, of rules over time."""
+        self._check_name(name, replaces=replaces)
+        try:
+            return self.selections.plan(name, program)
+        except Exception as error:
+            raise _told(error) from error
+
+    def _check_name(self, name: str, *, replaces: bool) -> None:
+        if name in self.queries and not replaces:
+            raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
+
+    def _tell(self, triples: Sequence[Triple], time: Instant) -> None:
+        """Rules over time have made triples: patterns in time see them, too."""
+        if not self._occurring.idle:
+            self._occurring.take(triples, time, time)
+
     def _begin_query(self, running: ContinuousQuery) -> ContinuousQuery:
         running.start(self.now)
         self._agenda.note(running)
@@ -235,8 +281,7 @@ class StreamProcessor:
         Raises:
             UnsupportedQuery, InternalFault: see :meth:`register`.
         """
-        if name in self.queries and not replaces:
-            raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
+        self._check_name(name, replaces=replaces)
         try:
             self._lengths.schedule(query)
             if is_in_time(query):
@@ -257,8 +302,8 @@ class StreamProcessor:
         running = self.queries.pop(name)
         self.untrace(name)
         self.patterns.end(name)
+        self._instants.end(name)
         self.network.leave(running.root, running.changed)
-        self._agenda.note(self._occurring)
         self._candidates.pop(running, None)
         self._broken.pop(running, None)
         self._agenda.forget(running)
@@ -306,6 +351,7 @@ class StreamProcessor:
             tuple(queries),
             tuple((stream.tick, stream.state()) for stream in self._windows.streams),
             self._occurring.state(),
+            self._instants.state(),
         )
 
     def restore(self, state: ProcessorState, start: Callable[[str, str], object]) -> None:
@@ -343,7 +389,7 @@ class StreamProcessor:
                 if at_rest.pending:
                     self._candidates[query] = None
         self._occurring.restore(state.waiting)
-        self._agenda.note(self._occurring)
+        self._instants.restore(state.moment)
 
     # -- time -------------------------------------------------------------------------------
 
@@ -362,10 +408,19 @@ class StreamProcessor:
         self.counts.events += 1
         self.counts.triples += len(event.triples)
         end = event.time if event.end is None else max(event.time, event.end)
-        element = StreamElement(event.time, end, event.triples)
         if not self._occurring.idle:
-            self._occurring.take((*event.triples, *inferred), event.time, end)
-            self._agenda.note(self._occurring)
+            said = (*event.triples, *inferred) if inferred else event.triples
+            self._occurring.take(said, event.time, end)
+        if not self._instants.idle:
+            self._instants.take(event.triples, event.time)
+        if len(self._windows):
+            self._enter(event, end)
+        self._settle()
+        return True
+
+    def _enter(self, event: StreamEvent, end: Instant) -> None:
+        """An event enters the windows."""
+        element = StreamElement(event.time, end, event.triples)
         counting: dict[ContinuousQuery, None] = {}
         for name in (event.stream, None) if event.stream is not None else (None,):
             for stream in self._windows.named(name):
@@ -383,8 +438,6 @@ class StreamProcessor:
         for query in counting:
             query.arrived(len(event.triples))
             self._candidates[query] = None
-        self._settle()
-        return True
 
     def complete(self, time: Instant, most: int | None = None) -> None:
         """Nothing before a time will happen any more; what happens at it is still to come.
@@ -415,6 +468,11 @@ class StreamProcessor:
         if self.now is None or time > self.now:
             self.settle(time)
 
+    def renew(self) -> None:
+        """The background knowledge has changed."""
+        self.patterns.renew()
+        self._instants.renew()
+
     def take_back(self) -> None:
         """The graphs outside the windows are again as they were."""
         # What the operators gave out cancels: no query has anything to report.
@@ -433,7 +491,7 @@ class StreamProcessor:
         last = max((end for end in ends.values() if end is not None), default=None)
         if last is None:
             return
-        while (due := self._agenda.next) is not None and due <= last:
+        while (due := self.next_due) is not None and due <= last:
             self.now = due
             reporting = {query for query, end in ends.items() if end is not None and due <= end}
             self._end(reporting, moved=self._open_instant(due))
@@ -441,7 +499,8 @@ class StreamProcessor:
     @property
     def next_due(self) -> Instant | None:
         """When the next window is computed or lets something go, or a report is due."""
-        return self._agenda.next
+        due, ends = self._agenda.next, self._occurring.due
+        return ends if due is None or (ends is not None and ends < due) else due
 
     def acts_before(self, time: Instant) -> bool:
         """Whether anything would be computed or reported if time came to be ``time`` now."""
@@ -463,7 +522,9 @@ class StreamProcessor:
         """
         if self._has_pending:
             return self.now
-        return self._agenda.first(lambda entry: not self._is_silent(entry))
+        due = self._agenda.first(lambda entry: not self._is_silent(entry))
+        ends = self._occurring.due
+        return ends if due is None or (ends is not None and ends < due) else due
 
     def _begin(self, time: Instant) -> None:
         """Let the present be a time: end all instants before it, let go of what expires at it."""
@@ -495,6 +556,9 @@ class StreamProcessor:
 
         Empty windows go on to the first step at or after it: nothing before it can fill them.
         """
+        first = self.next_due
+        if first is None or first >= time:
+            return None
         silent: list[WindowedStream] = []
         while (due := self._agenda.next) is not None and due < time:
             entry = self._agenda.pop()
@@ -503,7 +567,8 @@ class StreamProcessor:
                 continue
             self._agenda.note(entry)
             break
-        until = time if due is None else min(due, time)
+        ends = self._occurring.due
+        until = min(each for each in (due, ends, time) if each is not None)
         for stream in silent:
             stream.wind(until)
             self._agenda.note(stream)
@@ -544,6 +609,10 @@ class StreamProcessor:
                 self._broken.update(dict.fromkeys(self._windows.readers(stream), error))
             case Node():
                 self.network.faults[entry] = error
+            case Instants():
+                self._broken.update(
+                    dict.fromkeys(map(self.queries.__getitem__, entry.names), error)
+                )
             case _:
                 raise error
 
@@ -552,6 +621,8 @@ class StreamProcessor:
         assert self.now is not None
         self.network.settle()
         self._stop_broken()
+        if not self._candidates:
+            return
         changed = [q for q in self._candidates if q.schedule.kind is ReportKind.CHANGE]
         for query in sorted(changed, key=_number):
             if query in self._candidates:
@@ -567,33 +638,32 @@ class StreamProcessor:
         since the network settled. If nothing has, it is settled: what has changed since then in the
         graphs outside the windows belongs to a later instant.
         """
-        assert self.now is not None
-        while True:
-            occurring: list[Timed] = []
-            while self._agenda.next == self.now:
-                moved = True
-                for entry in self._agenda.take(self.now, closing=True):
-                    if entry is self._occurring:
-                        occurring.append(entry)
-                    else:
-                        self._close_entry(entry, self.now)
-            for entry in occurring:
-                # A round: what CONSTRUCT queries make of it is handed on in the next one.
-                self._close_entry(entry, self.now)
-            if moved:
-                self.network.settle()
-            if not occurring or self._agenda.next != self.now:
-                break
-        if self._occurring.overrun is not None:
-            overrun, self._occurring.overrun = self._occurring.overrun, None
+        now, agenda, occurring = self.now, self._agenda, self._occurring
+        assert now is not None
+        while agenda.next == now:
+            moved = True
+            for entry in agenda.take(now, closing=True):
+                self._close_entry(entry, now)
+        if moved:
+            self.network.settle()
+        while occurring.due == now:
+            # A round: what CONSTRUCT queries make of it is handed on in the next one.
+            occurring.elapse(now)
+            self.network.settle()
+        for name, error in self._instants.take_faults():
+            self._broken[self.queries[name]] = error
+        if occurring.overrun is not None:
+            overrun, occurring.overrun = occurring.overrun, None
             for name in self.patterns.feeding():
                 self._broken[self.queries[name]] = overrun
         self._stop_broken()
+        if not self._candidates:
+            return
         candidates = sorted(self._candidates, key=_number)
         self._candidates.clear()
         for query in candidates:
             if reporting is None or query in reporting:
-                self._report_if_due(query, self.now)
+                self._report_if_due(query, now)
 
     def _close_entry(self, entry: Timed, time: Instant) -> None:
         """Let an entry do what it does at the end of an instant."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from hashlib import blake2b
 from typing import TypeAlias
 
+from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.rows import Row, slots_of
@@ -23,7 +23,7 @@ class Operation(Enum):
     """A row of the whole result."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Report:
     """One report of a query: ``rows`` lay out ``variables``; each as often as it occurs.
 
@@ -39,6 +39,8 @@ class Report:
     triples: Sequence[Triple] | None = None
     answer: bool | None = None
     intervals: Sequence[tuple[Instant, Instant]] | None = None
+    rule: str | None = None
+    """The rule over time that has made ``triples``."""
 
 
 Sink: TypeAlias = Callable[[Report], None]

@@ -85,7 +85,7 @@ def report_data(report: Report, written: Written) -> dict[str, Any]:
 
 def _head(report: Report, written: Written) -> dict[str, Any]:
     return {
-        "query": report.query,
+        **({"query": report.query} if report.rule is None else {"rule": report.rule}),
         "time": written(report.time),
         "op": report.operation.value,
     }

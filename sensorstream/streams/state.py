@@ -9,6 +9,7 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.build import KeptRow
 from sensorstream.network.intervals.source import Waiting
 from sensorstream.network.rows import Row
+from sensorstream.network.selection.ruleset import KeptEvent
 from sensorstream.streams.shape import StreamTick
 
 
@@ -43,6 +44,8 @@ class QueryState:
     """What the operators of a pattern in time remember."""
     unreported: tuple[KeptRow, ...] = ()
     """Solutions of a pattern in time that are not reported yet."""
+    events: tuple[KeptEvent, ...] = ()
+    """What rules over time remember."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +59,5 @@ class ProcessorState:
     streams: tuple[tuple[StreamTick, StreamState], ...] = ()
     waiting: tuple[Waiting, ...] = ()
     """What patterns in time get when its interval is over."""
+    moment: tuple[Waiting, ...] = ()
+    """What the present moment of rules over time has said so far."""

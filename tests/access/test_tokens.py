@@ -35,6 +35,8 @@ class Provider:
     keys: list[dict[str, Any]] = field(default_factory=list)
     says: str = ""
     asked: int = 0
+    wait: threading.Event | None = None
+    """It answers when this is set."""
     up: bool = True
 
 
@@ -55,6 +57,8 @@ def listening() -> Iterator[Provider]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             provider.asked += 1
+            if provider.wait is not None:
+                provider.wait.wait(30)
             if not provider.up:
                 self.send_error(500)
                 return
@@ -168,6 +172,13 @@ def test_the_clocks_may_differ_by_a_minute(
     assert tokens.identify(jwt.encode(late, ec_key, "ES256", {"kid": "e"})).name == "ada"
 
 
+def deep(levels: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(levels):
+        found = [found]
+    return found
+
+
 def unsigned(header: dict[str, Any], body: dict[str, Any]) -> str:
     parts = [json.dumps(each).encode() for each in (header, body)]
     return ".".join(base64.urlsafe_b64encode(each).rstrip(b"=").decode() for each in parts)
@@ -198,7 +209,13 @@ def test_the_token_does_not_choose_how_it_is_verified(
         jwt.encode(claims(provider), rsa_key, "RS256", {"kid": "e"}),
         jwt.encode(claims(provider), other, "ES256", {"kid": "e", "jwk": provider.keys[1]}),
         jwt.encode(claims(provider), ec_key, "ES256"),
+        jwt.encode(claims(provider), ec_key, "ES256", {"kid": "e", "crit": ["exp"], "exp": 1}),
+        jwt.encode(claims(provider), ec_key, "ES256", {"kid": "e", "crit": ["b64"], "b64": False}),
+        unsigned({"alg": "ES256", "kid": "e"}, {"deep": deep(900)}) + ".AAAA",
+        base64.urlsafe_b64encode(b"[" * 9_000).decode() + ".e30.AAAA",
         "a.b.c",
+        "\ud800.\x00.é",
+        "." * 16_000,
         "x" * 20_000,
         unsigned({"alg": "ES256", "kid": ["e"]}, claims(provider)) + ".AAAA",
     ]
@@ -238,6 +255,39 @@ def test_new_keys_are_fetched_but_not_for_every_made_up_name(
     assert tokens.known(old) is None
     with pytest.raises(Unauthenticated, match="does not name"):
         tokens.identify(old)
+
+
+def test_while_a_provider_is_slow_only_who_needs_its_answer_waits(
+    provider: Provider,
+    tokens: Tokens,
+    clock: ManualClock,
+    ec_key: ec.EllipticCurvePrivateKey,
+) -> None:
+    tokens.identify(jwt.encode(claims(provider), ec_key, "ES256", {"kid": "e"}))
+    asked = provider.asked
+    clock.advance(31)
+    provider.wait = threading.Event()
+    made_up = jwt.encode(claims(provider), ec_key, "ES256", {"kid": "made-up"})
+
+    def ask() -> None:
+        with pytest.raises(Unauthenticated):
+            tokens.identify(made_up)
+
+    first = threading.Thread(target=ask)
+    first.start()
+    try:
+        while provider.asked == asked:
+            time.sleep(0.01)
+        for _ in range(5):
+            with pytest.raises(Unavailable, match="are being fetched"):
+                tokens.identify(made_up)
+        clock.advance(7200)
+        other = jwt.encode(claims(provider, sub="eve"), ec_key, "ES256", {"kid": "e"})
+        assert tokens.identify(other).name == "eve", "its key is known, although it is old"
+    finally:
+        provider.wait.set()
+        first.join()
+        provider.wait = None
 
 
 def test_without_its_provider_tokens_wait_until_the_keys_were_known(

@@ -37,6 +37,7 @@ from sensorstream.errors import (
     SensorStreamError,
     Unavailable,
     UnknownQuery,
+    Unstorable,
 )
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.notice import ReportDifferences
@@ -45,7 +46,7 @@ from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.store import Store
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.mapping.plan import MappingPlan
-from sensorstream.model.events import Message
+from sensorstream.model.events import Alert, Message
 from sensorstream.network.load import Load
 from sensorstream.resources import bundled
 from sensorstream.settings import (
@@ -336,6 +337,51 @@ def test_a_write_whose_answer_was_lost_is_not_made_twice(deployment: Deployment)
     assert not run.store.lost
 
 
+class Picky(MemoryStore):
+    """It can never hold what contains "bad", nor the first checkpoints."""
+
+    checkpoints_refused = 0
+
+    def append(self, records: Sequence[Record]) -> None:
+        if any(b"bad" in each.message.content for each in records):
+            raise Unstorable("cannot write the journal: what a text")
+        super().append(records)
+
+    def save_checkpoint(self, seq: int, state: bytes) -> None:
+        if self.checkpoints_refused < 2:
+            self.checkpoints_refused += 1
+            raise HistoryError("too long")
+        super().save_checkpoint(seq, state)
+
+
+def test_one_message_that_the_journal_can_never_hold_is_refused_and_no_other(
+    deployment: Deployment,
+) -> None:
+    messages = [bytes(each) for each in tracker_messages(8)]
+    gate = Event()
+    with running(deployment, Picky()) as run:
+        run.pipeline.settled(lambda: gate.wait(30))
+        sent = [
+            run.pipeline.submit(each, "hall") for each in (*messages[:4], b"<bad/>", *messages[4:])
+        ]
+        early = run.pipeline.submit(b"<bad/>", "hall", early=True)
+        gate.set()
+        refused = [each for each in (*sent, early) if isinstance(each.exception(30), Unstorable)]
+        assert refused == [sent[4], early]
+        assert {each.result(30).status for each in sent if each not in refused} == {Status.ACCEPTED}
+        assert [record.seq for record in run.store.records] == list(range(1, 10))
+        (told,) = [each for each in run.store.records if each.kind == "refused"]
+        assert b"a message of 6 bytes from 'hall': cannot write the journal" in told.message.content
+        assert run.pipeline.trouble is None
+        state = run.engine.state()
+    assert isinstance(run.store, Picky)
+    run.store.checkpoints_refused = 1
+    run.store.drop_checkpoints([seq for seq, _ in run.store.checkpoints()])
+    with running(deployment, run.store) as again:
+        assert again.engine.state() == state
+        assert run.store.checkpoints_refused == 2
+
+
 class Held(MemoryStore):
     """The journal takes nothing until it is let."""
 
@@ -545,7 +591,12 @@ def test_a_message_that_takes_too_long_to_map_is_skipped_and_never_tried_again(
         assert caught.value.message_id == "m2"
         run.send(messages[2])
         state = run.engine.state()
-        (alert,) = [a for e in run.store.committed for a in e.alerts if a.kind == "overrun"]
+        (alert,) = [
+            a
+            for e in run.store.committed
+            for a in e.alerts
+            if isinstance(a, Alert) and a.kind == "overrun"
+        ]
         assert (alert.text, alert.message) == ("far too slow", "m2")
         assert run.store.statuses()["m2"] is Status.SKIPPED
     store = MemoryStore()
@@ -654,7 +705,12 @@ def test_queries_that_took_too_much_together_are_stopped_in_each_replay(
         for content in messages[4:]:
             run.send(content)
         assert list(run.engine.queries.stopped) == ["people"]
-        (alert,) = [a for e in store.committed for a in e.alerts if a.kind == "query-stopped"]
+        (alert,) = [
+            a
+            for e in store.committed
+            for a in e.alerts
+            if isinstance(a, Alert) and a.kind == "query-stopped"
+        ]
         assert "limits.query_seconds_together" in alert.text
         state = run.engine.state()
     with running(deployment, without_checkpoints(store)) as again:

@@ -31,7 +31,7 @@ def outbox(url: str) -> list[tuple[str, str, str]]:
     """Webhook, id and data of all reports that are still to be delivered."""
     with psycopg2.connect(url) as connection, connection.cursor() as cursor:
         cursor.execute(
-            "select webhook_id, report_id, report_data from store.deliveries "
+            "select webhook_id, report_id, report_data from store.outbox "
             "where report_id is not null order by id"
         )
         found: list[tuple[str, str, str]] = cursor.fetchall()
@@ -95,7 +95,7 @@ def test_reports_that_were_lost_are_queued_again_under_the_same_ids(
     send(application, 12, 1)
     before = outbox(settings.history.url)
     application.close()
-    tables = ("deliveries", "alerts", "stays", "statements", "checkpoints")
+    tables = ("deliveries", "events", "alerts", "stays", "statements", "checkpoints")
     change(
         settings.history.url,
         *(f"delete from store.{table}" for table in tables),

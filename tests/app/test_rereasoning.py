@@ -12,9 +12,9 @@ import psycopg2
 import pytest
 
 from sensorstream.app import rereasoning
-from sensorstream.app.application import Application, in_force
+from sensorstream.app.application import Application
+from sensorstream.app.in_force import in_force, read_files
 from sensorstream.app.rereasoning import Rereasoned, rereason
-from sensorstream.app.wiring import read_deployment
 from sensorstream.engine.checkpoint import load
 from sensorstream.errors import HistoryError, OntologyConflict
 from sensorstream.history.store import PostgresStore
@@ -81,7 +81,7 @@ def again(
 ) -> Rereasoned:
     url = settings.history.url
     with PostgresStore.open(url, Timeline.INTEGER) as store:
-        deployment, put = in_force(read_deployment(settings), store, store.last_seq())
+        deployment, put = in_force(settings, read_files(settings), store, store.last_seq())
         return rereason(
             url,
             deployment,

@@ -13,11 +13,12 @@ from sensorstream.app.application import Application
 from sensorstream.errors import (
     ChangedMeanwhile,
     LanguageError,
+    OntologyError,
     RulesError,
     UnknownRules,
     UnknownVersion,
 )
-from sensorstream.settings import OntologySettings, RuleSettings, Settings
+from sensorstream.settings import FunctionSettings, OntologySettings, RuleSettings, Settings
 
 Open = Callable[[Settings], Application]
 
@@ -277,4 +278,49 @@ def test_a_start_says_that_the_rules_put_do_not_fit_a_changed_ontology(
     small.rules.files[0].write_text("")
     small.rules.files[1].write_text("")
     with pytest.raises(LanguageError, match=r"Human.*\(in the rules put as m2, not in the files"):
+        open_application(small)
+
+
+def test_a_broken_file_that_is_not_in_force_stops_no_start_and_is_told(
+    small: Settings, open_application: Open, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = tmp_path / "own.py"
+    own.write_text("def twice(x: str) -> str:\n    return x * 2\n")
+    small = replace(small, functions=FunctionSettings((own,)))
+    application = open_application(small)
+    assert "files" not in {part.name for part in application.ready()}
+    send(application, "a", 1)
+    application.rulebook.put("alerts.rules", ALERT % "second", "me")
+    send(application, "b", 2)
+    window = application.window_view(100)
+    application.close()
+    small.rules.files[0].write_text("mapping of what")
+    small.rules.files[1].unlink()
+    own.write_text("def twice(:")
+    again = open_application(small)
+    assert again.window_view(100) == window
+    send(again, "c", 3)
+    assert told(again)[-1] == "second c"
+    (part,) = [each for each in again.ready() if each.name == "files"]
+    assert part.ready
+    assert "map.rules" in part.detail or "alerts.rules" in part.detail
+    assert "the files are broken, and what was put is in force instead" in caplog.text
+    again.ontologies.put(ONTOLOGY.encode(), "text/turtle")
+    again.close()
+    # From here on even the ontology's file is not in force.
+    small.ontology.files[0].write_text("no Turtle")
+    last = open_application(small)
+    send(last, "d", 4)
+    assert told(last)[-1] == "second d"
+
+
+def test_a_broken_file_that_is_in_force_stops_the_start(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    send(application, "a", 1)
+    application.rulebook.put("alerts.rules", ALERT % "second", "me")
+    application.close()
+    small.ontology.files[0].write_text("no Turtle")
+    with pytest.raises(OntologyError, match=r"o\.ttl"):
         open_application(small)

@@ -113,8 +113,8 @@ def test_a_webhook_of_an_earlier_version_can_be_put_back(
     application = open_application(settings)
     execute(
         settings.history.url,
-        "insert into store.webhooks (id, url, secret, created_at) "
-        f"values ('wh_old', '{NOBODY}', 'whsec_x', now())",
+        "insert into store.webhooks (id, url, secret, created_at, number, place) "
+        f"values ('wh_old', '{NOBODY}', 'whsec_x', now(), 1, 0)",
     )
     webhooks = application.webhooks
     assert list(webhooks.versions.all("wh_old")) == []

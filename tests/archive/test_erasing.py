@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg2
@@ -27,6 +28,7 @@ from sensorstream.history.runner import Runner, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Individual, Message, Provenance
+from sensorstream.model.evidence import Basis, Evidence, Matched
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.resources import bundled
@@ -68,9 +70,22 @@ def url(history: str, archived: Path) -> str:
                 for n, text in zip(seqs, texts, strict=True)
             ]
         )
+        said = Matched((IRI(f"{EX}human-12"), IRI(f"{EX}sees"), GONE), Basis.SAID, "m24")
+        about = Evidence("d", (("who", IRI(f"{EX}human-12")),))
+        here = f"<{EX}human-12> is here", f"{EX}human-12"
         alerts = (
             Alert("a1", "r", "rule", "info", f"<{GONE}> is here", "", 1, "m24"),
-            Alert("a2", "r", "rule", "info", f"<{EX}human-12> is here", f"{EX}human-12", 1, "m24"),
+            Alert("a2", "r", "rule", "info", *here, 1, "m24", evidence=about),
+            Alert(
+                "a3",
+                "r",
+                "rule",
+                "info",
+                *here,
+                1,
+                "m24",
+                evidence=replace(about, statements=(said,)),
+            ),
         )
         statuses = tuple(MessageStatus(n, Status.REJECTED) for n in seqs)
         store.commit(Effects(_LAST, (), (), alerts, statuses, START))
@@ -161,7 +176,8 @@ def test_nothing_names_it_any_more_and_the_rest_is_as_before(url: str, archived:
     assert told["archived stays"] > 0
     kept = [seq for (seq,) in rows(url, "select seq from store.messages order by seq")]
     assert kept[-3:] == [21, 24, 25]
-    assert rows(url, "select id from store.alerts") == [("a2",)]
+    assert rows(url, "select id from store.alerts") == [("a2",), ("a3",)]
+    assert rows(url, "select id from store.alerts where evidence is not null") == [("a2",)]
     assert count(url, archived)[1] == 160 - 4
     assert stays_with_wrong_classes(url)[1] == []
     again = erase(url, archived, GONE, LINE, mapped).counts

@@ -19,10 +19,12 @@ import httpx
 import pytest
 from click.testing import Result
 
+from sensorstream.app.backup import _locked
 from sensorstream.cli.client import Client
 from sensorstream.demo.server_process import ServerProcess
 from sensorstream.history import embedded
 from sensorstream.history.database import connect
+from sensorstream.settings_file import load_settings
 from sensorstream.simulation.tracker import tracker_messages
 
 Run = Callable[..., Result]
@@ -87,6 +89,38 @@ def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
     full = run("restore", file, folder)
     assert full.exit_code == 3
     assert "is not empty" in full.stderr
+
+
+def test_a_backup_that_is_killed_leaves_nothing_that_the_next_one_does_not_remove(
+    run: Run, new_workspace: Callable[[], Path], tmp_path: Path, eventually: Callable[..., None]
+) -> None:
+    config, folder = new_workspace(), tmp_path
+    # Broken, and not in force: what a backup is for must not depend on it.
+    rules = next(config.parent.glob("**/*.rules"))
+    with ServerProcess(config) as process, Client(process.url()) as client:
+        client.send(next(tracker_messages(1)))
+        rules.write_text("mapping of what")
+        file, held = folder / "backup.tar", folder / ".backup-held"
+        held.mkdir()
+        own = _locked(held)
+        with (
+            closing(connect(load_settings(config).history.url)) as connection,
+            connection.cursor() as cursor,
+        ):
+            # pg_dump waits for it.
+            cursor.execute("lock table store.messages in access exclusive mode")
+            command = [sys.executable, "-m", "sensorstream", "backup", str(file), "-c", str(config)]
+            backup = subprocess.Popen(command, start_new_session=True)
+            eventually(lambda: [*folder.glob(".backup-*/database.dump")])
+            os.killpg(backup.pid, signal.SIGKILL)
+            backup.wait()
+        assert not file.exists()
+        assert len([*folder.glob(".backup-*")]) == 2
+        made = run("backup", file, "-c", config)
+        assert made.exit_code == 0, made.output
+        assert [*folder.glob(".backup-*")] == [held], "another one is at work there"
+        os.close(own)
+        assert client.send(next(tracker_messages(1, seed=2)))["status"] == "accepted"
 
 
 def test_a_damaged_backup_changes_nothing(run: Run, tmp_path: Path) -> None:

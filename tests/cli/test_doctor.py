@@ -82,6 +82,11 @@ def test_each_fault_has_a_way_out(
         assert all(remedy for _, _, remedy in faults)
     assert ("warning", f"others can read {key}", f"chmod 600 {key}") in found["permissions"]
     assert "hidden" not in str(found)
+    [(level, told, remedy)] = found["time"]
+    assert (level, "any time of the future" in told) == ("warning", True)
+    assert "set time.ahead" in str(remedy)
+    monkeypatch.setenv("SENSORSTREAM_TIME_AHEAD", "3600")
+    assert "time" not in levels(run, config)
 
 
 def test_wrong_settings_are_the_first_fault(run: Run, tmp_path: Path) -> None:

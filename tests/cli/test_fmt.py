@@ -51,6 +51,21 @@ def test_the_result_can_be_printed(run: Run, tmp_path: Path) -> None:
     assert run("fmt", "--stdout", "--check", file).exit_code == 2
 
 
+def test_a_query_of_another_language_is_printed_in_ours(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "q.rq"
+    theirs = "REGISTER QUERY q AS SELECT ?s FROM STREAM <s> [RANGE 3s STEP 1s] { ?s <p> ?o } # why"
+    file.write_text(theirs)
+    assert run("fmt", "--stdout", file).stdout == (
+        "REGISTER RSTREAM q AS\nSELECT ?s\n"
+        "FROM WINDOW <urn:sensorstream:window:1> ON <s> [RANGE PT3S STEP PT1S]\n"
+        "REPORT ON WINDOW CLOSE\nWHERE {\n  ?s <p> ?o .\n}\n"
+    )
+    refused = run("fmt", file)
+    assert refused.exit_code == 1
+    assert "expected --stdout" in refused.stderr
+    assert file.read_text() == theirs
+
+
 def test_a_faulty_file_is_left_as_it_is_and_the_others_are_laid_out(
     run: Run, tmp_path: Path
 ) -> None:

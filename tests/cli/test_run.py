@@ -254,3 +254,49 @@ def test_notes_on_a_query_are_said_before_it_runs(files: Path, run: Run) -> None
     assert f"{query}:" in result.stderr
     assert "note: " in result.stderr
     assert "value" in result.stderr
+
+
+def test_cqels_sees_what_happens_now(files: Path, run: Run) -> None:
+    (files / "now.rq").write_text(
+        f"{PREFIX}SELECT ?v {{ ?s a :Sensor STREAM :readings [NOW] {{ ?s :value ?v }} }}"
+    )
+    events = write(files, event(1, "a", 1), event(1, "b", 2), event(2, "c", 3), event(3, "a", 4))
+    found = lines(
+        run("run", f"--query={files}/now.rq", f"--static={files}/kb.ttl", f"--events={events}")
+    )
+    shown = [(each["time"], each["op"], each["bindings"]["v"]["value"]) for each in found]
+    gone = 1.000001
+    assert shown == [
+        (1, "+", "1"),
+        (1, "+", "2"),
+        (gone, "-", "1"),
+        (gone, "-", "2"),
+        (3, "+", "4"),
+    ]
+
+
+@pytest.mark.parametrize("anew", ["", "HAVING(SUM(IF(EXISTS { ?s :value 1 }, 1, 1)) > 0)"])
+def test_streams_of_c_sparql_are_one_graph_with_the_background(
+    files: Path, run: Run, anew: str
+) -> None:
+    (files / "all.rq").write_text(
+        f"REGISTER QUERY all AS {PREFIX}SELECT ?s (SUM(?v) AS ?sum) "
+        "FROM STREAM :x [RANGE 2s STEP 1s] "
+        f"FROM STREAM :y [RANGE 1s STEP 1s] {{ ?s :value ?v ; a :Sensor }} GROUP BY ?s {anew}"
+    )
+    (files / "more.ttl").write_text(f"{STATIC} :a :value 100 .")
+    events = write(
+        files,
+        event(0.5, "a", 1, "x"),
+        event(0.5, "a", 1, "y"),
+        event(1.5, "a", 2, "y"),
+        event(1.5, "c", 9, "y"),
+        event(2.5, "a", 100, "x"),
+    )
+    result = run(
+        "run", f"--query={files}/all.rq", f"--static={files}/more.ttl", f"--events={events}"
+    )
+    assert ("evaluated anew" in result.stderr) is bool(anew)
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    sums = [(each["time"], each["bindings"]["sum"]["value"]) for each in found]
+    assert sums == [(1, "101"), (2, "103"), (3, "100")]

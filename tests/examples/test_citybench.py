@@ -67,11 +67,32 @@ def test_every_report_is_what_oxigraph_finds_in_the_windows(
     assert reports == expected
 
 
-def _run(name: str, folder: Path) -> dict[int, Counter[Any]]:
+@pytest.mark.parametrize("language", ["C-SPARQL", "CQELS"])
+@pytest.mark.parametrize("name", ["Q1", "Q2"])
+def test_in_other_languages_it_is_the_same_query(
+    name: str, language: str, prepared: Path, tmp_path: Path
+) -> None:
+    ours = (EXAMPLE / f"{name}.rq").read_text()
+    windows = dict(re.findall(r"FROM NAMED WINDOW (ses:\w+) ON (ses:\w+)", ours))
+    if language == "C-SPARQL":
+        text = re.sub(r"NAMED WINDOW ses:\w+ ON (.*) \[.*\]", r"STREAM \1 [RANGE 3s STEP 1s]", ours)
+        text = re.sub(r"WINDOW ses:\w+ \{", "{", text).replace("RSTREAM", "QUERY")
+    else:
+        text = re.sub(r"FROM NAMED WINDOW.*\n", "", ours)
+        for window, stream in windows.items():
+            text = text.replace(f"WINDOW {window}", f"STREAM {stream} [RANGE 3s SLIDE 1s]")
+    assert text.count("STREAM ses:") == len(windows)
+    assert "WINDOW" not in text
+    file = tmp_path / f"{name}.rq"
+    file.write_text(text)
+    assert _run(name, prepared, file) == _run(name, prepared)
+
+
+def _run(name: str, folder: Path, query: Path | None = None) -> dict[int, Counter[Any]]:
     statics = [part for each in BACKGROUND for part in ("--static", str(folder / each))]
-    query = str(EXAMPLE / f"{name}.rq")
+    query = query or EXAMPLE / f"{name}.rq"
     result = CliRunner().invoke(
-        command, ["--query", query, "--events", str(folder / "events.jsonl"), *statics]
+        command, ["--query", str(query), "--events", str(folder / "events.jsonl"), *statics]
     )
     assert result.exit_code == 0, result.output
     # Nothing is evaluated anew.

@@ -25,6 +25,7 @@ from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import deliveries
+from sensorstream.history.tables import outbox as outbox_view
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
@@ -95,7 +96,9 @@ def test_every_webhook_gets_the_alerts_that_come_after_it(
     # Some of each: who has few waits for nobody who has many.
     assert ids(outbox.due(NOW, 10)) == [("m2-1", "a"), ("m3-1", "b"), ("m3-1", "a")]
     assert ids(outbox.due(NOW, 1)) == [("m2-1", "a")]
-    assert outbox.due(NOW, 1)[0] == Delivery(1, RaisedAlert(2, alert(2), NOW), webhook("a"), 0)
+    assert outbox.due(NOW, 1)[0] == Delivery(
+        1 << 20 | 1, RaisedAlert(2, alert(2), NOW), webhook("a"), 0
+    )
 
 
 def test_what_was_delivered_is_not_due_again(
@@ -188,7 +191,7 @@ def test_webhooks_that_are_busy_can_be_left_out(
 
 def stored(outbox: PostgresOutbox) -> int:
     with outbox._database.connect() as connection:
-        return len(connection.execute(select(deliveries.c.id)).all())
+        return len(connection.execute(select(outbox_view.c.id)).all())
 
 
 def test_a_webhook_gets_the_reports_of_the_queries_it_names(
@@ -380,13 +383,15 @@ def test_the_log_keeps_the_newest_thousand_of_a_week(
     with outbox._database.begin() as connection:
         connection.execute(
             text(
-                "insert into store.deliveries (webhook_id, report_id, report_query, report_data, "
-                "reported_at, status, attempted_at) select 'a', n, 'q', '', :now, "
-                "case when n % 10 = 0 then 'dead' else 'delivered' end, "
+                "insert into store.events (seq, report_id, report_query, report_data, raised_at, "
+                "due_at) select n, n, 'q', '', :now, :now from generate_series(1, 2011) n; "
+                "insert into store.deliveries (id, event, webhook_id, status, attempted_at) "
+                "select n, n, 'a', case when n % 10 = 1 then 'dead' else 'delivered' end, "
                 "cast(:now as timestamptz) - n * interval '1 minute' "
-                "from generate_series(0, 2000) n union all "
-                "select 'b', n, 'q', '', :now, 'delivered', "
-                "cast(:now as timestamptz) - n * interval '1 day' from generate_series(0, 9) n"
+                "from generate_series(1, 2001) n union all "
+                "select n, n, 'b', 'delivered', "
+                "cast(:now as timestamptz) - (n - 2002) * interval '1 day' "
+                "from generate_series(2002, 2011) n"
             ),
             {"now": NOW},
         )

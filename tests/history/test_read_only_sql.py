@@ -42,7 +42,10 @@ def history(new_database: Callable[[], str]) -> str:
             "insert into store.messages select n, 'm' || n, 'rest', now(), n, ''::bytea, 'accepted'"
             " from generate_series(1, 50) n"
         )
-        cursor.execute("insert into store.webhooks values ('w', 'http://x', 'hush', now())")
+        cursor.execute(
+            "insert into store.webhooks (id, url, secret, created_at, number, place) "
+            "values ('w', 'http://x', 'hush', now(), 1, 0)"
+        )
     connection.close()
     return url
 

@@ -15,6 +15,7 @@ from sensorstream.journal.notice import (
     ReportDamage,
     ReportDifferences,
     ReportDisabled,
+    ReportRefused,
     ReportSkip,
 )
 from sensorstream.journal.passing import PassTime
@@ -47,6 +48,7 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (ReadFunctions({"f.py": "12ü"}, "f.py edited"), "functions", b"f.py edited", FUNCTIONS),
     (ReportDamage("one at 7"), "damage", b"one at 7", ""),
     (ReportSkip("entry 7"), "skip", b"entry 7", ""),
+    (ReportRefused("one of 7 bytes"), "refused", b"one of 7 bytes", ""),
     (ReportDisabled("wh_1", "since 2014"), "webhook", b"since 2014", "wh_1"),
     (RegisterQuery("all", "ASK {'ü'}", "me", True), "query", REGISTERED, "all"),
     (RemoveQuery("all"), "query-end", b"", "all"),
@@ -60,7 +62,7 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
 def test_an_entry_comes_back_from_its_columns(
     entry: Entry, kind: str, content: bytes, source: str
 ) -> None:
-    record = new_record(entry, 9, NOW, Timeline.INTEGER)
+    record = new_record(entry, 9, NOW, Timeline.INTEGER.of(NOW))
     assert (record.kind, record.message.content, record.message.source) == (kind, content, source)
     assert (record.seq, record.message.id, record.received_at) == (9, "m9", NOW)
     assert entry_of(record) == entry

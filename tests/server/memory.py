@@ -61,6 +61,7 @@ from tests.server.resources import (
     OneIndividual,
     OneJob,
     OneMessage,
+    OneReason,
     open_to_all,
 )
 
@@ -143,6 +144,7 @@ class MemoryApplication(Application):
         self._elsewhere = False
         self._individuals = OneIndividual()
         self.messages = OneMessage()
+        self.reasons = OneReason()
         self.replays = NoReplays()
         self.jobs = OneJob()
         self.kb = KnowledgeBase()

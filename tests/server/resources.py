@@ -19,6 +19,7 @@ from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import (
     CLOUD_EVENTS,
     LoggedDelivery,
+    RaisedAlert,
     Webhook,
     WebhookState,
 )
@@ -30,6 +31,7 @@ from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
 from sensorstream.app.messages import Life, Messages
 from sensorstream.app.ontologies import Ontologies, ServedOntology
+from sensorstream.app.reasons import Because, Reason, Reasons, RuleText, Why
 from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
@@ -46,6 +48,7 @@ from sensorstream.errors import (
     QueryConflict,
     SensorStreamError,
     TooManyJobs,
+    UnknownAlert,
     UnknownDelivery,
     UnknownIndividual,
     UnknownJob,
@@ -57,7 +60,9 @@ from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
 from sensorstream.history.latest import Latest
 from sensorstream.history.quarantine import Choice, Chosen
 from sensorstream.journal.entry import Entry
-from sensorstream.model.events import Provenance
+from sensorstream.mapping.places import Expression, Node, Place
+from sensorstream.model.events import Alert, Provenance
+from sensorstream.model.evidence import Basis, Evidence, Matched
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.testing import ManualClock
@@ -278,6 +283,30 @@ class OneIndividual(Individuals):
 
     def latest(self, class_: str, limit: int, after: str = "") -> KnownIndividuals:
         return KnownIndividuals((self.known,), None)
+
+
+class OneReason(Reasons):
+    """Knows why one alert was raised."""
+
+    def __init__(self) -> None:
+        self.known = Alert("m42-1", "crowded", "rule", "warning", "text", "kitchen", 7, "m42")
+
+    def of_alert(self, id_: str) -> Why:
+        if id_ != self.known.id:
+            raise UnknownAlert(f"there is no alert '{id_}'")
+        ann, kitchen = IRI(f"{EX}ann"), IRI(f"{EX}kitchen")
+        at = Node("/t", 1, "")
+        place = Place("thing", at, (Expression("{@in}", (Node("/t/@in", 1, "kitchen"),)),))
+        said = Matched((ann, IRI(f"{EX}in"), kitchen), Basis.SAID, "m41")
+        ruled = Matched((kitchen, IRI(f"{EX}is"), Literal("full")), Basis.RULE, "m42", "watch")
+        inner = Because(Evidence("d", (("r", kitchen),)), ())
+        reasons = (
+            Reason(said, "door", NOW.isoformat(), (place,)),
+            Reason(ruled, rules=("watch",), because=inner),
+        )
+        because = Because(Evidence("d", (("p", ann),), left_out=3), reasons)
+        rule = RuleText("crowded", "r.rules", Position("r.rules", 3, 6), "rule crowded …", "m9")
+        return Why(RaisedAlert(1, self.known, NOW), rule, because, "plain", ("a note",))
 
 
 class OneJob(Jobs):

@@ -19,6 +19,7 @@ PATHS = {
     "/audit": {"get"},
     "/alerts/stream": {"get"},
     "/alerts/{id}/messages": {"get"},
+    "/alerts/{id}/why": {"get"},
     "/webhooks": {"get", "post"},
     "/webhooks/{webhook_id}": {"get", "put", "delete"},
     "/webhooks/{webhook_id}/versions": {"get"},

@@ -245,6 +245,9 @@ _TIMES = st.one_of(
 @st.composite
 def _windows(draw: st.DrawFn, name: IRI) -> a.WindowDefinition:
     kind = draw(st.sampled_from(a.WindowKind))
+    stream, in_default = draw(st.none() | IRIS), draw(st.booleans())
+    if kind is a.WindowKind.NOW:
+        return a.WindowDefinition(name, stream, kind, in_default=in_default)
     amounts: st.SearchStrategy[Any] = draw(st.sampled_from([_LENGTHS, st.integers(1, 99)]))
     extent = step = None
     if kind is a.WindowKind.LANDMARK:
@@ -254,9 +257,8 @@ def _windows(draw: st.DrawFn, name: IRI) -> a.WindowDefinition:
         step = extent if kind is a.WindowKind.TUMBLING else draw(st.none() | amounts)
     unit = draw(st.sampled_from(a.WindowUnit))
     only = draw(st.none() | IRIS) if unit is a.WindowUnit.INDIVIDUALS else None
-    stream = draw(st.none() | IRIS)
     times = draw(st.tuples(_TIMES, _TIMES, _TIMES))
-    return a.WindowDefinition(name, stream, kind, unit, extent, step, only, *times)
+    return a.WindowDefinition(name, stream, kind, unit, extent, step, only, *times, in_default)
 
 
 _REPORTS = st.one_of(

@@ -165,15 +165,15 @@ def subscribed(url: str) -> None:
     """A webhook gets all alerts."""
     with PostgresStore.open(url, Timeline.INTEGER) as store, store._transaction("test") as cursor:
         cursor.execute(
-            "insert into store.webhooks (id, url, secret, created_at) "
-            "values ('w', 'http://127.0.0.1:9/', 'secret', now())"
+            "insert into store.webhooks (id, url, secret, created_at, number, place) "
+            "values ('w', 'http://127.0.0.1:9/', 'secret', now(), 1, 0)"
         )
 
 
 def deliveries(url: str) -> list[tuple[Any, ...]]:
     """Which alerts are in the outbox."""
     with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute("select webhook_id, alert_id from store.deliveries order by 2")
+        cursor.execute("select webhook_id, alert_id from store.outbox order by 2")
         return cursor.fetchall()
 
 

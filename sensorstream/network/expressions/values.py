@@ -147,6 +147,14 @@ def text(term: Term | None) -> str | None:
     return None
 
 
+def _comparable(one: Number, other: Number, to: int) -> tuple[Number, Number]:
+    try:
+        return promoted(one, to), promoted(other, to)
+    except OverflowError:
+        # An integer beyond all doubles: Python compares it with one as it is.
+        return one, other
+
+
 def compare(left: Term | None, right: Term | None) -> int | None:
     """-1, 0 or 1 where ``<`` is defined; None is a type error, 2 stands for unordered (NaN)."""
     if type(left) is not Literal or type(right) is not Literal:
@@ -154,7 +162,7 @@ def compare(left: Term | None, right: Term | None) -> int | None:
     one, other = number(left), number(right)
     if one is not None and other is not None:
         common = max(rank(left), rank(right))
-        one, other = promoted(one, common), promoted(other, common)
+        one, other = _comparable(one, other, common)
         if one != one or other != other:
             return 2
         return (one > other) - (one < other)

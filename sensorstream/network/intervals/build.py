@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
-from sensorstream.network.expressions.expression_functions import value_of
-from sensorstream.network.expressions.values import number
 from sensorstream.network.intervals import joins, simple
 from sensorstream.network.intervals import plan as timed
-from sensorstream.network.intervals.conditions import Clock, asks_for_time, timed_test, timed_value
-from sensorstream.network.intervals.node import Rank, TimedNode
+from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
+from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.intervals.plan import OCCURRENCE, TimedRow
+from sensorstream.network.intervals.rank import rank_of
 from sensorstream.network.intervals.source import Occurring
 from sensorstream.network.network import Network
 from sensorstream.network.node import operators
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.rows import slots_of
-from sensorstream.sparql.algebra import Comparison, Consumption, Expression
-from sensorstream.sparql.scope import names_in
-
-_ABOVE: Final = {"<": False, "<=": False, ">": True, ">=": True}
+from sensorstream.sparql.algebra import Consumption, Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,38 +111,6 @@ class _Builder:
 
 def _both(tests: list[joins.Test]) -> Callable[[TimedRow], bool]:
     return lambda row: all(test(row) for test in tests)
-
-
-def rank_of(plan: timed.Seq) -> Rank | None:
-    """The order that a test of SEQ asks for, if it compares a value of either side."""
-    for test in plan.tests:
-        if not isinstance(test, Comparison) or test.operator not in _ABOVE or asks_for_time(test):
-            continue
-        for one, other, turned in (
-            (test.left, test.right, False),
-            (test.right, test.left, True),
-        ):
-            if names_in(one) <= plan.left.certain and names_in(other) <= plan.right.certain:
-                return Rank(
-                    _ABOVE[test.operator] is not turned,
-                    _number(one, plan.left.variables),
-                    _number(other, plan.right.variables),
-                )
-    return None
-
-
-def _number(expression: Expression, names: Sequence[str]) -> Callable[[TimedRow], float | None]:
-    value = value_of(expression, slots_of(names))
-
-    def found(row: TimedRow) -> float | None:
-        exact = number(value(row))
-        try:
-            rounded = None if exact is None else float(exact)
-        except OverflowError:
-            return None
-        return rounded if rounded == rounded else None
-
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.node import Kept, Rank, Sides, TimedNode, by_key
+from sensorstream.network.intervals.node import Kept, Sides, TimedNode, by_key
 from sensorstream.network.intervals.plan import TimedRow
+from sensorstream.network.intervals.rank import Rank
 from sensorstream.network.operators.join import join_key
 from sensorstream.network.rows import overlapping
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.plan import TimedRow
+from sensorstream.network.intervals.rank import Rank
 from sensorstream.network.node import Node
 from sensorstream.network.operators.join import join_key
 from sensorstream.network.rows import compatible, compiled, key_of, slots_of
@@ -173,19 +173,6 @@ class Kept:
         return iter(sorted(everything, key=_end))
 
 
-@dataclass(frozen=True, slots=True)
-class Rank:
-    """What a test ``left < right``, or another order, asks of a row of either side.
-
-    ``above``: whether the value of the left must be the greater one. Both functions give None for
-    what is no number. Numbers are rounded to floats, so who fits by rank has yet to be tested.
-    """
-
-    above: bool
-    of_left: Callable[[TimedRow], float | None]
-    of_right: Callable[[TimedRow], float | None]
-
-
 class _Lane:
     """Rows of one key; the first ``head`` are gone already."""
 
@@ -262,7 +249,7 @@ class _RankedLane(_Lane):
         super().drop()
 
     def fitting(self, right: TimedRow) -> Iterable[TimedRow]:
-        bound = self._rank.of_right(right)
+        bound = self._rank.bound(right)
         if bound is None:
             return self._others
         if self._rank.above:

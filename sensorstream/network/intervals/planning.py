@@ -122,7 +122,8 @@ class _Planner:
             case Values(variables, rows):
                 return timed.Values(Constant(tuple(each.name for each in variables), rows))
             case Project(inner, variables):
-                return _projected(self.planned(inner), [each.name for each in variables])
+                names = [each.name for each in variables]
+                return _projected(_without_unused(self.planned(inner), names), names)
             case Distinct(inner) | Reduced(inner) | OrderBy(inner, _):
                 # Solutions are a set; those of one report are put in order when it is made.
                 return self.planned(inner)
@@ -238,6 +239,13 @@ def _join(left: Plan, right: Plan) -> Plan:
 
 def _projected(plan: Plan, names: Sequence[str]) -> Plan:
     return plan if tuple(names) == plan.variables else timed.Project(plan, tuple(names))
+
+
+def _without_unused(plan: Plan, names: Sequence[str]) -> Plan:
+    """The plan without values that nobody asks for."""
+    while isinstance(plan, timed.Extend) and plan.name not in names:
+        plan = plan.source
+    return plan
 
 
 def _conjuncts(condition: Expression) -> list[Expression]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from sensorstream.kb.index import TripleIndex
@@ -10,7 +10,7 @@ from sensorstream.model.terms import Term, Triple
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.intervals.plan import ALWAYS, TimedRow
 from sensorstream.network.intervals.plan import Occurrence as OccurrencePlan
-from sensorstream.network.intervals.source import Occurring
+from sensorstream.network.intervals.source import Fit, Occurring
 from sensorstream.network.rows import Row, compiled, rearranged, slots_of
 from sensorstream.sparql.algebra import Variable
 
@@ -20,7 +20,16 @@ Holds: TypeAlias = Callable[[Triple], bool]
 class Occurrences(TimedNode):
     """The occurrences that fit a pattern, and what of it holds always; it keeps nothing."""
 
-    __slots__ = ("_background", "_fit", "_holds", "_pattern", "_source", "object", "predicate")
+    __slots__ = (
+        "_background",
+        "_holds",
+        "_pattern",
+        "_source",
+        "fit",
+        "object",
+        "predicate",
+        "shape",
+    )
 
     def __init__(
         self, pattern: OccurrencePlan, source: Occurring, background: TripleIndex, holds: Holds
@@ -32,15 +41,7 @@ class Occurrences(TimedNode):
         self._holds = holds
         self.predicate = _constant(pattern.predicate)
         self.object = _constant(pattern.object)
-        self._fit = _fitting(pattern)
-
-    def take(self, triple: Triple, start: Any, end: Any) -> bool:
-        """An occurrence that has the pattern's constants; whether it fits."""
-        row = self._fit(*triple, start, end)
-        if row is None:
-            return False
-        self.added.append(row)
-        return True
+        self.fit, self.shape = _fitting(pattern)
 
     def flush(self) -> None:
         """The source has done the work already."""
@@ -52,7 +53,7 @@ class Occurrences(TimedNode):
             self.predicate,
             self.object,
         )
-        found = (self._fit(*t, *ALWAYS) for t in self._background.match(*ends) if self._holds(t))
+        found = (self.fit(*t, *ALWAYS) for t in self._background.match(*ends) if self._holds(t))
         self.always = [row for row in found if row is not None]
 
     def load(self) -> None:
@@ -70,8 +71,8 @@ def _constant(end: Variable | Term) -> Term | None:
     return None if isinstance(end, Variable) else end
 
 
-def _fitting(pattern: OccurrencePlan) -> Callable[..., TimedRow | None]:
-    """From subject, predicate, object, start and end to a row; None where a name repeats."""
+def _fitting(pattern: OccurrencePlan) -> tuple[Fit, Hashable]:
+    """From subject, predicate, object, start and end to a row, or None; and what decides it."""
     cells, tests = dict[str, str](), list[str]()
     constants: list[Term] = []
     for end, place in zip(pattern.ends, "spo", strict=True):
@@ -88,7 +89,8 @@ def _fitting(pattern: OccurrencePlan) -> Callable[..., TimedRow | None]:
     row = f"({''.join(f'{each}, ' for each in cells.values())}a, b)"
     text = f"{row} if {' and '.join(tests)} else None" if tests else row
     made = compiled(f"lambda c: lambda s, p, o, a, b: {text}")
-    return made(constants[0] if constants else None)  # type: ignore[no-any-return]
+    constant = constants[0] if constants else None
+    return made(constant), (text, constant)
 
 
 class TimedValues(TimedNode):

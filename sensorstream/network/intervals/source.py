@@ -11,51 +11,87 @@ Source: "EP-SPARQL", section 4.2 (streams, the closure under CONSTRUCT).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from sensorstream.errors import Overrun
 from sensorstream.model.terms import Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.node import Node
+from sensorstream.model.vocabulary import RDF_TYPE
 
 _MOST_ROUNDS: Final = 1000
 """Rounds of one instant: triples that make further triples go on no longer."""
 _SWEEP: Final = 256
 """Events between two sweeps."""
+_MOST_TYPES: Final = 65_536
+"""Classes whose superclasses are remembered."""
 Conclusions: TypeAlias = Callable[[Triple], Iterable[Triple]]
 
 
 class Reader(Protocol):
-    """A pattern that wants occurrences; None stands for any term."""
+    """An operator that wants occurrences; None stands for any term."""
 
     predicate: Term | None
     object: Term | None
-
-    def take(self, triple: Triple, start: Instant, end: Instant) -> bool:
-        """An occurrence with those terms; whether it fits the pattern."""
-
-
-_Readers: TypeAlias = dict[Term | None, dict[Term | None, dict[Reader, None]]]
-_NONE: Final[Mapping[Term | None, Mapping[Reader, None]]] = {}
-
-
-def _wanted(readers: _Readers, triple: Triple) -> bool:
-    """Whether any reader has the terms of a triple."""
-    for by_object in (readers.get(triple[1]), readers.get(None)):
-        if by_object is not None and (None in by_object or triple[2] in by_object):
-            return True
-    return False
+    added: list[Any]
+    queued: bool
+    fit: Fit
+    """The row of an occurrence with those terms; None: it does not fit."""
+    shape: Hashable
+    """Readers of one shape have the same rows."""
 
 
-def _take_out(readers: _Readers, reader: Reader) -> None:
-    by_object = readers[reader.predicate]
-    del by_object[reader.object][reader]
-    if not by_object[reader.object]:
-        del by_object[reader.object]
-        if not by_object:
-            del readers[reader.predicate]
+Fit: TypeAlias = Callable[[Term, Term, Term, Any, Any], Any]
+
+
+class _Readers:
+    """Readers by predicate, object and shape."""
+
+    __slots__ = ("_by_predicate",)
+
+    def __init__(self) -> None:
+        self._by_predicate: dict[
+            Term | None, dict[Term | None, dict[Hashable, dict[Reader, None]]]
+        ] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_predicate)
+
+    def add(self, reader: Reader) -> None:
+        by_object = self._by_predicate.setdefault(reader.predicate, {})
+        by_object.setdefault(reader.object, {}).setdefault(reader.shape, {})[reader] = None
+
+    def remove(self, reader: Reader) -> None:
+        by_object = self._by_predicate[reader.predicate]
+        by_shape = by_object[reader.object]
+        del by_shape[reader.shape][reader]
+        if not by_shape[reader.shape]:
+            del by_shape[reader.shape]
+            if not by_shape:
+                del by_object[reader.object]
+                if not by_object:
+                    del self._by_predicate[reader.predicate]
+
+    def of(self, predicate: Term, object_: Term) -> list[dict[Reader, None]]:
+        """The readers of triples with these terms, those of one shape together."""
+        found: list[dict[Reader, None]] = []
+        for name in (predicate, None):
+            by_object = self._by_predicate.get(name)
+            if by_object is not None:
+                if (same := by_object.get(object_)) is not None:
+                    found += same.values()
+                if (any_object := by_object.get(None)) is not None:
+                    found += any_object.values()
+        return found
+
+    def want(self, triple: Triple) -> bool:
+        """Whether any reader has the terms of a triple."""
+        for name in (triple[1], None):
+            by_object = self._by_predicate.get(name)
+            if by_object is not None and (None in by_object or triple[2] in by_object):
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,30 +106,32 @@ class Waiting:
 class Occurring:
     """Hands occurrences to the patterns that read them; owned by a stream processor.
 
-    ``conclusions`` are the triples that follow from one triple: they occur when it does. ``wake``
-    is told of readers that have got something. ``sweep`` is called now and then with the time: an
+    ``conclusions`` are the triples that follow from one triple: they occur when it does; those of
+    a type depend on the class alone. ``fill`` is told of readers that have got something. ``sweep``
+    is called now and then with the time: an
     operator that nothing reaches any more cannot let go of what is too old by itself.
     """
-
-    closing: Final = True
 
     def __init__(
         self,
         conclusions: Conclusions,
-        wake: Callable[[Node], None],
+        fill: Callable[[Any], None],
         sweep: Callable[[Instant], None],
     ) -> None:
-        self.conclusions = conclusions
-        self._wake = wake
+        self._conclusions = conclusions
+        # Those of the types of an individual that are wanted, by the one that is said.
+        self._types: dict[Term, tuple[Term, ...]] = {}
+        self._fill = fill
         self._sweep = sweep
         self._taken = 0
         # By end: occurrences as triple and start, each once, in order of arrival.
         self._waiting: dict[Instant, dict[tuple[Triple, Instant], None]] = {}
         self._ends: list[Instant] = []
-        # By stratum, predicate and object; None stands for any.
+        # By stratum.
         self._readers: dict[int, _Readers] = {}
-        # The same, of all strata.
-        self._all: _Readers = {}
+        self._order: tuple[int, ...] = ()
+        # Those of all strata.
+        self._all = _Readers()
         self._strata: dict[Reader, int] = {}
         # How much of the instant at work each stratum has got.
         self._given: dict[int, int] = {}
@@ -119,11 +157,13 @@ class Occurring:
         stratum = self._strata.pop(reader, None)
         if stratum is None:
             return
-        _take_out(self._all, reader)
+        self._types.clear()
+        self._all.remove(reader)
         readers = self._readers[stratum]
-        _take_out(readers, reader)
+        readers.remove(reader)
         if not readers:
             del self._readers[stratum]
+            self._order = tuple(sorted(self._readers))
             self._given.pop(stratum, None)
         if not self._strata:
             self._waiting.clear()
@@ -137,9 +177,15 @@ class Occurring:
             self._place(reader, stratum)
 
     def _place(self, reader: Reader, stratum: int) -> None:
+        self._types.clear()
         self._strata[reader] = stratum
-        for readers in (self._all, self._readers.setdefault(stratum, {})):
-            readers.setdefault(reader.predicate, {}).setdefault(reader.object, {})[reader] = None
+        self._all.add(reader)
+        self._readers.setdefault(stratum, _Readers()).add(reader)
+        self._order = tuple(sorted(self._readers))
+
+    def renew(self) -> None:
+        """Other triples may follow from a triple than before."""
+        self._types.clear()
 
     # -- occurrences ------------------------------------------------------------------------
 
@@ -152,11 +198,18 @@ class Occurring:
             self._sweep(start)
         wanted: dict[tuple[Triple, Instant], None] = {}
         for triple in triples:
-            if _wanted(self._all, triple):
+            if triple[1] == RDF_TYPE:
+                types = self._types.get(triple[2])
+                if types is None:
+                    types = self._wanted_types(triple)
+                for each in types:
+                    wanted[(triple[0], RDF_TYPE, each), start] = None
+                continue
+            if self._all.want(triple):
                 wanted[triple, start] = None
-            for each in self.conclusions(triple):
-                if _wanted(self._all, each):
-                    wanted[each, start] = None
+            for follows in self._conclusions(triple):
+                if self._all.want(follows):
+                    wanted[follows, start] = None
         if not wanted:
             return
         waiting = self._waiting.get(end)
@@ -165,6 +218,14 @@ class Occurring:
             heapq.heappush(self._ends, end)
         else:
             waiting.update(wanted)
+
+    def _wanted_types(self, triple: Triple) -> tuple[Term, ...]:
+        if len(self._types) >= _MOST_TYPES:
+            self._types.clear()
+        types = dict.fromkeys((triple[2], *(each[2] for each in self._conclusions(triple))))
+        found = tuple(each for each in types if self._all.want((triple[0], triple[1], each)))
+        self._types[triple[2]] = found
+        return found
 
     @property
     def due(self) -> Instant | None:
@@ -176,13 +237,10 @@ class Occurring:
         """The latest end of all that waits."""
         return max(self._ends, default=None)
 
-    def skip(self, time: Instant) -> None:
-        """Nothing is left out: each end is an instant of its own."""
-
     def elapse(self, time: Instant) -> None:
         """Hand on a round of the instant ``time``: to the lowest stratum that lacks something."""
         occurrences = self._waiting[time]
-        for stratum in sorted(self._readers):
+        for stratum in self._order:
             given = self._given.get(stratum, 0)
             if given < len(occurrences):
                 self._rounds += 1
@@ -205,18 +263,17 @@ class Occurring:
         self, stratum: int, occurrences: Iterable[tuple[Triple, Instant]], end: Instant
     ) -> None:
         readers = self._readers[stratum]
-        woken: dict[Reader, None] = {}
-        anything = readers.get(None, _NONE)
-        for triple, start in occurrences:
-            for by_object in (readers.get(triple[1], _NONE), anything):
-                for object_ in (None, triple[2]):
-                    for reader in by_object.get(object_, ()):
-                        if reader.take(triple, start, end):
-                            woken[reader] = None
-        for reader in woken:
-            assert isinstance(reader, Node)
-            if not reader.queued:
-                self._wake(reader)
+        for (subject, predicate, object_), start in occurrences:
+            for same in readers.of(predicate, object_):
+                row: Any = self
+                for reader in same:
+                    if row is self:
+                        row = reader.fit(subject, predicate, object_, start, end)
+                        if row is None:
+                            break
+                    reader.added.append(row)
+                    if not reader.queued:
+                        self._fill(reader)
 
     # -- at rest ----------------------------------------------------------------------------
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sensorstream.network.plan.nodes import Constant, Join, Match, Plan, Project, Triple
+from sensorstream.network.plan.nodes import (
+    Constant,
+    Distinct,
+    Join,
+    Match,
+    Plan,
+    Project,
+    Triple,
+    Union,
+)
 from sensorstream.network.plan.thresholds import filtered, parted_threshold
 from sensorstream.sparql.algebra import Expression
 from sensorstream.sparql.scope import names_in
@@ -35,6 +44,7 @@ def assembled(parts: Conjunction, wanted: Sequence[str] | None = None) -> Plan:
 
     Only the ``wanted`` variables are carried along, and those that a later step needs.
     """
+    parts = _with_merged_apart(parts)
     triples = list(dict.fromkeys(parts.triples))
     filters = list(parts.filters)
     groups = _connected(triples)
@@ -62,8 +72,28 @@ def assembled(parts: Conjunction, wanted: Sequence[str] | None = None) -> Plan:
     return joined
 
 
+def _with_merged_apart(parts: Conjunction) -> Conjunction:
+    """The same with plans for the triples of merged graphs.
+
+    A triple that several of the graphs say is one triple (RDF 1.1 Semantics, section 4.1).
+    """
+    plain = [each for each in parts.triples if not each.source.parts]
+    if len(plain) == len(parts.triples):
+        return parts
+    apart = dict.fromkeys(each for each in parts.triples if each.source.parts)
+    return Conjunction(plain, parts.filters, [*parts.others, *map(_merged, apart)])
+
+
+def _merged(triple: Triple) -> Plan:
+    names = triple.variables
+    found = (Match((replace(triple, source=e),), (), names) for e in triple.source.parts)
+    return Distinct(Union(tuple(found)))
+
+
 def matched(group: Sequence[Triple], filters: Sequence[Expression], output: Sequence[str]) -> Plan:
     """Connected triples with filters on them, as the ``output`` variables."""
+    if any(triple.source.parts for triple in group):
+        return projected(assembled(Conjunction(list(group), list(filters)), output), output)
     if len(group) > _MOST_TRIPLES:
         return _long_match(group, filters, output)
     bound = {name for triple in group for name in triple.variables}

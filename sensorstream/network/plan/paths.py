@@ -17,7 +17,6 @@ from sensorstream.network.plan.nodes import (
     End,
     Ends,
     Extend,
-    Match,
     Plan,
     Triple,
     Union,
@@ -96,7 +95,8 @@ def _pairs(path: Path, source: Source, fixed: _Fixed, fresh: Iterator[int]) -> P
 
 
 def _other_than(triple: Triple, names: Collection[IRI]) -> Plan:
-    return Match((triple,), (Not(In(_STEP, tuple(names))),) if names else (), _ENDS)
+    filters = (Not(In(_STEP, tuple(names))),) if names else ()
+    return matched([triple], filters, _ENDS)
 
 
 def _same(source: Source, fixed: _Fixed) -> Plan:

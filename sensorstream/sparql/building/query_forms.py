@@ -33,15 +33,16 @@ from sensorstream.sparql.algebra import (
     Project,
     Query,
     Reduced,
-    Registration,
+    Relation,
     Select,
     Slice,
     TriplePattern,
     Values,
     Variable,
 )
+from sensorstream.sparql.building.dialects import DialectBuilder
 from sensorstream.sparql.building.patterns import joined
-from sensorstream.sparql.building.streams import Clauses, StreamBuilder
+from sensorstream.sparql.building.streams import Clauses
 from sensorstream.sparql.building.term_builder import Triples
 from sensorstream.sparql.walk import aggregates, replaced, variables, visible
 
@@ -54,6 +55,7 @@ class _SelectClause:
     """The offset, the name and the expression of each item; None is ``*``."""
     mark: str
     offset: int
+    relation: Relation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +77,17 @@ class _Form:
     clauses: Clauses
     clause: _SelectClause | None = None
     extra: Any = None
+    relation: Relation | None = None
 
 
-class QueryBuilder(StreamBuilder):
+class QueryBuilder(DialectBuilder):
     """The rules from ``query`` down to the solution modifiers."""
 
     def query(self, children: list[Any]) -> Query:
-        *registrations, form, values = children
-        registration: Registration | None = registrations[0] if registrations else None
+        *registered, form, values = children
+        registration, report = self.reporting(
+            registered[0] if registered else None, form.relation, form.clauses.report
+        )
         pattern = self._modified(form.where, form.modifiers, values, form.clause)
         made: Any
         if form.kind is Construct:
@@ -100,7 +105,7 @@ class QueryBuilder(StreamBuilder):
             made,
             dataset,
             registration,
-            clauses.report,
+            report,
             self.run_time_base(),
             clauses.valid_time,
         )
@@ -109,15 +114,25 @@ class QueryBuilder(StreamBuilder):
 
     def select_query(self, children: list[Any]) -> _Form:
         clause, clauses, where, modifiers = children
-        return _Form(Select, where.whole, modifiers, clauses, clause)
+        return _Form(Select, where.whole, modifiers, clauses, clause, relation=clause.relation)
 
     def sub_select(self, children: list[Any]) -> Pattern:
         clause, where, modifiers, values = children
+        if clause.relation is not None:
+            told = f"{clause.relation.value} is of the whole query, not of a sub-select"
+            self.fail_at(clause.relation, told)
         return self._modified(where.whole, modifiers, values, clause)
 
     def construct(self, children: list[Any]) -> _Form:
-        template, clauses, where, modifiers = children
-        return _Form(Construct, where.whole, modifiers, clauses, extra=template)
+        *relation, template, clauses, where, modifiers = children
+        return _Form(
+            Construct,
+            where.whole,
+            modifiers,
+            clauses,
+            extra=template,
+            relation=relation[0] if relation else None,
+        )
 
     def construct_where(self, children: list[Any]) -> _Form:
         clauses, template, modifiers = children
@@ -145,11 +160,13 @@ class QueryBuilder(StreamBuilder):
 
     @v_args(meta=True)
     def select_clause(self, meta: Meta, children: list[Any]) -> _SelectClause:
+        relation = children.pop(0) if isinstance(children[0], Relation) else None
         mark = ""
         if isinstance(children[0], Token) and children[0].type != "STAR":
             mark = children.pop(0).type
         star = isinstance(children[0], Token)
-        return _SelectClause(None if star else tuple(children), mark, meta.start_pos)
+        items = None if star else tuple(children)
+        return _SelectClause(items, mark, meta.start_pos, relation)
 
     @v_args(meta=True)
     def select_item(self, meta: Meta, children: list[Any]) -> _Item:

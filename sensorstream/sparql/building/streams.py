@@ -1,4 +1,4 @@
-"""Datasets, windows, registrations and reports from the parse tree."""
+"""Datasets, windows and reports from the parse tree."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from sensorstream.model.terms import IRI, Literal
 from sensorstream.sparql.algebra import (
     Dataset,
     Pattern,
-    Registration,
-    Relation,
     ReportClause,
     ReportKind,
     ValidTime,
@@ -41,12 +39,12 @@ _XSD_DURATIONS: Final = (
     "http://www.w3.org/2001/XMLSchema#duration",
     "http://www.w3.org/2001/XMLSchema#dayTimeDuration",
 )
-_SECOND: Final = timedelta(seconds=1)
+SECOND: Final = timedelta(seconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _UNITS: Final = {
     "ms": _MILLISECOND,
-    "s": _SECOND,
+    "s": SECOND,
     "m": timedelta(minutes=1),
     "h": timedelta(hours=1),
     "d": timedelta(days=1),
@@ -112,21 +110,34 @@ class StreamBuilder(PatternBuilder):
     # Windows
 
     def from_window(self, children: list[Any]) -> tuple[str, IRI]:
-        name, *rest = (child for child in children if not isinstance(child, Token))
-        stream = rest.pop(0) if isinstance(rest[0], IRI) else None
-        offset, extent = rest.pop(0)
+        return self._define(children, in_default=False)
+
+    def from_default_window(self, children: list[Any]) -> tuple[str, IRI]:
+        return self._define(children, in_default=True)
+
+    def _define(self, children: list[Any], *, in_default: bool) -> tuple[str, IRI]:
+        name, *stream, definition = (child for child in children if not isinstance(child, Token))
         if name in self._windows:
             self.fail_at(name, f"the window <{name}> is defined twice")
-        definition = replace(self._definition(extent, rest), name=name, stream=stream)
-        self._check(offset, definition)
-        self._windows[name] = definition
+        self._windows[name] = replace(
+            definition, name=name, stream=stream[0] if stream else None, in_default=in_default
+        )
         return "window", name
+
+    def extent(self, children: list[Any]) -> WindowDefinition:
+        """What stands in the brackets of a window, which has no name yet."""
+        (offset, extent), *options = children
+        definition = self._definition(extent, options)
+        self._check(offset, definition)
+        return definition
 
     def _definition(
         self, extent: dict[str, Any], options: list[tuple[int, str, Any]]
     ) -> WindowDefinition:
         made = dict(extent)
         counts = made.pop("counts", False) or isinstance(made.get("range"), int)
+        if made.get("kind") is WindowKind.NOW and options:
+            self.fail(options[0][0], "NOW is one instant: leave the options of the window out")
         for offset, option, value in options:
             if option == "instances_of" and made.get("unit") is WindowUnit.TRIPLES:
                 self.fail(offset, "a window of triples has no instances: expected INDIVIDUALS")
@@ -148,7 +159,7 @@ class StreamBuilder(PatternBuilder):
         self, offset: int, span: tuple[Decimal | None, timedelta | None], counts: bool
     ) -> timedelta | int:
         if not counts:
-            return self._length(offset, span, _SECOND)
+            return self._length(offset, span, SECOND)
         number, _ = span
         if number is None or number != int(number):
             self.fail(offset, "the window counts: expected a STEP that is a whole number")
@@ -163,12 +174,16 @@ class StreamBuilder(PatternBuilder):
     def window_range(self, meta: Meta, children: list[Any]) -> tuple[int, dict[str, Any]]:
         word, *value = children
         match word.type:
-            case "LANDMARK":
+            case "LANDMARK" | "ALL":
                 extent: dict[str, Any] = {"kind": WindowKind.LANDMARK}
                 if value:
                     extent |= {"unit": WindowUnit[value[0].type], "counts": True}
+            case "NOW":
+                extent = {"kind": WindowKind.NOW}
+            case "RANGE" if isinstance(value[0], Token):
+                extent = {"range": int(value[1]), "unit": WindowUnit.TRIPLES}
             case "RANGE":
-                extent = {"range": self._length(meta.start_pos, value[0], _SECOND)}
+                extent = {"range": self._length(meta.start_pos, value[0], SECOND)}
             case "TRIPLES":
                 extent = {"range": int(value[0]), "unit": WindowUnit.TRIPLES}
             case _:
@@ -218,9 +233,9 @@ class StreamBuilder(PatternBuilder):
         bounds = [part for part in parts if not isinstance(part[1], dict)]
         definition = self._definition(extent, bounds)
         self._check(offset, definition)
-        return Window(self._named(definition), group.whole)
+        return Window(self.named(definition), group.whole)
 
-    def _named(self, definition: WindowDefinition) -> IRI:
+    def named(self, definition: WindowDefinition) -> IRI:
         """The name of a window that is unnamed in the text; equal windows share it."""
         number = 0
         while True:
@@ -291,25 +306,20 @@ class StreamBuilder(PatternBuilder):
             self.fail(meta.start_pos, error.message)
         return literal
 
-    # Registrations and reports
-
-    def register(self, children: list[Any]) -> Registration:
-        word, name = children
-        relation = None if word.type == "QUERY" else Relation(word.type)
-        return Registration(name if isinstance(name, IRI) else str(name), relation)
+    # Reports
 
     @v_args(meta=True)
     def report_milliseconds(self, meta: Meta, children: list[Any]) -> ReportClause:
-        return self._periodic(meta.start_pos, children[0], _MILLISECOND)
+        return self.periodic(meta.start_pos, children[0], _MILLISECOND)
 
     def sliding_duration(self, children: list[Any]) -> Any:
         return children[0]
 
     @v_args(meta=True)
     def report_every(self, meta: Meta, children: list[Any]) -> ReportClause:
-        return self._periodic(meta.start_pos, children[0], _SECOND)
+        return self.periodic(meta.start_pos, children[0], SECOND)
 
-    def _periodic(self, offset: int, span: Any, unit: timedelta) -> ReportClause:
+    def periodic(self, offset: int, span: Any, unit: timedelta) -> ReportClause:
         length = self._length(offset, span, unit)
         if length <= timedelta(0):
             self.fail(offset, "the time between two reports must be greater than zero")

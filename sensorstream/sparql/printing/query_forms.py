@@ -78,13 +78,16 @@ def dataset_lines(dataset: Dataset, word: str = "FROM") -> Iterator[str]:
 
 
 def window_text(window: WindowDefinition) -> str:
-    """``FROM NAMED WINDOW <name> ON <stream> [RANGE PT10S STEP PT5S]``."""
+    """``FROM NAMED WINDOW <name> ON <stream> [RANGE PT10S STEP PT5S]``, or without NAMED."""
+    named = "" if window.in_default else "NAMED "
     on = "" if window.stream is None else f" ON {window.stream.n3}"
-    return f"FROM NAMED WINDOW {window.name.n3}{on} [{extent_text(window)}]"
+    return f"FROM {named}WINDOW {window.name.n3}{on} [{extent_text(window)}]"
 
 
 def extent_text(window: WindowDefinition) -> str:
     """The text between the brackets of a window's definition."""
+    if window.kind is WindowKind.NOW:
+        return "NOW"
     words: list[str] = []
     counts = isinstance(window.range, int) or isinstance(window.step, int)
     if isinstance(window.range, timedelta):

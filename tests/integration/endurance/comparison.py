@@ -51,7 +51,7 @@ _STAYS: Final = """
     from store.stays s join store.terms n on n.id = s.name"""
 _ALERTS: Final = "select id, rule, kind, severity, text, key, time, message_id from store.alerts"
 _DELIVERIES: Final = """
-    select coalesce(alert_id, report_id), webhook_id, status from store.deliveries"""
+    select coalesce(alert_id, report_id), webhook_id, status from store.outbox"""
 
 
 class Present:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sensorstream.engine.codec import decode, encode
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.datatypes import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
@@ -316,6 +316,34 @@ def test_what_has_no_meaning_over_occurrences_is_refused_with_what_to_write(
     text = f"{PREFIX}SELECT * WHERE {{ {where} }}"
     with pytest.raises(UnsupportedQuery, match=told):
         processor([]).register("q", text, parse_query(text), lambda report: None)
+
+
+values = st.one_of(
+    st.integers(-3, 3).map(lambda n: Literal(str(n), XSD_INTEGER)),
+    st.decimals(-10, 10, places=2).map(lambda n: Literal(f"{n:f}", XSD_DECIMAL)),
+    st.sampled_from(
+        ["0.7", "-0", "1E308", "-1E308", "1E-310", "2E-310", "INF", "-INF", "NaN", "0.1"]
+    ).map(lambda text: Literal(text, XSD_DOUBLE)),
+    st.sampled_from([Literal(f"1{'0' * 400}", XSD_INTEGER), Literal("none"), NAMES[0]]),
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    said=st.lists(values, min_size=2, max_size=12),
+    one=st.sampled_from(["?v", "?v * 0.7", "1e300 * ?v", "?v / 3", "?v / -1e-310", "?v + 1"]),
+    order=st.sampled_from(["<", "<=", ">", ">="]),
+    other=st.sampled_from(["?w", "?w * 0.7", "?w / 3", "?w - 1"]),
+)
+def test_the_order_that_finds_rows_leaves_none_out(
+    said: list[Any], one: str, order: str, other: str
+) -> None:
+    events = [StreamEvent(n, ((NAMES[0], PROPERTIES[0], each),)) for n, each in enumerate(said)]
+    found = []
+    for condition in (f"{one} {order} {other}", f"{one} {order} {other} || false"):
+        where = f"{{ ?x :p ?v }} SEQ {{ ?x :p ?w }} FILTER({condition})"
+        found.append(run(f"{PREFIX}SELECT * WHERE {{ {where} }}", events, []))
+    assert Counter(found[0]) == Counter(found[1])
 
 
 def test_what_is_kept_is_bounded_by_the_duration_that_is_asked_for() -> None:

@@ -1,4 +1,4 @@
-"""The messages behind an alert: each statement has one that is named after its subject."""
+"""What an alert stands on: each statement has a message that is named after its subject."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Alert
-from tests.rules.conftest import Play
+from sensorstream.model.evidence import Basis
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.rules.grounds import MOST_CHARACTERS, MOST_STATEMENTS
+from tests.rules.conftest import E, Play, written
 
 FACTS = (
     "ann a Human",
@@ -102,3 +106,81 @@ def test_the_messages_are_those_of_the_triples_in_the_solutions(
         if facts.issuperset(triples):
             expected.append(sorted({*(each[0] for each in triples), "m1"}))
     assert sorted(map(sorted, behind(alerts))) == sorted(expected)
+
+
+def test_the_evidence_has_the_values_and_statements_of_the_firing(play: type[Play]) -> None:
+    stage = play(
+        'rule r on insert :Human as ?x if select { SELECT ?r { ?x :in ?r } } then alert info "{?x}"'
+    )
+    (alert,) = stage.say("ann a Child", "ann in kitchen", "bob in hall").alerts
+    assert alert.evidence is not None
+    ann, kitchen = IRI(f"{E}ann"), IRI(f"{E}kitchen")
+    assert dict(alert.evidence.bindings) == {
+        "now": Literal("0", XSD_INTEGER),
+        "r": kitchen,
+        "x": ann,
+    }
+    assert [(written(each.triple), each.basis) for each in alert.evidence.statements] == [
+        ("ann a Human", Basis.INFERRED),
+        ("ann in kitchen", Basis.SAID),
+    ]
+    assert {each.message for each in alert.evidence.statements} == {"m-ann"}
+    assert alert.evidence.digest == stage.rules[0].lineage.digest
+    assert alert.evidence.left_out == 0
+
+
+def test_a_statement_of_a_rule_has_the_evidence_of_that_rule(play: type[Play]) -> None:
+    stage = play(
+        "rule first on insert :Human as ?x then sparql { INSERT DATA { :house :has ?x } }\n"
+        "rule second on change if select { SELECT ?x ?h { ?h :has ?x } } "
+        "then insert individual :{?x} a :Seen .\n"
+        'rule third on change if select { SELECT ?y { ?y a :Seen } } then alert info "{?y}"'
+    )
+    (alert,) = stage.say("ann a Human").alerts
+    chain = []
+    evidence = alert.evidence
+    while evidence is not None:
+        (one,) = evidence.statements
+        chain.append((one.triple[1:], one.basis, one.rule))
+        evidence = one.because
+    assert [each[1:] for each in chain] == [
+        (Basis.RULE, "second"),
+        (Basis.RULE, "first"),
+        (Basis.SAID, ""),
+    ]
+    # The message that said what the first rule reacted to is behind the alert, too.
+    assert "m-ann" in alert.messages
+
+
+def test_what_another_message_said_before_a_rule_is_no_statement_of_the_rule(
+    play: type[Play],
+) -> None:
+    stage = play(
+        "rule again on change then sparql { INSERT DATA { :ann a :Human } }\n"
+        'rule r on change if ask { ASK { ?x a :Human } } then alert info "seen"'
+    )
+    (alert,) = stage.say("ann a Human").alerts
+    assert alert.evidence is not None
+    assert [each.basis for each in alert.evidence.statements] == [Basis.SAID]
+
+
+def test_an_evidence_has_a_largest_size(play: type[Play]) -> None:
+    stage = play('rule r on message if exists :Human then alert info "seen"')
+    facts = [f"p{n} a Human" for n in range(MOST_STATEMENTS + 30)]
+    (alert,) = stage.say(*facts).alerts
+    assert alert.evidence is not None
+    assert len(alert.evidence.statements) == MOST_STATEMENTS
+    assert alert.evidence.left_out == 30
+    stage = play('rule r on message if select { SELECT ?v { ?x :says ?v } } then alert info "seen"')
+    (alert,) = stage.say(f'ann says "{"x" * MOST_CHARACTERS}"').alerts
+    assert alert.evidence is not None
+    assert [name for name, _ in alert.evidence.bindings] == ["now"]
+    assert (alert.evidence.statements, alert.evidence.left_out) == ((), 2)
+
+
+def test_rules_of_one_digest_say_the_same(play: type[Play]) -> None:
+    text = 'rule r on change if exists :Human then alert info "seen"'
+    digest = play(text).rules[0].lineage.digest
+    assert play(f"# said otherwise\n{text}").rules[0].lineage.digest == digest
+    assert play(text.replace("Human", "Child")).rules[0].lineage.digest != digest
+    assert play(f"base <http://b.example/>\n{text}").rules[0].lineage.digest != digest

@@ -1,0 +1,135 @@
+"""A place in the tokens of a text, and the texts of other languages inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NoReturn
+
+from lark import Token
+
+from sensorstream.errors import Position, QueryError
+from sensorstream.sparql.algebra import Query
+from sensorstream.sparql.lexer import Source, tokens
+from sensorstream.sparql.parser import read_query
+
+_OPEN: Final = frozenset("({[")
+_CLOSED: Final = frozenset(")}]")
+
+
+class Cursor:
+    """Goes through a text token by token; SPARQL's tokens are those of this language, too."""
+
+    def __init__(self, text: str, start: Position) -> None:
+        """Take a text; ``start`` is the place of its first character.
+
+        Raises:
+            QueryError: a character that starts no token, or a string without its end.
+        """
+        self.source = Source(text, start)
+        self.tokens = list(tokens(self.source))
+        self.at = 0
+        self.prefixes: Mapping[str, str] = {}
+        self.base: str | None = None
+
+    @property
+    def token(self) -> Token | None:
+        """The token that comes next; None at the end."""
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def offset(self, at: int | None = None) -> int:
+        """Where a token begins in the text, the next one if it is not given."""
+        place = self.at if at is None else at
+        if place < len(self.tokens):
+            return self.tokens[place].start_pos or 0
+        return len(self.source.text.rstrip())
+
+    def position(self, at: int | None = None) -> Position:
+        """The place of a token in the file."""
+        return self.source.position(self.offset(at))
+
+    def is_word(self, *words: str) -> bool:
+        """Whether one of these words comes next, in small or capital letters."""
+        token = self.token
+        return token is not None and token.value.lower() in words
+
+    def take_word(self, *words: str) -> str | None:
+        """Pass over one of these words, if it comes next."""
+        if not self.is_word(*words):
+            return None
+        return str(self.take().value).lower()
+
+    def take(self) -> Token:
+        """Pass over the next token."""
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def expect(self, *marks: str) -> Token:
+        """Pass over one of these words or marks.
+
+        Raises:
+            QueryError: something else comes next.
+        """
+        if not self.is_word(*marks):
+            self.fail(" or ".join(f"'{mark}'" for mark in marks))
+        return self.take()
+
+    def name(self, what: str) -> str:
+        """Pass over a word that the text chooses.
+
+        Raises:
+            QueryError: something else comes next.
+        """
+        token = self.token
+        if token is None or not token.value.isidentifier():
+            self.fail(what)
+        return str(self.take().value)
+
+    def variable(self) -> str:
+        """Pass over a variable.
+
+        Raises:
+            QueryError: something else comes next.
+        """
+        if self.token is None or self.token.type != "VARIABLE":
+            self.fail("a ?variable")
+        return str(self.take().value[1:])
+
+    def closing(self) -> int:
+        """Pass over what stands in the brackets that begin here; the place of their end.
+
+        Raises:
+            QueryError: they have no end.
+        """
+        start, depth = self.at, 0
+        while (token := self.token) is not None:
+            depth += (token.value in _OPEN) - (token.value in _CLOSED)
+            self.at += 1
+            if depth == 0:
+                return self.at - 1
+        raise QueryError(f"'{self.tokens[start].value}' has no end", position=self.position(start))
+
+    def between(self, first: int, last: int) -> str:
+        """The text from one token to another one, as it is written, without the last one."""
+        return self.source.text[self.offset(first) : self.offset(last)]
+
+    def query(self, before: str, inner: str, after: str, at: int) -> Query:
+        """The meaning of a query of which ``inner`` stands in the text, from a token on.
+
+        Raises:
+            QueryError: it is not valid; the place is that in the text.
+        """
+        place = self.position(at)
+        start = Position(place.file, place.line, place.column - len(before))
+        return read_query(
+            f"{before}{inner}{after}", start=start, prefixes=self.prefixes, base=self.base
+        ).meaning
+
+    def fail(self, expected: str) -> NoReturn:
+        """Say what was expected here.
+
+        Raises:
+            QueryError: always.
+        """
+        token = self.token
+        told = "the text ends here" if token is None else f"unexpected '{token.value[:40]}'"
+        raise QueryError(f"{told}: expected {expected}", position=self.position())

@@ -1,0 +1,154 @@
+"""Datalog rules: ``:in(?S, ?R) :- :equips(?S, ?O), :placed_in(?O, ?R) .``
+
+An atom with one argument is a class, with two a property. As in RDFox it may also be written as
+``[?S, :in, ?R]``, be negated by ``not``, and FILTER may stand among the atoms.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lark import Token
+
+from sensorstream.dotr.cursor import Cursor
+from sensorstream.dotr.syntax import Clause
+from sensorstream.errors import QueryError, TermError
+from sensorstream.model.terms import IRI, Literal, iri
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.sparql.algebra import (
+    BGP,
+    Exists,
+    Filter,
+    Not,
+    Pattern,
+    PatternTerm,
+    Select,
+    TriplePattern,
+    Variable,
+)
+from sensorstream.sparql.iris import resolve
+from sensorstream.sparql.walk import variables
+
+_ATOM: Final = "an atom such as :in(?S, ?R)"
+
+
+def read_clause(cursor: Cursor) -> Clause:
+    """The Datalog rule that begins here.
+
+    Raises:
+        QueryError: none does, or a variable of its head does not stand in a positive atom.
+    """
+    position = cursor.position()
+    head = [_read_atom(cursor)]
+    while cursor.take_word(","):
+        head.append(_read_atom(cursor))
+    positive: list[TriplePattern] = []
+    negative: list[TriplePattern] = []
+    filters: list[Filter] = []
+    if cursor.is_word(":"):
+        cursor.take()
+        cursor.expect("-")
+        while True:
+            if cursor.take_word("not"):
+                negative.append(_read_atom(cursor))
+            elif cursor.is_word("filter"):
+                filters.append(_read_filter(cursor))
+            else:
+                positive.append(_read_atom(cursor))
+            if not cursor.take_word(","):
+                break
+    if not cursor.is_word("."):
+        cursor.fail("',' or '.'" if positive else "':-', ',' or '.'")
+    cursor.take()
+    bound = variables(tuple(positive))
+    for free in sorted(each.name for each in variables(tuple(head)) - bound):
+        raise QueryError(
+            f"?{free} of the head must stand in an atom of the body that is not negated",
+            position=position,
+        )
+    body: Pattern = BGP(tuple(positive))
+    for each in filters:
+        body = Filter(each.condition, body)
+    for atom in negative:
+        body = Filter(Not(Exists(BGP((atom,)))), body)
+    return Clause(tuple(head), body, position)
+
+
+def _read_atom(cursor: Cursor) -> TriplePattern:
+    at = cursor.at
+    if cursor.take_word("["):
+        subject, _, predicate, _, object_, _ = (
+            _read_term(cursor),
+            cursor.expect(","),
+            _read_term(cursor),
+            cursor.expect(","),
+            _read_term(cursor),
+            cursor.expect("]"),
+        )
+        return _triple(cursor, at, subject, predicate, object_)
+    name = _read_term(cursor)
+    cursor.expect("(")
+    first = _read_term(cursor)
+    if cursor.take_word(","):
+        second = _read_term(cursor)
+        cursor.expect(")")
+        return _triple(cursor, at, first, name, second)
+    cursor.expect(")")
+    return _triple(cursor, at, first, RDF_TYPE, name)
+
+
+def _triple(
+    cursor: Cursor, at: int, subject: PatternTerm, predicate: PatternTerm, object_: PatternTerm
+) -> TriplePattern:
+    if not isinstance(predicate, IRI | Variable) or isinstance(subject, Literal):
+        raise QueryError(f"expected {_ATOM}", position=cursor.position(at))
+    return TriplePattern(subject, predicate, object_)
+
+
+def _read_filter(cursor: Cursor) -> Filter:
+    start = cursor.at
+    cursor.take()
+    if not cursor.is_word("("):
+        cursor.fail("'('")
+    cursor.closing()
+    form = cursor.query("SELECT*{", cursor.between(start, cursor.at), "}", start).form
+    assert isinstance(form, Select)
+    pattern = form.pattern
+    while not isinstance(pattern, Filter):
+        pattern = pattern.pattern  # type: ignore[union-attr]
+    return pattern
+
+
+def _read_term(cursor: Cursor) -> PatternTerm:
+    token = cursor.token
+    if token is None:
+        cursor.fail(_ATOM)
+    if token.type == "VARIABLE":
+        return Variable(cursor.take().value[1:])
+    if token.type in ("PREFIXED", "IRIREF") and "\\" not in token.value:
+        return _iri(cursor, cursor.take())
+    # Literals have several tokens and forms: SPARQL's reader knows them.
+    start = cursor.at
+    while cursor.token is not None and cursor.token.value not in ("(", ",", ")", "]"):
+        cursor.at += 1
+    if cursor.at == start:
+        cursor.fail(_ATOM)
+    text = cursor.between(start, cursor.at)
+    form = cursor.query("CONSTRUCT{<a:a><a:b> ", text, "}WHERE{}", start).form
+    (triple,) = form.template  # type: ignore[union-attr]
+    return triple.object
+
+
+def _iri(cursor: Cursor, token: Token) -> IRI:
+    written = token.value
+    try:
+        if token.type == "IRIREF":
+            text = written[1:-1]
+            return iri(text if cursor.base is None else resolve(cursor.base, text))
+        prefix, _, local = written.partition(":")
+        return iri(f"{cursor.prefixes[prefix]}{local}")
+    except KeyError:
+        told = f"unknown prefix '{written.partition(':')[0]}:'"
+    except TermError as error:
+        told = error.message
+    raise QueryError(told, position=cursor.position(cursor.at - 1))

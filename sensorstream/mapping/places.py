@@ -1,0 +1,207 @@
+"""Where in a message its statements come from: the rule, its XPath, and the nodes that it found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from lxml import etree
+
+from sensorstream.errors import MappingError
+from sensorstream.language import syntax
+from sensorstream.language.printer import print_hole
+from sensorstream.mapping.compile import compile_mapping
+from sensorstream.mapping.document import Document, Element
+from sensorstream.mapping.parts import alone
+from sensorstream.mapping.plan import Harvest, PlannedRule
+from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.scope import Scope
+from sensorstream.mapping.trace import evaluated
+from sensorstream.model.events import Message
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import Literal, Subject, Triple
+from sensorstream.model.timeline import Timeline
+
+_MOST_NODES: Final = 5
+"""Nodes that are told of one expression."""
+_MOST_TEXT: Final = 200
+"""Characters that are told of the text of a node."""
+_MOST_LETS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a message: its XPath there (``/Message/@t``), its line, its text, perhaps cut."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression of a mapping rule as it is written, with the nodes that it found."""
+
+    written: str
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a statement comes from.
+
+    ``value`` are the expressions of its value, ``name`` those of the name of its subject; a part
+    that the rule itself has comes from no expression. ``at`` is the node for which the rule was
+    applied. Of RML and stylesheets only the rule is known.
+    """
+
+    rule: str
+    at: Node | None = None
+    value: tuple[Expression, ...] = ()
+    name: tuple[Expression, ...] = ()
+
+
+def places(
+    wanted: Collection[Triple],
+    about: Collection[Subject],
+    files: Sequence[syntax.RuleFile],
+    schema: Schema,
+    timeline: Timeline,
+    document: Document,
+    message: Message,
+    reference: ReferenceData = NO_REFERENCE,
+    others: Sequence[PlannedRule] = (),
+) -> Mapping[Triple, Sequence[Place]]:
+    """The places of the statements that the rules, or ``others``, make of a message.
+
+    They are the ``wanted`` ones, and all those whose subject is one of ``about``. ``others`` are
+    RML maps and stylesheets. The message has been mapped before, so there are no limits of time.
+
+    Raises:
+        LanguageError: as :func:`.compile_mapping`.
+        MappingError: the rules do not map the message.
+    """
+    seeker = _Seeker(frozenset(wanted), frozenset(about), files)
+    plan = compile_mapping(files, schema, timeline, reference, recorder=seeker)
+    root = document.getroot()
+    said = {
+        triple
+        for event in plan.apply(document, message, again=True).events
+        for triple in event.triples
+    }
+    found = {triple: each for triple, each in seeker.found.items() if triple in said}
+    parts = () if plan.split is None else plan.split(root)
+    for part in parts or (root,):
+        for rule in others:
+            harvest = Harvest(message, again=True)
+            try:
+                rule.run(alone(part), harvest, None)
+            except MappingError:
+                continue
+            for statements in harvest.by_time.values():
+                for triple in filter(seeker.seeks, statements.merged()):
+                    found.setdefault(triple, []).append(Place(rule.name))
+    return found
+
+
+@dataclass(slots=True)
+class _Seeker:
+    """The recorder: notes the places of the statements that are wanted."""
+
+    wanted: frozenset[Triple]
+    about: frozenset[Subject]
+    files: Sequence[syntax.RuleFile]
+    found: dict[Triple, list[Place]] = field(default_factory=dict)
+    _named: dict[tuple[str, Subject], tuple[Expression, ...]] = field(default_factory=dict)
+    _subjects: frozenset[Subject] = frozenset()
+
+    def __post_init__(self) -> None:
+        self._subjects = self.about | {triple[0] for triple in self.wanted}
+
+    def seeks(self, triple: Triple) -> bool:
+        """Whether a statement is one of those that are sought."""
+        return triple in self.wanted or triple[0] in self.about
+
+    def selected(self, rule: str, hole: syntax.Hole, scope: Scope, count: int) -> None:
+        """Nothing to note; see :class:`.ExpressionRecorder`."""
+
+    def tested(self, rule: str, hole: syntax.Hole, scope: Scope, held: bool) -> None:
+        """Nothing to note."""
+
+    def produced(self, rule: str, hole: syntax.Hole, scope: Scope, values: Sequence[str]) -> None:
+        """Nothing to note."""
+
+    def named(self, rule: str, name: Subject, holes: Sequence[syntax.Hole], scope: Scope) -> None:
+        """Note where an individual has its name from."""
+        if name in self._subjects:
+            self._named[rule, name] = self._expressions(rule, holes, scope, "")
+
+    def stated(self, rule: str, triple: Triple, holes: Sequence[syntax.Hole], scope: Scope) -> None:
+        """Note where a statement has its value from."""
+        if not self.seeks(triple):
+            return
+        value = triple[2].lexical if isinstance(triple[2], Literal) else ""
+        place = Place(
+            rule,
+            _node(scope.context, scope),
+            self._expressions(rule, holes, scope, value),
+            self._named.get((rule, triple[0]), ()),
+        )
+        known = self.found.setdefault(triple, [])
+        if place not in known:
+            known.append(place)
+
+    def _expressions(
+        self, rule: str, holes: Sequence[syntax.Hole], scope: Scope, value: str
+    ) -> tuple[Expression, ...]:
+        """The expressions; of several nodes those with the text of the value, if there are any."""
+        file, lets = self._rule(rule)
+        told = []
+        for hole in dict.fromkeys(holes):
+            found = evaluated(_path(hole, lets), file.namespace_map, scope)
+            nodes = [
+                node
+                for each in (found if isinstance(found, list) else ())
+                if (node := _node(each, scope)) is not None
+            ]
+            same = [node for node in nodes if node.text == value[:_MOST_TEXT]]
+            told.append(Expression(print_hole(hole), tuple((same or nodes)[:_MOST_NODES])))
+        return tuple(told)
+
+    def _rule(self, name: str) -> tuple[syntax.RuleFile, Mapping[str, syntax.Hole]]:
+        for file in self.files:
+            for rule in file.mapping_rules:
+                if rule.name == name:
+                    return file, {let.variable: let.value for let in rule.lets}
+        raise AssertionError("only these rules are applied")
+
+
+def _path(hole: syntax.Hole, lets: Mapping[str, syntax.Hole]) -> str:
+    """The path of a hole; that of a variable of ``let`` is the path of its value."""
+    text = hole.text
+    for _ in range(_MOST_LETS):
+        if not text.startswith("$") or text[1:] not in lets:
+            break
+        text = lets[text[1:]].text
+    return text
+
+
+def _node(found: object, scope: Scope) -> Node | None:
+    """A node of the message; None: it is none, but a value that was computed."""
+    if isinstance(found, Element):
+        element, path, text = found, "", "".join(map(str, found.itertext()))
+    else:
+        parent = found.getparent() if hasattr(found, "getparent") else None
+        if not isinstance(parent, Element):
+            return None
+        element, text = parent, str(found)
+        name = getattr(found, "attrname", None)
+        path = "/text()" if name is None else f"/@{etree.QName(name).localname}"
+    tree = element.getroottree()
+    if tree.getroot() is not scope.context.getroottree().getroot():
+        return None
+    line = element.sourceline
+    return Node(
+        f"{tree.getpath(element)}{path}", line if isinstance(line, int) else 1, text[:_MOST_TEXT]
+    )

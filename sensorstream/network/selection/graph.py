@@ -1,0 +1,170 @@
+"""What holds at one moment: background knowledge, what happens, and what follows by Datalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from sensorstream.dotr.syntax import Clause
+from sensorstream.errors import InternalFault
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.network.build import build
+from sensorstream.network.network import Network
+from sensorstream.network.node import Node
+from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.plan.planner import plan_in_step
+from sensorstream.network.recursion.program import Program
+from sensorstream.network.recursion.reads import Kind, reads, written
+from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.rows import Row, net
+from sensorstream.network.sources import INSTANT, Sources
+from sensorstream.sparql.algebra import Pattern
+
+Holds: TypeAlias = Callable[[Triple], bool]
+
+
+class Channel:
+    """The events of one selector at the moment at work.
+
+    ``standing`` are the solutions that hold at every moment.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.standing = dict[Row, int](net(node.rows(), ()))
+        self._added: list[Row] = []
+        self._removed: list[Row] = []
+
+    def changed(self, added: list[Row], removed: list[Row]) -> None:
+        """The operator's output has changed."""
+        self._added += added
+        self._removed += removed
+
+    def rows(self) -> list[Row]:
+        """The solutions of this moment, each once."""
+        if not self.standing and not self._removed:
+            return list(dict.fromkeys(self._added))
+        counts = dict(self.standing)
+        for row, number in net(self._added, self._removed).items():
+            counts[row] = counts.get(row, 0) + number
+        return [row for row, number in counts.items() if number > 0]
+
+    def end(self) -> None:
+        """The moment is over."""
+        self._added.clear()
+        self._removed.clear()
+
+
+class InstantGraph:
+    """The graph of each moment in turn, for selectors that see the same Datalog rules.
+
+    Of the background it holds the triples that a selector or a rule body may match; of the
+    clauses those whose conclusions somebody may match. What follows from the background alone is
+    derived once. A moment costs what it says and what follows from that.
+    """
+
+    def __init__(
+        self,
+        clauses: Sequence[Clause],
+        selectors: Mapping[Plan, Pattern],
+        background: TripleIndex,
+        holds: Holds,
+    ) -> None:
+        kinds = {read.kind for each in selectors.values() for read in reads(each)}
+        wanted = relevant(clauses, kinds)
+        kinds |= {read.kind for each in wanted for read in reads(each.body)}
+        self._kb = KnowledgeBase()
+        self._kb.add(Origin.STATIC, _known(background, holds, {each.predicate for each in kinds}))
+        rules = [
+            DerivationRule(f"Datalog {each.position}", each.head, each.body) for each in wanted
+        ]
+        self._program = Program(self._kb, Origin.INFERRED, rules, self._build)
+        self._network = Network()
+        self._derives = bool(rules)
+        self._derive(0)
+        indexes = {INSTANT: self._kb.index}
+        self.channels = {plan: Channel(build(plan, self._network, indexes)) for plan in selectors}
+        for each in self.channels.values():
+            self._network.listen(each.node, each.changed)
+        self._said: list[Triple] = []
+
+    def say(self, triples: Iterable[Triple]) -> None:
+        """These triples happen at the moment at work, too."""
+        marks = self._kb.marks
+        window = int(Origin.WINDOW)
+        new = [each for each in dict.fromkeys(triples) if not marks(each) & window]
+        self._kb.apply(Origin.WINDOW, Delta(0, added=tuple(new)))
+        self._said += new
+        self._settle()
+
+    def end(self) -> None:
+        """The moment is over: only the background is left."""
+        self._kb.apply(Origin.WINDOW, Delta(0, removed=tuple(self._said)))
+        self._said = []
+        self._settle()
+        for each in self.channels.values():
+            each.end()
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._network.close()
+
+    def _settle(self) -> None:
+        self._derive(0)
+        self._network.settle()
+        if self._network.faults:
+            raise next(iter(self._network.faults.values()))
+
+    def _derive(self, time: int) -> None:
+        if self._derives:
+            self._program.settle(time)
+            for name, error in self._program.faults.items():
+                raise InternalFault(f"{name}: {error}")
+
+    def _build(self, network: Network, body: Pattern) -> Node:
+        plan = plan_in_step(body, Sources(INSTANT), None)
+        return build(plan, network, {INSTANT: self._kb.index})
+
+
+def relevant(clauses: Sequence[Clause], kinds: Iterable[Kind]) -> list[Clause]:
+    """The Datalog rules that may help to derive a triple of some kinds, in their order."""
+    by_predicate: dict[IRI | None, list[int]] = {}
+    for number, clause in enumerate(clauses):
+        for predicate in {written(each).predicate for each in clause.head}:
+            by_predicate.setdefault(predicate, []).append(number)
+    found: set[int] = set()
+    asked = set(kinds)
+    ahead = list(asked)
+    while ahead:
+        kind = ahead.pop()
+        if kind.predicate is None:
+            near: Iterable[int] = range(len(clauses))
+        else:
+            near = (*by_predicate.get(kind.predicate, ()), *by_predicate.get(None, ()))
+        for number in near:
+            clause = clauses[number]
+            if number in found or not any(written(each).meets(kind) for each in clause.head):
+                continue
+            found.add(number)
+            for read in reads(clause.body):
+                if read.kind not in asked:
+                    asked.add(read.kind)
+                    ahead.append(read.kind)
+    return [clauses[number] for number in sorted(found)]
+
+
+def _known(
+    background: TripleIndex, holds: Holds, predicates: Iterable[IRI | None]
+) -> Iterable[Triple]:
+    wanted = set(predicates)
+    if None in wanted:
+        return [each for each in background.match(None, None, None) if holds(each)]
+    return [
+        each
+        for predicate in wanted
+        for each in background.match(None, predicate, None)
+        if holds(each)
+    ]

@@ -1,0 +1,204 @@
+"""From rules over time to their plans.
+
+Selectors that differ in a comparison with a constant are one: the comparison becomes a test of the
+rule (section 5 of the paper, "number of rules"). That needs the compared variable to be selected.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import TypeAlias
+
+from sensorstream.dotr.syntax import (
+    Absence,
+    Aggregation,
+    Between,
+    Mode,
+    Program,
+    Rule,
+    Selection,
+    Selector,
+    attribute,
+)
+from sensorstream.dotr.syntax import Scope as WrittenScope
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.network.plan.nodes import Anew, Plan
+from sensorstream.network.plan.planner import plan
+from sensorstream.network.selection.plan import (
+    Absent,
+    Aggregated,
+    Events,
+    Part,
+    Pattern,
+    Patterns,
+    Scope,
+    Taken,
+)
+from sensorstream.network.sources import DEFAULT, INSTANT, Sources
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import And, Comparison, Expression, Filter, Project, Variable
+from sensorstream.sparql.scope import existences, names_in
+from sensorstream.sparql.walk import replaced
+
+Length: TypeAlias = Callable[[timedelta], int]
+"""The units of the time line in a length of time."""
+
+
+def plan_rules(program: Program, length: Length) -> Patterns:
+    """The plans of all rules of a text.
+
+    Raises:
+        UnsupportedQuery: a selector cannot be kept in step, or a condition names what is not
+            known where it is asked.
+    """
+    selectors = [each for rule in program.rules for each in rule.selectors]
+    parted = {each.position: _base(each) for each in selectors}
+    bases = Counter(pattern for pattern, _ in parted.values())
+    made: dict[tuple[algebra.Pattern, Mode], Plan] = {}
+
+    def solutions(selector: Selector, mode: Mode) -> Solutions:
+        pattern, tests = parted[selector.position]
+        if bases[pattern] == 1:
+            pattern, tests = selector.query.form.pattern, ()
+        if (pattern, mode) not in made:
+            source = INSTANT if mode is Mode.INSTANT else DEFAULT
+            found = plan(pattern, Sources(source), selector.query.base)
+            if isinstance(found, Anew):
+                raise UnsupportedQuery(
+                    f"{selector.position}: the selector cannot be kept in step: {found.reason}"
+                )
+            made[pattern, mode] = found
+        return pattern, made[pattern, mode], tests
+
+    return Patterns(tuple(_planned(rule, solutions, length) for rule in program.rules))
+
+
+def _base(selector: Selector) -> tuple[algebra.Pattern, tuple[Expression, ...]]:
+    """The pattern of a selector without the comparisons that a rule can make itself."""
+    pattern = selector.query.form.pattern
+    if not isinstance(pattern, Project) or not isinstance(pattern.pattern, Filter):
+        return pattern, ()
+    inner: algebra.Pattern = pattern.pattern
+    moved: list[Expression] = []
+    stay: list[Expression] = []
+    while isinstance(inner, Filter):
+        for each in _conjuncts(inner.condition):
+            (moved if _is_moved(each, selector.variables) else stay).append(each)
+        inner = inner.pattern
+    for each in reversed(stay):
+        inner = Filter(each, inner)
+
+    def renamed(node: object) -> object | None:
+        if isinstance(node, Variable):
+            return Variable(attribute(selector.label, node.name))
+        return None
+
+    tests = tuple(replaced(each, renamed) for each in moved)
+    return replace(pattern, pattern=inner), tests
+
+
+def _is_moved(condition: Expression, visible: Iterable[str]) -> bool:
+    if not isinstance(condition, Comparison):
+        return False
+    sides = (condition.left, condition.right)
+    return any(isinstance(each, Variable) and each.name in visible for each in sides) and any(
+        isinstance(each, Literal | IRI) for each in sides
+    )
+
+
+def _conjuncts(expression: Expression) -> list[Expression]:
+    if isinstance(expression, And):
+        return [*_conjuncts(expression.left), *_conjuncts(expression.right)]
+    return [expression]
+
+
+Solutions: TypeAlias = tuple[algebra.Pattern, Plan, tuple[Expression, ...]]
+"""A selector's pattern, its plan, and the tests that the rule makes of its events."""
+SolutionsOf: TypeAlias = Callable[[Selector, Mode], Solutions]
+
+
+def _planned(rule: Rule, solutions: SolutionsOf, length: Length) -> Pattern:
+    tests, conditions = _shared_out(rule)
+
+    def events(selector: Selector) -> Events:
+        pattern, made, moved = solutions(selector, rule.mode)
+        return Events(
+            selector.label,
+            rule.mode,
+            made,
+            pattern,
+            selector.names,
+            (*moved, *tests[selector.label]),
+        )
+
+    places = {rule.trigger.label: 0}
+    # How long before the trigger the event of a label may be.
+    ago = {rule.trigger.label: 0}
+    keeps: dict[str, int] = {}
+
+    def scope(label: str, written: WrittenScope) -> Scope:
+        if isinstance(written, Between):
+            keeps[label] = ago[written.start]
+            return Scope(places[written.end], start=places[written.start])
+        units = length(written.length)
+        keeps[label] = ago[written.anchor] + units
+        return Scope(places[written.anchor], units)
+
+    taken: list[Part] = []
+    later: list[Part] = []
+    for part in rule.parts:
+        label = part.selector.label
+        span = scope(label, part.scope)
+        match part:
+            case Selection(pick, selector, _):
+                taken.append(Taken(pick, events(selector), span))
+                places[label] = len(places)
+                ago[label] = keeps[label]
+            case Aggregation(variable, aggregate, selector, _):
+                later.append(Aggregated(variable, aggregate, events(selector), span))
+            case Absence(selector, _):
+                later.append(Absent(events(selector), span))
+    # Absences last: they are asked of what is known by then.
+    later.sort(key=lambda each: isinstance(each, Absent))
+    return Pattern(rule, events(rule.trigger), (*taken, *later), conditions, tuple(keeps.items()))
+
+
+def _shared_out(rule: Rule) -> tuple[dict[str, list[Expression]], tuple[Expression, ...]]:
+    """The conditions of each label, which is the last they name, and those about aggregates."""
+    labels = {name: each.label for each in rule.selectors for name in each.names}
+    values = {each.variable for each in rule.parts if isinstance(each, Aggregation)}
+    taken = [rule.trigger.label]
+    taken += [each.selector.label for each in rule.parts if isinstance(each, Selection)]
+    tests: dict[str, list[Expression]] = {each.label: [] for each in rule.selectors}
+    last: list[Expression] = []
+    for condition in rule.conditions:
+        names = names_in(condition)
+        about = {labels[name] for name in names if name in labels}
+        own = sorted(about - set(taken))
+        if existences(condition):
+            raise UnsupportedQuery(
+                f"{rule.position}: EXISTS has its place in a selector, not in 'where'"
+            )
+        if len(own) > 1 or (own and names & values):
+            raise UnsupportedQuery(
+                f"{rule.position}: a condition about {' and '.join(own)} may also name only "
+                f"events that the rule takes: {', '.join(taken)}"
+            )
+        if own:
+            tests[own[0]].append(condition)
+        elif names & values:
+            last.append(condition)
+        else:
+            tests[max(about, key=taken.index, default=taken[0])].append(condition)
+    for name, expression in rule.values:
+        for used in names_in(expression):
+            if used not in values and labels[used] not in taken:
+                raise UnsupportedQuery(
+                    f"{rule.position}: ?{name} cannot be of {labels[used]}: expected one of "
+                    f"{', '.join(taken)}, or the ?variable of an aggregate"
+                )
+    return tests, tuple(last)

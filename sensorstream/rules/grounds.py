@@ -1,0 +1,196 @@
+"""Why a rule fired: the statements that its conditions matched with a solution's values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.evidence import Basis, Evidence, Matched
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.rules.conditions import Solution
+from sensorstream.rules.effects import Firing, Run
+from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
+
+MOST_MESSAGES: Final = 1000
+"""So many messages are named for one alert; the newest, if there are more."""
+MOST_STATEMENTS: Final = 50
+"""So many statements are kept for one alert, those of the rules before its own included."""
+MOST_CHARACTERS: Final = 16_000
+"""So long are all values and statements together that are kept for one alert."""
+_MOST_STEPS: Final = 20_000
+_WINDOW: Final = int(Origin.WINDOW)
+_INFERRED: Final = int(Origin.INFERRED)
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """The ids of the messages behind a firing, in order, and what is kept of its reasons."""
+
+    messages: tuple[str, ...]
+    evidence: Evidence
+
+
+def grounds_of(firing: Firing) -> Grounds:
+    """What a rule fired for, from the knowledge base as it is now. O(matches), bounded.
+
+    The messages are those that said, or caused, what its conditions matched; the message at hand is
+    always among them. With a variable that has no value in the solution, such as one that was
+    aggregated, all that it can match counts. A statement that a rule has inserted in an earlier
+    round has the reasons of that rule.
+    """
+    search = _Search(firing.run)
+    evidence = search.evidence(firing)
+    search.messages.discard("")
+    # Ids count up: a longer one is later.
+    ordered = sorted(search.messages, key=lambda each: (len(each), each))
+    return Grounds(tuple(ordered[-MOST_MESSAGES:]), evidence)
+
+
+@dataclass(slots=True)
+class _Search:
+    """What was found for one firing, and for those before it."""
+
+    run: Run
+    messages: set[str] = field(init=False)
+    steps: Iterator[int] = field(init=False)
+    statements: int = MOST_STATEMENTS
+    characters: int = MOST_CHARACTERS
+    told: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.messages = {self.run.message.id}
+        self.steps = iter(range(_MOST_STEPS))
+
+    def evidence(self, firing: Firing) -> Evidence:
+        """The evidence of one firing; its messages are added."""
+        self.told.add(id(firing))
+        solution, kept, left_out = firing.solution, [], 0
+        bindings = []
+        for name in sorted(solution):
+            value = solution[name]
+            if self._has_room(len(value)):
+                bindings.append((name, value))
+            else:
+                left_out += 1
+        seen: set[Triple] = set()
+        for each in self._matched(firing):
+            if each.triple in seen:
+                continue
+            seen.add(each.triple)
+            if self.statements > 0 and self._has_room(sum(map(len, each.triple))):
+                self.statements -= 1
+                kept.append(each)
+            else:
+                left_out += 1
+        return Evidence(
+            firing.rule.digest,
+            tuple(bindings),
+            tuple(self._explained(each) for each in kept),
+            left_out,
+        )
+
+    def _has_room(self, length: int) -> bool:
+        if length > self.characters:
+            return False
+        self.characters -= length
+        return True
+
+    def _matched(self, firing: Firing) -> Iterator[Matched]:
+        host, solution = firing.run.host, firing.solution
+        for part in firing.rule.blocks:
+            seen = part.visible
+            known = {n: term for n, term in solution.items() if seen is None or n in seen}
+            for triple in _matched(host.kb, part.patterns, known, self.steps):
+                yield self._found(triple)
+        values = frozenset(solution.values())
+        for departure in host.departures:
+            left = departure.individual
+            if left.name in values:
+                self.messages.add(left.message)
+                for triple, said in left.statements.items():
+                    self.messages.add(said.message)
+                    yield Matched(triple, Basis.LEFT, said.message)
+
+    def _found(self, triple: Triple) -> Matched:
+        """A statement of the knowledge base, and who said or caused it; all of these count."""
+        host = self.run.host
+        said = list(host.said_by(triple))
+        self.messages.update(said)
+        first = said[0] if said else ""
+        if (made := self.run.made.get(triple)) is not None:
+            return Matched(triple, Basis.RULE, first, made.rule.name)
+        marks = host.kb.marks(triple)
+        if marks & _WINDOW:
+            return Matched(triple, Basis.SAID, first)
+        return Matched(triple, Basis.INFERRED if marks & _INFERRED else Basis.ONTOLOGY, first)
+
+    def _explained(self, matched: Matched) -> Matched:
+        """The statement of a rule with the reasons of its firing, each firing once."""
+        made = self.run.made.get(matched.triple)
+        if matched.basis is not Basis.RULE or made is None or id(made) in self.told:
+            return matched
+        because = self.evidence(made)
+        return Matched(matched.triple, matched.basis, matched.message, matched.rule, because)
+
+
+def _matched(
+    kb: KnowledgeBase, patterns: Sequence[TriplePattern], known: Solution, steps: Iterator[int]
+) -> Iterator[Triple]:
+    """The triples of all ways in which the patterns match together."""
+    if not patterns:
+        return
+    first = max(
+        patterns, key=lambda each: sum(_value(part, known) is not None for part in _of(each))
+    )
+    others = [each for each in patterns if each is not first]
+    subject, predicate, value = (_value(part, known) for part in _of(first))
+    if isinstance(subject, Literal) or not isinstance(predicate, IRI | None):
+        return
+    for triple in list(kb.match(subject, predicate, value)):
+        if next(steps, None) is None:
+            return
+        bound = _bound(first, triple, known)
+        if bound is None:
+            continue
+        if not others:
+            yield triple
+            continue
+        with_others = False
+        for each in _matched(kb, others, bound, steps):
+            with_others = True
+            yield each
+        if with_others:
+            yield triple
+
+
+def _bound(pattern: TriplePattern, triple: Triple, known: Solution) -> Solution | None:
+    """What is known with the triple in the pattern's place; None: it does not fit."""
+    bound = dict(known)
+    for part, term in zip(_of(pattern), triple, strict=True):
+        name = _name(part)
+        if name is not None and bound.setdefault(name, term) != term:
+            return None
+    return bound
+
+
+def _of(pattern: TriplePattern) -> tuple[PatternTerm, PatternTerm, PatternTerm]:
+    predicate = cast(PatternTerm, pattern.predicate)
+    return pattern.subject, predicate, pattern.object
+
+
+def _value(part: PatternTerm, known: Solution) -> Term | None:
+    name = _name(part)
+    return cast(Term, part) if name is None else known.get(name)
+
+
+def _name(part: PatternTerm) -> str | None:
+    """The name of a variable; a blank node of a query is one (SPARQL 1.1, section 4.1.4)."""
+    match part:
+        case Variable(name=name):
+            return name
+        case BlankNode():
+            return part
+        case _:
+            return None

@@ -1,0 +1,92 @@
+"""Rules over time: how they are planned, run, and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from sensorstream.dotr.syntax import Program
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.timeline import Instant
+from sensorstream.network.network import Network
+from sensorstream.network.selection.instants import Instants, Told
+from sensorstream.network.selection.level import graph_of
+from sensorstream.network.selection.planning import plan_rules
+from sensorstream.network.selection.ruleset import Ruleset
+from sensorstream.sparql.algebra import BGP, Construct, Query, Relation, ReportKind
+from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
+from sensorstream.streams.lengths import Lengths
+from sensorstream.streams.patterns import Knowledge
+from sensorstream.streams.report import Operation, Report, Sink
+from sensorstream.streams.state import QueryState
+
+_SCHEDULE: Final = Schedule(ReportKind.INSTANT, Relation.ISTREAM)
+
+
+class RunningRules(ContinuousQuery):
+    """The rules of one text, which report each graph that they make."""
+
+    def __init__(self, ruleset: Ruleset, text: str, program: Program, sink: Sink) -> None:
+        template = tuple(triple for each in program.rules for triple in each.template)
+        query = Query(Construct(template, BGP()))
+        super().__init__(
+            ruleset.name, text, query, ruleset.root, (), _SCHEDULE, sink, ruleset.patterns
+        )
+        self.ruleset = ruleset
+
+    def report(self, time: Instant) -> None:
+        """Give out the graphs of this moment, one by one."""
+        added, self._added = self._added, []
+        self.reports += 1
+        self.last_report = time
+        for row in added:
+            rule, triples = graph_of(row)
+            self._sink(Report(self.name, time, Operation.ADDED, triples=triples, rule=rule))
+
+    def state(self, pending: bool) -> QueryState:
+        return replace(super().state(pending), events=tuple(self.ruleset.kept()))
+
+    def restore(self, state: QueryState) -> None:
+        super().restore(state)
+        self.ruleset.keep(state.events)
+
+
+class Selections:
+    """The rules over time of one processor."""
+
+    def __init__(
+        self,
+        network: Network,
+        knowledge: Knowledge,
+        lengths: Lengths,
+        now: Callable[[], Instant | None],
+        told: Told,
+    ) -> None:
+        self._network = network
+        self._lengths = lengths
+        self.instants = Instants(
+            network, knowledge.background, knowledge.holds, knowledge.conclusions, now, told
+        )
+
+    def plan(self, name: str, program: Program) -> Ruleset:
+        """The rules of a text that could run beside the others.
+
+        Raises:
+            UnsupportedQuery: a rule has no meaning here, or would see what it makes itself.
+        """
+        if not program.rules:
+            raise UnsupportedQuery(
+                "Datalog rules alone report nothing: expected a rule with 'define'"
+            )
+        ruleset = Ruleset(name, plan_rules(program, self._lengths.exact), program.clauses)
+        self.instants.check(ruleset)
+        return ruleset
+
+    def build(self, ruleset: Ruleset) -> None:
+        """Give the rules their place in the network."""
+        self._network.share((object(), "rules"), lambda: ruleset.root)
+
+    def begin(self, ruleset: Ruleset) -> None:
+        """Rules run from now on, in place of those of their name, which have ended already."""
+        self.instants.begin(ruleset)

@@ -1,0 +1,185 @@
+"""Why an alert was raised, of a whole application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg2
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.app.reasons import Because, Reason, Why
+from sensorstream.errors import UnknownAlert
+from sensorstream.model.evidence import Basis
+from sensorstream.model.terms import Triple
+from sensorstream.settings import (
+    OntologySettings,
+    ReasoningSettings,
+    RuleSettings,
+    Settings,
+    WindowSettings,
+)
+
+Open = Callable[[Settings], Application]
+ONTOLOGY = """
+@prefix : <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Room a owl:Class . :Person a owl:Class . :Guest a owl:Class ; rdfs:subClassOf :Person .
+:Watched a owl:Class . :in a owl:ObjectProperty .
+"""
+RULES = """
+prefix : <http://example.org/>
+mapping thing
+on message {/t}
+then update individual :{@id} a :{@kind} at {@t} ; :in :{@in} .
+rule watch
+on insert :Room as ?r
+then insert individual ?r a :Watched .
+rule crowded
+on change
+if select { SELECT ?p ?r { ?p a :Person ; :in ?r . ?r a :Watched } }
+and not ask { ASK { ?p a :Room } }
+then alert warning "{?p} is in {?r}"
+"""
+
+
+@pytest.fixture
+def rooms(settings: Settings, tmp_path: Path) -> Settings:
+    (tmp_path / "o.ttl").write_text(ONTOLOGY)
+    (tmp_path / "r.rules").write_text(RULES)
+    return replace(
+        settings,
+        ontology=OntologySettings((tmp_path / "o.ttl",)),
+        rules=RuleSettings((tmp_path / "r.rules",)),
+        reasoning=ReasoningSettings(profile="plain"),
+        window=WindowSettings(size="5"),
+    )
+
+
+def send(application: Application, content: str, source: str = "test") -> str:
+    outcome = application.submit(content.encode(), source).result(60)
+    assert outcome.status.value in ("accepted", "unmatched")
+    return outcome.message.id
+
+
+def shown(triple: Triple) -> str:
+    return " ".join(str(each).rpartition("/")[2].rpartition("#")[2] for each in triple)
+
+
+def because(why: Why) -> Because:
+    assert why.because is not None
+    return why.because
+
+
+def by_statement(found: Because) -> dict[str, Reason]:
+    return {shown(each.matched.triple): each for each in found.reasons}
+
+
+def test_an_alert_tells_its_rule_its_statements_and_where_they_were_said(
+    rooms: Settings, open_application: Open
+) -> None:
+    application = open_application(rooms)
+    send(application, "<t id='kitchen' kind='Room' t='1'/>")
+    send(application, "<t id='ann' kind='Guest' in='kitchen' t='3'/>", "door")
+    (alert,) = [each.alert for each in application.alerts(10) if each.alert.kind == "rule"]
+    why = application.reasons.of_alert(alert.id)
+    assert why.raised.alert == alert
+    assert why.rule is not None
+    assert (why.rule.name, why.rule.file, why.rule.version) == ("crowded", "r.rules", "settings")
+    assert why.rule.position.line == 9
+    assert why.rule.text.startswith("rule crowded\non change")
+    assert why.notes == ("nothing was there for: not ask { ASK { ?p a :Room } }",)
+    assert why.profile == "plain"
+    values = dict(because(why).evidence.bindings)
+    assert values["p"] == "http://example.org/ann"
+    reasons = by_statement(because(why))
+    assert reasons.keys() == {"ann type Person", "ann in kitchen", "kitchen type Watched"}
+
+    said = reasons["ann in kitchen"]
+    assert (said.matched.basis, said.matched.message, said.source) == (Basis.SAID, "m2", "door")
+    ((place,),) = [said.places]
+    (value,) = place.value
+    assert (place.rule, value.written, value.nodes[0].path) == ("thing", "{@in}", "/t/@in")
+
+    inferred = reasons["ann type Person"]
+    assert inferred.matched.basis is Basis.INFERRED
+    assert {shown(each.triple) for each in inferred.premises} == {
+        "ann type Guest",
+        "ann in kitchen",
+    }
+
+    # A rule said it when another message came: the message itself does not.
+    ruled = reasons["kitchen type Watched"]
+    assert (ruled.matched.message, ruled.rules, ruled.places) == ("m1", ("watch",), ())
+    assert "a rule has inserted it" in ruled.note
+
+
+def test_a_statement_of_a_rule_in_the_same_message_tells_why_that_rule_fired(
+    rooms: Settings, open_application: Open
+) -> None:
+    application = open_application(rooms)
+    send(application, "<t id='ann' kind='Guest' in='kitchen' t='1'/>")
+    send(application, "<t id='kitchen' kind='Room' t='2'/>")
+    (alert,) = [each.alert for each in application.alerts(10) if each.alert.kind == "rule"]
+    ruled = by_statement(because(application.reasons.of_alert(alert.id)))["kitchen type Watched"]
+    assert (ruled.matched.basis, ruled.rules) == (Basis.RULE, ("watch",))
+    assert ruled.because is not None
+    (inner,) = ruled.because.reasons
+    assert shown(inner.matched.triple) == "kitchen type Room"
+    assert inner.places[0].value[0].nodes[0].path == "/t/@kind"
+
+
+def test_reasons_outlive_the_window_the_rules_and_the_server(
+    rooms: Settings, open_application: Open
+) -> None:
+    application = open_application(rooms)
+    send(application, "<t id='kitchen' kind='Room' t='1'/>")
+    send(application, "<t id='ann' kind='Guest' in='kitchen' t='2'/>")
+    (alert,) = [each.alert for each in application.alerts(10) if each.alert.kind == "rule"]
+    before = application.reasons.of_alert(alert.id)
+    renamed = RULES.replace("{@in}", "{@where}").replace("rule crowded", "rule busy")
+    change = application.rulebook.put("r.rules", renamed, "ops")
+    for n in range(6):
+        send(application, f"<t id='room-{n}' kind='Room' t='{3 + n}'/>")
+    application.close()
+    application = open_application(rooms)
+    assert application.reasons.of_alert(alert.id) == before
+    send(application, "<t id='kitchen' kind='Room' t='20'/>")
+    send(application, "<t id='bob' kind='Guest' where='kitchen' t='21'/>")
+    newest = application.alerts(1)[0].alert
+    why = application.reasons.of_alert(newest.id)
+    assert why.rule is not None
+    assert (why.rule.name, why.rule.version) == ("busy", change)
+    place = by_statement(because(why))["bob in kitchen"].places[0]
+    assert place.value[0].written == "{@where}"
+    with psycopg2.connect(application.url) as connection, connection.cursor() as cursor:
+        cursor.execute("delete from store.messages where seq = 2")
+    connection.close()
+    gone = by_statement(because(application.reasons.of_alert(alert.id)))["ann in kitchen"]
+    assert gone.places == ()
+    assert "not kept any more" in gone.note
+
+
+def test_what_is_not_known_is_said(rooms: Settings, open_application: Open) -> None:
+    application = open_application(rooms)
+    send(application, "<other/>")
+    system = application.alerts(1)[0].alert
+    why = application.reasons.of_alert(system.id)
+    assert (why.rule, why.because) == (None, None)
+    assert why.notes == ("the system raised this alert, no rule: its text says why",)
+    with pytest.raises(UnknownAlert, match="there is no alert 'm9-1'"):
+        application.reasons.of_alert("m9-1")
+    send(application, "<t id='kitchen' kind='Room' t='1'/>")
+    send(application, "<t id='ann' kind='Guest' in='kitchen' t='2'/>")
+    alert = application.alerts(1)[0].alert
+    application.close()
+    # The file is edited by hand, and the server started anew: the text of then is not kept.
+    rules = rooms.rules.files[0]
+    rules.write_text(RULES.replace("?p is in", "?p enters").replace("a :Room }", "a :Watched }"))
+    why = open_application(rooms).reasons.of_alert(alert.id)
+    assert why.rule is None
+    assert "was changed without the server" in why.notes[0]
+    assert len(because(why).reasons) == 3

@@ -1,0 +1,59 @@
+"""Why rules fired, kept with their alerts: what is read is what was written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sensorstream.history.alerts import evidence_of_alert
+from sensorstream.history.database import engine
+from sensorstream.history.evidence import decoded, encoded
+from sensorstream.history.store import PostgresStore
+from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.evidence import Basis, Evidence, Matched
+from sensorstream.model.terms import IRI, BlankNode, Literal
+from tests.history.test_store import alert, effects, entry
+
+_IRIS = st.sampled_from(["a", "b", "ä"]).map(lambda each: IRI(f"http://example.org/{each}"))
+_NODES = st.sampled_from(["_:x", "_:y"]).map(BlankNode)
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
+_LITERALS = st.builds(Literal, _TEXTS) | st.builds(Literal, _TEXTS, st.just(XSD_INTEGER))
+_TERMS = _IRIS | _NODES | _LITERALS
+_TRIPLES = st.tuples(_IRIS | _NODES, _IRIS, _TERMS)
+
+
+def _evidence(inner: st.SearchStrategy[Evidence]) -> st.SearchStrategy[Evidence]:
+    bindings = st.dictionaries(st.sampled_from("abc"), _TERMS).map(lambda d: tuple(d.items()))
+    others = st.sampled_from([each for each in Basis if each is not Basis.RULE])
+    statements = st.builds(Matched, _TRIPLES, others, st.sampled_from(["", "m7"])) | st.builds(
+        Matched, _TRIPLES, st.just(Basis.RULE), st.just("m7"), st.just("r"), inner
+    )
+    lists = st.lists(statements, max_size=3).map(tuple)
+    return st.builds(Evidence, st.just("00ff"), bindings, lists, st.integers(0, 9))
+
+
+_EVIDENCE = st.recursive(_evidence(st.nothing()), _evidence, max_leaves=3)
+
+
+@given(_EVIDENCE)
+def test_an_evidence_is_read_as_it_was_written(evidence: Evidence) -> None:
+    assert decoded(encoded(evidence)) == evidence
+
+
+@pytest.mark.parametrize(("text", "kept"), [("{\"',}\\\n", "{\"',}\\\n"), ("a\0\ud800", "a\0?")])
+def test_an_evidence_is_kept_with_its_alert(store: PostgresStore, text: str, kept: str) -> None:
+    store.append([entry(1)])
+    evidence = Evidence("d", (("v", Literal(text)),), left_out=2)
+    raised = replace(alert("m1-1"), evidence=evidence)
+    store.commit(effects(1, 1, alerts=[raised, alert("m1-2")]))
+    database = engine(store.url, pool_size=1)
+    try:
+        alerts, found = evidence_of_alert(database, "m1-1")
+        assert alerts.alert == raised
+        assert found == replace(evidence, bindings=(("v", Literal(kept)),))
+        assert evidence_of_alert(database, "m1-2")[1] is None
+    finally:
+        database.dispose()

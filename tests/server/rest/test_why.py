@@ -1,0 +1,59 @@
+"""Why an alert was raised, over HTTP and on the command line."""
+
+from __future__ import annotations
+
+import httpx
+from click.testing import CliRunner
+
+from sensorstream.cli.why import command
+
+
+def test_an_alert_tells_why_it_was_raised(client: httpx.Client) -> None:
+    told = client.get("/alerts/m42-1/why").json()
+    assert told["alert"]["id"] == "m42-1"
+    assert (told["rule"]["version"], told["rule"]["position"]["line"]) == ("m9", 3)
+    because = told["because"]
+    assert because["bindings"] == {"p": "<http://example.org/ann>"}
+    assert because["left_out"] == 3
+    said, ruled = because["statements"]
+    assert said["statement"].split()[2] == "<http://example.org/kitchen>"
+    assert (said["basis"], said["message_id"], said["source"]) == ("said", "m41", "door")
+    assert said["received_at"] == "2026-03-01T12:00:00Z"
+    (place,) = said["places"]
+    assert place["value"] == [
+        {"xpath": "{@in}", "nodes": [{"path": "/t/@in", "line": 1, "text": "kitchen"}]}
+    ]
+    assert (ruled["basis"], ruled["rules"]) == ("rule", ["watch"])
+    assert ruled["because"]["bindings"] == {"r": "<http://example.org/kitchen>"}
+
+
+def test_an_unknown_alert_has_no_reason(client: httpx.Client) -> None:
+    response = client.get("/alerts/m7-1/why")
+    assert response.status_code == 404
+    assert response.json()["type"].endswith("unknown-alert")
+
+
+def test_the_command_line_tells_it_in_words(client: httpx.Client) -> None:
+    result = CliRunner().invoke(command, ["m42-1", "--url", str(client.base_url)])
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        "warning: text",
+        "raised at 7, when message m42 came",
+        "",
+        "by rule crowded (r.rules:3, put as m9)",
+        "  rule crowded …",
+        "",
+        "with",
+        "  ?p = <http://example.org/ann>",
+        "because",
+        "  <http://example.org/ann> <http://example.org/in> <http://example.org/kitchen>",
+        "    said by message m41 of door, received at 2026-03-01T12:00:00Z",
+        "    by mapping rule thing, {@in}",
+        "      /t/@in (line 1): kitchen",
+        '  <http://example.org/kitchen> <http://example.org/is> "full"',
+        "    inserted by rule watch with message m42",
+        "    with",
+        "      ?r = <http://example.org/kitchen>",
+        "",
+        "note: a note",
+    ]
