@@ -235,17 +235,27 @@ class Engine:
             outcome = self._cycle.with_queries(outcome)
         return self._marked(replace(outcome, released=released, alerts=(*news, *outcome.alerts)))
 
-    def _elapse(
-        self, outcome: Outcome, entry: Message, time: Instant, *, with_window: bool = False
-    ) -> Outcome:
+    def _elapse(self, outcome: Outcome, entry: Message, time: Instant) -> Outcome:
         """Let time pass for what follows the clock, after what became of an entry."""
-        with_window = with_window or self._clock.for_window
+        with_window = self._clock.for_window
         passed = elapse(self._cycle, entry, time, entry.received, with_window=with_window)
         if passed is None:
             return outcome
         return replace(
             following(outcome, passed), status=outcome.status, rejection=outcome.rejection
         )
+
+    def _move(self, outcome: Outcome, entry: Message, time: Instant) -> Outcome:
+        """Let time come to where messages to other engines have brought it, as one here would."""
+        cycle, received = self._cycle, entry.received
+        passed = elapse(cycle, entry, time, received, waiting_only=True)
+        outcome = outcome if passed is None else following(outcome, passed)
+        due = cycle.due(with_window=True)
+        if due is not None and due <= time:
+            now = cycle.present(time)
+            moved = cycle.step(entry, now, received, names=entry.id, late="", with_window=True)
+            outcome = following(outcome, moved)
+        return outcome
 
     @property
     def _clock(self) -> StreamClock:
@@ -280,7 +290,7 @@ class Engine:
         if due is not None and due <= moved:
             if self._order is not None:
                 self._order.complete(moved)
-            outcome = self._elapse(outcome, entry, moved, with_window=True)
+            outcome = self._move(outcome, entry, moved)
         if self._clock.for_rules:
             outcome = self._elapse(outcome, entry, present - self._margin)
         if outcome.status is Status.ACCEPTED:

@@ -351,7 +351,7 @@ def send(engine: Engine, number: int, text: bytes, received: int, source: str = 
 @pytest.fixture
 def engine(deploy: Deploy, start: Start) -> Engine:
     """Lateness 5, and of at most 3 messages that wait."""
-    time = TimeSettings("integer", "5", 10.0, 3)
+    time = TimeSettings("integer", "5", 10.0, 3, silence="queries")
     return start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER], time=time))
 
 
