@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
@@ -11,6 +12,7 @@ from sensorstream.language import syntax
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.condition_compiler import CompiledCondition, compile_condition
 from sensorstream.rules.conditions import Solution
+from sensorstream.rules.endings import endings_of
 from sensorstream.rules.timers import Holding, SolutionKey
 from sensorstream.rules.triggers import NOW, Moment, Solutions, Trigger, read_duration
 
@@ -26,17 +28,20 @@ class Edge:
     ends: CompiledCondition | None
 
 
-def compile_edge(rule: str, when: syntax.When, file: syntax.RuleFile, line: Timeline) -> Edge:
+def compile_edge(
+    of: syntax.SemanticRule, when: syntax.When, file: syntax.RuleFile, line: Timeline
+) -> Edge:
     """The trigger ``when`` of a rule.
 
     A solution begins when the condition has it and the end does not hold; it ends when the end
     holds or an individual of it leaves the window, or, without one, when the condition has it no
     longer. The trigger has each solution once, as soon as it has begun; with ``for``, as soon as
-    the condition has had it for so long.
+    the condition has had it for so long. At its end the alerts that told of it are cleared.
 
     Raises:
         LanguageError: as :func:`compile_condition`; or the length of time is not one above zero.
     """
+    rule = of.name
     begins = compile_condition(when.condition, file, _NOW_ONLY)
     ends = None
     if when.until is not None:
@@ -46,6 +51,7 @@ def compile_edge(rule: str, when: syntax.When, file: syntax.RuleFile, line: Time
         length = read_duration(when.lasting, line)
         if length <= 0:
             raise LanguageError("expected a time above 0", position=when.lasting.position)
+    clear = endings_of(of, begins.returned)
     reads_now = any(NOW in each.query.given for each in (begins, ends) if each and each.query)
 
     def trigger(moment: Moment) -> Solutions:
@@ -73,16 +79,24 @@ def compile_edge(rule: str, when: syntax.When, file: syntax.RuleFile, line: Time
             return gone or bool(ends.test(run.host, ({**solution, **now},)))
 
         before = run.held(rule)
+        ended: list[SolutionKey] = []
         for key, held in list(before.items()):
             waits = held.due is not None
             goes_on = key in present if ends is None or waits else True
             if not goes_on or has_ended(dict(key)):
                 run.hold(rule, key, None)
+                if not waits:
+                    ended.append(key)
         for key, begun in present.items():
             if key not in before and not has_ended(begun):
                 run.hold(rule, key, Holding(run.time, run.time + length if length else None))
                 if not length:
                     fires.append({**begun, **now})
+
+        def going_on() -> Iterator[SolutionKey]:
+            return (key for key, each in run.held(rule).items() if each.due is None)
+
+        clear(run, ended, going_on, due)
         return fires
 
     return Edge(trigger, begins, ends)

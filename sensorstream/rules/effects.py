@@ -79,6 +79,8 @@ class Run:
     late: str = ""
     made: dict[Triple, Firing] = field(default_factory=dict)
     """Which firing has inserted a statement, of this message."""
+    endings: list[AlertKey] = field(default_factory=list)
+    """Alerts to be cleared when the rules of this round have fired."""
 
     def __post_init__(self) -> None:
         self.prefix = self.prefix or self.message.id

@@ -143,6 +143,9 @@ def _round(
                     run.made.setdefault(triple, firing)
         if len(run.changes.inserted) + len(run.changes.removed) > before:
             changing.append(rule.name)
+    for rule_name, alert_key in run.endings:
+        run.clear(rule_name, alert_key)
+    run.endings.clear()
     return changing
 
 

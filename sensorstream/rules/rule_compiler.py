@@ -108,13 +108,13 @@ def compile_rule(
     queries: list[ConditionQuery] = []
     matched: list[Block] = list(trigger_blocks(rule, file))
     if isinstance(rule.trigger, syntax.When):
-        edge = compile_edge(rule.name, rule.trigger, file, timeline)
+        edge = compile_edge(rule, rule.trigger, file, timeline)
         trigger = edge.trigger
         bound |= edge.begins.returned
         matched += edge.begins.blocks
         queries += [each.query for each in (edge.begins, edge.ends) if each and each.query]
     elif isinstance(rule.trigger, syntax.OnSilence):
-        trigger = compile_silence(rule.name, rule.trigger, file, timeline)
+        trigger = compile_silence(rule, rule.trigger, file, timeline)
     else:
         trigger = compile_trigger(rule.trigger, rule.name, file, timeline)
     for condition in rule.conditions:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from sensorstream.language import syntax
-from sensorstream.model.terms import Subject
+from sensorstream.model.terms import Literal, Subject
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import Solution
+from sensorstream.rules.endings import endings_of
 from sensorstream.rules.timers import Holding, SolutionKey
 from sensorstream.rules.triggers import (
     LAST,
@@ -20,7 +21,7 @@ from sensorstream.rules.triggers import (
 
 
 def compile_silence(
-    rule: str, silence: syntax.OnSilence, file: syntax.RuleFile, line: Timeline
+    of: syntax.SemanticRule, silence: syntax.OnSilence, file: syntax.RuleFile, line: Timeline
 ) -> Trigger:
     """The trigger ``on silence`` of a rule.
 
@@ -33,9 +34,11 @@ def compile_silence(
         LanguageError: the length of time is not one of the line, or the variable has another
             meaning.
     """
+    rule = of.name
     name = check_free(silence.variable, LAST)
     class_name = file.resolve(silence.class_name)
     length = read_duration(silence.duration, line)
+    clear = endings_of(of, (name,))
 
     def key_of(individual: Subject) -> SolutionKey:
         return ((name, individual),)
@@ -44,12 +47,15 @@ def compile_silence(
         run = moment.run
         heard = Holding(run.time, run.time + length)
         fires: list[Solution] = []
-        for key in run.due(rule):
+        fired = run.due(rule)
+        for key in fired:
             held = run.holding(rule, key)
             assert held is not None
             last = line.literal(held.since)
             fires.append({**dict(key), LAST: last, NOW: moment.now(line)})
-            is_member = (key[0][1], RDF_TYPE, class_name) in run.host.kb
+            individual = key[0][1]
+            assert not isinstance(individual, Literal)
+            is_member = (individual, RDF_TYPE, class_name) in run.host.kb
             run.hold(rule, key, Holding(held.since) if is_member else None)
         if run.begins(rule):
             for individual, _, _ in list(run.host.kb.match(None, RDF_TYPE, class_name)):
@@ -60,8 +66,11 @@ def compile_silence(
                 run.hold(rule, key, heard)
         for individual in run.said if moment.is_first else ():
             key = key_of(individual)
-            if run.holding(rule, key) is not None:
+            held = run.holding(rule, key)
+            if held is not None:
                 run.hold(rule, key, heard)
+                if held.due is None:
+                    clear(run, (key,), tuple, fired)
         if moment.delta.removed:
             _forget(moment)
         return fires
