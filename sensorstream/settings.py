@@ -19,6 +19,7 @@ from sensorstream.endpoints import (
 from sensorstream.endpoints import setting as _setting
 from sensorstream.logs import FORMATS, LEVELS
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.waits import Silence
 
 Network: TypeAlias = IPv4Network | IPv6Network
 
@@ -74,6 +75,12 @@ class TimeSettings:
         "",
         "How far a message's time may be ahead of its arrival, in the time line's lengths; empty: "
         "ten years; however far on the line of integers, which need not be seconds since 1970.",
+    )
+    silence: str = _setting(
+        "rules",
+        "Whose time goes on with the clock while no message comes: that of queries; of queries "
+        "and rules; or also of the window of the knowledge base (queries, rules, window).",
+        [silence.value for silence in Silence],
     )
 
     @property

@@ -38,6 +38,7 @@ from sensorstream.mapping.functions import Definition
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.waits import Silence
 from sensorstream.network.budget import Limits
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
@@ -294,6 +295,7 @@ def build_machine(
                 limits=_query_limits(settings.limits, counter, shared=shared),
                 anew=settings.limits.evaluate_anew,
             ),
+            silence=Silence(settings.time.silence),
         )
     except BaseException:
         reasoner.close()

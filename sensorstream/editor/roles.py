@@ -18,7 +18,7 @@ class Role(Enum):
     INDIVIDUAL = "individual"
 
 
-_BEFORE_CLASSES: Final = frozenset(("_A", "EXISTS", "COUNT"))
+_BEFORE_CLASSES: Final = frozenset(("_A", "EXISTS", "COUNT", "_OF"))
 _OPEN: Final = frozenset(("OPEN", "OPEN_LIST"))
 _CLOSE: Final = frozenset(("_CLOSE", "_CLOSE_LIST"))
 
@@ -40,6 +40,8 @@ def role_in_rules(tokens: Sequence[Token]) -> Role:
             return Role.DATATYPE
         elif kind in _BEFORE_CLASSES or (before == "_ON" and kind in ("INSERT", "EXPIRE")):
             return Role.CLASS
+        elif before == "_ON" and kind == "UPDATE":
+            return Role.PROPERTY
         elif kind == "KNOWN" or (is_last and kind == "_GRAPH"):
             return Role.INDIVIDUAL
         elif is_last and kind in ("_SEMICOLON", "_WITH", "OPEN"):

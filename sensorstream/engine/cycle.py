@@ -13,6 +13,7 @@ from typing import Final
 
 from sensorstream.engine.admission import Admission
 from sensorstream.engine.arrival import Arrived
+from sensorstream.engine.elapsing import elapse, following
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import Inferences, latest_message
 from sensorstream.engine.intake import Verdicts, admit
@@ -21,6 +22,7 @@ from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.run import MessageRun
 from sensorstream.engine.shedding import LoadShedder, Shedding
+from sensorstream.engine.stream_clock import StreamClock
 from sensorstream.engine.synopsis import Summary
 from sensorstream.errors import (
     Inconsistent,
@@ -32,8 +34,16 @@ from sensorstream.errors import (
     SettingsError,
 )
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.events import Alert, Delta, Departure, Individual, Message, net_delta
-from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.events import (
+    Alert,
+    Delta,
+    Departure,
+    Event,
+    Individual,
+    Message,
+    net_delta,
+)
+from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
@@ -77,6 +87,7 @@ class Cycle:
         shedder: LoadShedder | None,
         terms: QueryTerms | None,
         answers: bool,
+        clock: StreamClock,
     ) -> None:
         if window is None and (rules or filters or shedder is not None):
             raise SettingsError(
@@ -94,6 +105,7 @@ class Cycle:
         self.shedder = shedder
         self.admission = Admission()
         self.inferences = Inferences()
+        self.clock = clock
         self.archived = 0
         self.refused: frozenset[str] = frozenset()
         self.reasoner = reasoner
@@ -105,6 +117,8 @@ class Cycle:
         self._filters = tuple(filters)
         self._windowless = window is None
         self._answers = answers
+        # Up to then the window could not be moved without a message.
+        self._stuck: Instant | None = None
         reasoner.start(knowledge)
         evaluator.prepare(rule.queries for rule in rules)
 
@@ -113,11 +127,21 @@ class Cycle:
         """Application time: the latest time any event brought; None before the first."""
         return self.queries.now if self._windowless else self.window.now
 
-    @property
-    def due(self) -> Instant | None:
-        """From which application time on window or rules change although no message comes."""
-        dues = (self.window.due, self._rules.due(self.memory))
-        return min((due for due in dues if due is not None), default=None)
+    def due(self, *, with_window: bool) -> Instant | None:
+        """From which application time on rules change something although no message comes.
+
+        ``with_window``: or the window.
+        """
+        rules = self._rules.due(self.memory)
+        window = self.window.due if with_window else None
+        if window is not None and self._stuck is not None and window <= self._stuck:
+            window = None
+        return min((due for due in (rules, window) if due is not None), default=None)
+
+    def present(self, time: Instant) -> Instant:
+        """A time, or the present of window and rules if that is later."""
+        known = (time, self.window.now, self.memory.time)
+        return max(each for each in known if each is not None)
 
     def take_in(
         self,
@@ -128,14 +152,26 @@ class Cycle:
     ) -> Outcome:
         """Let window, reasoner and rules have a message; all or nothing.
 
+        Rules that wait for a time before it come first, whatever becomes of the message.
         ``received`` is the time of arrival of what released it, if it had to wait.
         """
-        message = arrived.message
+        message, events = arrived.message, arrived.mapped.events
+        heard = message.received if received is None else received
+        passed: Outcome | None = None
+        if events and self.memory.due is not None:
+            passed = elapse(self, message, events[0].time, heard, waiting_only=True)
         if message.id in refused or message.id in self.refused:
-            return outcome_of(arrived, Status.REJECTED, timings)
+            outcome = outcome_of(arrived, Status.REJECTED, timings)
+        else:
+            outcome = self._take(arrived, timings, heard, waited=received is not None)
+            if outcome.time is not None and self.now is not None and not arrived.silent:
+                self.clock.heard(self.now, heard)
+        return outcome if passed is None else following(passed, outcome)
+
+    def _take(self, arrived: Arrived, timings: Timings, heard: Instant, *, waited: bool) -> Outcome:
+        message = arrived.message
         if self._turn is not None:
             self._turn(message.id)
-        heard = message.received if received is None else received
         if self._windowless:
             return self._pass(arrived, timings, heard)
         before = self.degraded
@@ -152,7 +188,7 @@ class Cycle:
         else:
             outcome = self.fault(message, result, timings)
         outcome = self.with_queries(outcome)
-        if received is not None and self._answers and outcome.replies:
+        if waited and self._answers and outcome.replies:
             told = f"{len(outcome.replies)} replies not sent: the message had waited"
             outcome = replace(outcome, warnings=(*outcome.warnings, told))
         return self._with_reasoner(outcome, before) if self.degraded else outcome
@@ -172,6 +208,59 @@ class Cycle:
         self.inferences.settle()
         self._tell_queries(run, heard)
         return outcome
+
+    def step(
+        self,
+        entry: Message,
+        now: Instant,
+        received: Instant,
+        *,
+        names: str,
+        late: str,
+        with_window: bool,
+    ) -> Outcome:
+        """Let time come to ``now``, of which ``entry`` tells; all or nothing.
+
+        What fails is not tried again: the rules that waited for this time are passed over.
+
+        Args:
+            entry: the entry of the journal.
+            now: not before the present.
+            received: the time of arrival.
+            names: what new names and alert ids begin with.
+            late: a note for alerts that should have been raised earlier.
+            with_window: whether the window moves, too.
+        """
+        before = self.degraded
+        run = self._run_of(entry.id, Timings())
+        try:
+            applied = [run.enter(Event((), now, entry.id))] if with_window else []
+            outcome = self._ruled(run, entry, now, applied, names=names, late=late, silent=True)
+        except Exception as error:
+            run.take_back()
+            self.queries.take_back()
+            self.inferences.settle()
+            outcome = self._passed_over(entry, now, error)
+        else:
+            self.inferences.settle()
+            if run.visible:
+                self.queries.take_in((), run.visible, now, received)
+        self.memory.time = now
+        outcome = self.with_queries(outcome)
+        return self._with_reasoner(outcome, before) if self.degraded else outcome
+
+    def _passed_over(self, entry: Message, now: Instant, error: Exception) -> Outcome:
+        """Tell that what was due could not be done."""
+        self._rules.give_up(self.memory, now)
+        self._stuck = now
+        due = self._timeline.format(now)
+        if isinstance(error, SensorStreamError):
+            told = error
+        else:
+            _LOG.error("a fault of our own at what was due at %s", due, exc_info=error)
+            told = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
+        notices = self.notices.passed_over(entry, told, due, now)
+        return Outcome(entry, Status.ACCEPTED, alerts=notices, warnings=(str(told),), time=now)
 
     def _run_of(self, message: str, timings: Timings) -> MessageRun:
         return MessageRun(
@@ -314,40 +403,69 @@ class Cycle:
         message, mapped = arrived.message, arrived.mapped
         verdicts = Verdicts(self.archived)
         applied = self._enter(arrived, run, verdicts, closing)
+        now = self.present(message.received if self.window.now is None else self.window.now)
+        said = (
+            {t[0] for event in mapped.events for t in event.triples} if self._rules.listen else ()
+        )
+        outcome = self._ruled(run, message, now, applied, said=said, silent=arrived.silent)
+        self._settle(arrived, verdicts)
+        left_out = mapped.warnings
+        notices = self.notices.partial(message, left_out, now) if left_out else ()
+        return replace(
+            outcome,
+            status=Status.PARTIAL if left_out else Status.ACCEPTED,
+            matched=mapped.matched,
+            individuals=mapped.individuals,
+            alerts=(*outcome.alerts, *notices),
+            phases=timings,
+            warnings=(*left_out, *verdicts.warnings(), *outcome.warnings),
+            archived=tuple(verdicts.departures),
+            filtered=tuple(verdicts.filtered),
+            shed=tuple(verdicts.shed),
+        )
+
+    def _ruled(
+        self,
+        run: MessageRun,
+        entry: Message,
+        now: Instant,
+        applied: Sequence[Delta],
+        *,
+        said: Collection[Subject] = (),
+        names: str = "",
+        late: str = "",
+        silent: bool = False,
+    ) -> Outcome:
+        """Let the rules react to what ``applied`` has changed."""
+        timings = run.timings
         start, spent = self._counter(), timings.t_i + timings.t_w
-        now = message.received if self.window.now is None else self.window.now
         result = run_rules(
             self._rules,
             run,
-            message=message,
+            message=entry,
             time=now,
             delta=net_delta(now, applied),
             departures=tuple(run.departures),
             memory=self.memory,
             max_rounds=self._max_rounds,
-            silent=arrived.silent,
+            silent=silent,
+            said=said,
+            prefix=names,
+            late=late,
         )
         # The rules' own share: what their actions cost window and reasoner is counted there.
         timings.t_s += self._counter() - start - (timings.t_i + timings.t_w - spent)
-        self.memory = result.memory
-        self._settle(arrived, verdicts)
-        left_out = mapped.warnings
-        notices = self.notices.partial(message, left_out, now) if left_out else ()
+        self.memory.keep(now, result.news)
         return Outcome(
-            message,
-            Status.PARTIAL if left_out else Status.ACCEPTED,
-            matched=mapped.matched,
-            individuals=mapped.individuals,
-            alerts=(*result.alerts, *notices),
+            entry,
+            Status.ACCEPTED,
+            alerts=result.alerts,
             replies=result.replies,
             departures=tuple(run.departures),
             ended=tuple(run.ended),
             revoked=tuple(run.revoked),
             phases=timings,
-            warnings=(*left_out, *verdicts.warnings(), *result.warnings),
-            archived=tuple(verdicts.departures),
-            filtered=tuple(verdicts.filtered),
-            shed=tuple(verdicts.shed),
+            warnings=result.warnings,
             time=now,
             cleared=result.cleared,
         )
@@ -433,20 +551,14 @@ class Cycle:
         """Exchange the semantic rules; the window stays, and no rule runs now.
 
         What is remembered of a rule is remembered of its name. A rule that is evaluated every so
-        often begins anew if that time has changed: its ticks were counted in the old one; one with
-        ``when`` if anything of it has changed.
+        often begins anew if that time has changed: its ticks were counted in the old one; one that
+        waits if anything of its trigger has changed.
         """
-        before = {rule.name: (rule.every, rule.edge) for rule in self._rules.rules}
+        before = {rule.name: (rule.every, rule.waits) for rule in self._rules.rules}
         self._rules = RuleIndex(rules)
         self.evaluator.prepare(rule.queries for rule in rules)
-        same = {rule.name for rule in rules if before.get(rule.name) == (rule.every, rule.edge)}
-        memory = self.memory
-        self.memory = replace(
-            memory,
-            ticks={name: tick for name, tick in memory.ticks.items() if name in same},
-            held={name: each for name, each in memory.held.items() if name in same},
-            timers={name: each for name, each in memory.timers.items() if name in same},
-        )
+        same = {rule.name for rule in rules if before.get(rule.name) == (rule.every, rule.waits)}
+        self.memory.forget_but(same)
 
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one, which catches up with the window.

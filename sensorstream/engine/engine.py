@@ -20,19 +20,21 @@ from typing import Final
 from sensorstream.engine.archive import archived
 from sensorstream.engine.arrival import Arrived, Unmapped
 from sensorstream.engine.cycle import Cycle, outcome_of
+from sensorstream.engine.elapsing import elapse, following
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import Inferences, InferredState
-from sensorstream.engine.live_queries import QueriesState, QueryTerms
+from sensorstream.engine.live_queries import Moved, QueriesState, QueryTerms
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.shedding import LoadShedder, LoadState, Shedding
+from sensorstream.engine.stream_clock import StreamClock, margin_of
 from sensorstream.errors import InvalidTerm, MessageError, Overrun, SensorStreamError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Alert, Delta, Event, Message
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.waits import Waits
+from sensorstream.model.waits import Silence, Waits
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import ConditionEvaluator, unlimited
@@ -64,6 +66,8 @@ class EngineState:
     """The continuous queries; None in a state that is older than they."""
     inferred: tuple[InferredState, ...] | None = None
     """Since when what is inferred holds; None in a state that is older than this field."""
+    moved: Moved | None = None
+    """When a message last brought application time."""
 
 
 def _no_time() -> float:
@@ -89,6 +93,7 @@ class Engine:
         filters: what of a message enters the window.
         shedding: the load to be shed.
         queries: what continuous queries may count on.
+        silence: whose time goes on with the clock while no message comes.
         answers: whether senders wait for the outcome of their own message and see no other, so
             that the replies of a message that had to wait cannot be sent.
     """
@@ -110,6 +115,7 @@ class Engine:
         shedding: Shedding | None = None,
         queries: QueryTerms | None = None,
         answers: bool = True,
+        silence: Silence = Silence.QUERIES,
     ) -> None:
         self.kb = knowledge
         self.evaluator = evaluator
@@ -127,10 +133,12 @@ class Engine:
             shedder=None if shedding is None else LoadShedder(shedding),
             terms=queries,
             answers=answers,
+            clock=StreamClock(silence, timeline, disorder),
         )
         self.window = self._cycle.window
         self.queries = self._cycle.queries
         self._timeline = timeline
+        self._margin = margin_of(disorder)
         # None: messages are taken as they come.
         self._order = None if disorder is None else ReorderBuffer[Arrived](disorder)
         # Messages that waited when the lateness was taken out of the settings.
@@ -171,15 +179,19 @@ class Engine:
     def advance(self, time: Instant) -> Outcome:
         """Application time has come so far: nothing earlier than ``time`` will come any more.
 
-        What waited for it is released, and windows close. With a lateness, events from before
-        it are late from now on.
+        What waited for it is released, rules that wait for a time up to then fire, and windows of
+        queries close. With a lateness, events from before it are late from now on.
         """
         released: tuple[Outcome, ...] = ()
         if self._order is not None:
             self._order.complete(time)
             released = self._release(_NONE, None)
+        passed = elapse(self._cycle, Message(f"at-{time}", b"", 0), time, 0)
         self.queries.advance(time)
-        return self._marked(replace(self.accepted(_NO_MESSAGE), released=released))
+        outcome = self.accepted(_NO_MESSAGE)
+        if passed is not None:
+            outcome = following(passed, outcome)
+        return self._marked(replace(outcome, released=released))
 
     def finish(self) -> Outcome:
         """The streams have ended: all that waits is released, and windows close once more."""
@@ -215,10 +227,39 @@ class Engine:
             if outcome.status is Status.REJECTED:
                 # A rule that cannot stand a synopsis must not be asked again for ever.
                 self._cycle.shedder.settle({}, 0, True, {})
-        if tick.content:
-            self.queries.advance(int(tick.content))
+        for_queries, for_rules = _times_of(tick.content)
+        if for_rules is not None:
+            outcome = self._elapse(outcome, tick, for_rules)
+        if for_queries is not None:
+            self.queries.advance(for_queries)
             outcome = self._cycle.with_queries(outcome)
         return self._marked(replace(outcome, released=released, alerts=(*news, *outcome.alerts)))
+
+    def _elapse(self, outcome: Outcome, entry: Message, time: Instant) -> Outcome:
+        """Let time pass for what follows the clock, after what became of an entry."""
+        with_window = self._clock.for_window
+        passed = elapse(self._cycle, entry, time, entry.received, with_window=with_window)
+        if passed is None:
+            return outcome
+        return replace(
+            following(outcome, passed), status=outcome.status, rejection=outcome.rejection
+        )
+
+    def _move(self, outcome: Outcome, entry: Message, time: Instant) -> Outcome:
+        """Let time come to where messages to other engines have brought it, as one here would."""
+        cycle, received = self._cycle, entry.received
+        passed = elapse(cycle, entry, time, received, waiting_only=True)
+        outcome = outcome if passed is None else following(outcome, passed)
+        due = cycle.due(with_window=True)
+        if due is not None and due <= time:
+            now = cycle.present(time)
+            moved = cycle.step(entry, now, received, names=entry.id, late="", with_window=True)
+            outcome = following(outcome, moved)
+        return outcome
+
+    @property
+    def _clock(self) -> StreamClock:
+        return self._cycle.clock
 
     def pass_time(
         self,
@@ -245,15 +286,13 @@ class Engine:
         outcome = self.tick(replace(entry, content=b""), refused)
         if self.held or (self._order is not None and self._order.quiet is not None):
             return outcome
-        due, now = self._cycle.due, self._cycle.now
+        due = self._cycle.due(with_window=True)
         if due is not None and due <= moved:
             if self._order is not None:
                 self._order.complete(moved)
-            event = Event((), moved if now is None else max(now, moved), entry.id)
-            arrived = Arrived(entry, Mapped((), (event,), ()), silent=True)
-            before = (*outcome.released, replace(outcome, released=()))
-            outcome = self._cycle.take_in(arrived, Timings(), refused)
-            outcome = replace(outcome, released=before)
+            outcome = self._move(outcome, entry, moved)
+        if self._clock.for_rules:
+            outcome = self._elapse(outcome, entry, present - self._margin)
         if outcome.status is Status.ACCEPTED:
             self.queries.advance(present - self._margin)
             outcome = self._cycle.with_queries(outcome)
@@ -270,8 +309,12 @@ class Engine:
         received = min((due for due in dues if due is not None), default=None)
         if self.held:
             return Waits(received)
-        moved, news = self._cycle.due, self.queries.processor.next_news
+        moved, news = self._cycle.due(with_window=True), self.queries.processor.next_news
         present = None if news is None else news + 1 + self._margin
+        by_clock = self._due_by_clock
+        if by_clock is not None:
+            by_clock += self._margin
+            present = by_clock if present is None else min(present, by_clock)
         quiet = None if self._order is None else self._order.quiet
         if quiet is not None and (moved is not None or present is not None):
             # While a source of this engine is waited for, application time is what it says.
@@ -307,6 +350,7 @@ class Engine:
             None if self._order is None else self._order.due,
             None if self._cycle.shedder is None else self._cycle.shedder.due,
             self._queries_due,
+            self._rules_due,
         )
         return min((due for due in dues if due is not None), default=None)
 
@@ -317,7 +361,21 @@ class Engine:
         """
         due = self._queries_due
         present = None if due is None or received < due else self.queries.present(received)
-        return b"" if present is None else str(present - self._margin).encode()
+        for_queries = "" if present is None else str(present - self._margin)
+        due = self._rules_due
+        present = None if due is None or received < due else self._clock.present(received)
+        return (for_queries if present is None else f"{for_queries or '-'} {present}").encode()
+
+    @property
+    def _due_by_clock(self) -> Instant | None:
+        """When rules, or the window, change something in silence."""
+        clock = self._clock
+        return self._cycle.due(with_window=clock.for_window) if clock.for_rules else None
+
+    @property
+    def _rules_due(self) -> Instant | None:
+        """From which time of arrival on that has come."""
+        return None if self.held else self._clock.wake(self._due_by_clock)
 
     @property
     def _queries_due(self) -> Instant | None:
@@ -327,14 +385,6 @@ class Engine:
         # While a source is waited for, application time is what it says.
         idle = 0 if self._order is None else self._order.disorder.idle + 1
         return self.queries.due(self._margin, idle)
-
-    @property
-    def _margin(self) -> int:
-        """How late a message may still come."""
-        if self._order is None:
-            return 0
-        disorder = self._order.disorder
-        return max(disorder.lateness, *disorder.by_source.values(), 0)
 
     @property
     def held(self) -> int:
@@ -488,7 +538,7 @@ class Engine:
             held = self._order.state()
         return EngineState(
             self.window.state(),
-            self._cycle.memory,
+            self._cycle.memory.copy(),
             self._cycle.notices,
             held,
             self._cycle.archived,
@@ -496,12 +546,14 @@ class Engine:
             self.degraded,
             self.queries.state(),
             self._cycle.inferences.state(),
+            self._clock.moved,
         )
 
     def restore(self, state: EngineState) -> None:
         """Go on from a state; call it on a new engine, before any message."""
         self.window.restore(state.window)
-        self._cycle.memory = state.memory
+        self._cycle.memory = state.memory.copy()
+        self._clock.moved = state.moved
         self._cycle.notices = state.notices
         self._cycle.archived = state.archived
         if self._cycle.shedder is not None:
@@ -612,3 +664,9 @@ def _kept(arrived: Arrived) -> Arrived:
     if not arrived.message.content:
         return arrived
     return replace(arrived, message=replace(arrived.message, content=b""), seconds=0.0)
+
+
+def _times_of(content: bytes) -> tuple[Instant | None, Instant | None]:
+    """How far a tick says that time has come, for queries and for rules; None: it does not."""
+    found = [None if each == b"-" else int(each) for each in content.split()]
+    return found[0] if found else None, found[1] if len(found) > 1 else None

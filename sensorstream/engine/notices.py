@@ -75,6 +75,13 @@ class Notices:
         """The synopses of a period did not enter the window, for a rule cannot stand them."""
         return self._raise(message, "synopses-given-up", "synopses", reason, now, "-synopses")
 
+    def passed_over(
+        self, entry: Message, error: SensorStreamError, due: str, now: Instant | None
+    ) -> tuple[Alert, ...]:
+        """What rules were to do at a time could not be done, and is not tried again."""
+        text = f"what was due at {due} is passed over: {error}"
+        return self._raise(entry, "passed-over", error.code, text, now, "-passed")
+
     def degraded(self, message: Message, reason: str, now: Instant | None) -> Alert:
         """The reasoner failed: from this message on the plain profile infers."""
         text = f"the plain profile infers from now on, the reasoner is away: {reason}"

@@ -66,7 +66,7 @@ class MessageRun:
         self._window = window
         self._reasoner = reasoner
         self._counter = counter
-        self._timings = timings
+        self.timings = timings
         self._admission = admission
         self._inferences = inferences
         self._message = message
@@ -110,11 +110,11 @@ class MessageRun:
             for triple, (_, graphs) in change.graphs.items():
                 self.kb.place(triple, graphs)
         moved = self._counter()
-        self._timings.t_w += moved - start
+        self.timings.t_w += moved - start
         step.inferred = inferred = self._reasoner.react(self.kb, step.delta)
         derived = self.kb.apply(Origin.INFERRED, inferred)
         self._follow(inferred, changes)
-        self._timings.t_i += self._counter() - moved
+        self.timings.t_i += self._counter() - moved
         effect = net_delta(now, (visible, derived))
         self.visible.append(effect)
         return effect

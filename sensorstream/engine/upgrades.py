@@ -207,4 +207,15 @@ def _window(data: list[Any]) -> list[Any]:
     ]
 
 
-UPGRADES: Final[tuple[Callable[[dict[str, Any]], dict[str, Any]], ...]] = (_with_panes, _by_name)
+def _with_due(data: dict[str, Any]) -> dict[str, Any]:
+    """Version 3 did not say when each solution of a rule that waits is due: they begin anew."""
+    state = data["state"]
+    kept = {name: each for name, each in state["memory"].items() if name in ("quiet", "ticks")}
+    return {"version": 4, "state": {**state, "memory": kept}}
+
+
+UPGRADES: Final[tuple[Callable[[dict[str, Any]], dict[str, Any]], ...]] = (
+    _with_panes,
+    _by_name,
+    _with_due,
+)

@@ -62,12 +62,12 @@ _TOKEN: Final = re.compile(
 _SILENT: Final = (
     *("prefix", "xmlns", "mapping", "rule", "on", "for", "each", "in", "if", "and", "then"),
     *("individual", "a", "at", "as", "key", "table", "from", "value", "valid", "or", "with"),
-    *("base", "let", "graph", "becomes", "until"),
+    *("base", "let", "graph", "becomes", "until", "of", "old", "new"),
 )
 _KEPT: Final = (
     *("message", "change", "insert", "update", "expire", "every", "when", "not", "exists", "count"),
     *("select", "ask", "alert", "delete", "sparql", "reply", "true", "false"),
-    *("skip", "reject", "known"),
+    *("skip", "reject", "known", "silence"),
 )
 KEYWORDS: Final = {word: f"_{word.upper()}" for word in _SILENT} | {
     word: word.upper() for word in _KEPT

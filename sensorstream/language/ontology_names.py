@@ -49,10 +49,14 @@ def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageErr
             case (
                 syntax.OnInsert(class_name=name)
                 | syntax.OnExpire(class_name=name)
+                | syntax.OnSilence(class_name=name)
                 | syntax.Exists(class_name=name)
                 | syntax.Count(class_name=name)
             ):
                 yield from _unknown(file, "class", name, schema.classes)
+            case syntax.OnUpdate(name=name):
+                known = schema.classes | properties
+                yield from _unknown(file, "class or property", name, known)
             case syntax.KnownBy(class_name=name):
                 yield from _unknown(file, "class", name, schema.classes)
                 yield from _unknown(file, "property", node.property, properties)

@@ -325,6 +325,22 @@ class _Builder(Transformer[Token, Any]):
         word, class_name, variable = children
         return syntax.OnExpire(class_name, variable, self._at(word))
 
+    def on_silence(self, children: list[Any]) -> syntax.OnSilence:
+        word, class_name, variable, duration = children
+        given = {} if variable is None else {"variable": variable}
+        return syntax.OnSilence(
+            class_name, self._duration(duration), **given, position=self._at(word)
+        )
+
+    def on_update(self, children: list[Any]) -> syntax.OnUpdate:
+        word, name, variable, old, new = children
+        return syntax.OnUpdate(name, variable, old, new, self._at(word))
+
+    def named(self, children: list[syntax.Variable]) -> syntax.Variable | None:
+        return children[0] if children else None
+
+    old = new = named
+
     def every(self, children: list[Token]) -> syntax.Every:
         return syntax.Every(self._duration(children[1]), self._at(children[0]))
 

@@ -84,6 +84,13 @@ def trigger_text(trigger: syntax.Trigger) -> str:
             return f"on insert {_name(trigger.class_name)} as ?{trigger.variable.name}"
         case syntax.OnExpire():
             return f"on expire {_name(trigger.class_name)} as ?{trigger.variable.name}"
+        case syntax.OnSilence():
+            watched = f"{_name(trigger.class_name)} as ?{trigger.variable.name}"
+            return f"on silence of {watched} for {_quoted(trigger.duration.text)}"
+        case syntax.OnUpdate(name, variable, old, new):
+            before = "" if old is None else f" old ?{old.name}"
+            after = "" if new is None else f" new ?{new.name}"
+            return f"on update {_name(name)} as ?{variable.name}{before}{after}"
         case syntax.Every():
             return f"every {_quoted(trigger.duration.text)}"
         case syntax.When(condition, lasting, until):

@@ -349,6 +349,38 @@ class OnExpire:
 
 
 @dataclass(frozen=True, slots=True)
+class OnSilence:
+    """``on silence of CLASS as ?variable for "PT1H"``: for each member that says nothing so long.
+
+    Without ``as`` the variable is ``?individual``; ``?last`` is when it last said something.
+    """
+
+    class_name: Name
+    duration: Duration
+    variable: Variable = Variable("individual")
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OnUpdate:
+    """``on update NAME as ?variable old ?old new ?new``: a value came in place of another.
+
+    ``name`` is a property, or a class whose members are meant, with any property of theirs.
+    """
+
+    name: Name
+    variable: Variable
+    old: Variable | None = None
+    new: Variable | None = None
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """All that it gives a value."""
+        return tuple(each for each in (self.variable, self.old, self.new) if each is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class Every:
     """``every "PT10S"``: each time application time has moved on by that much."""
 
@@ -414,7 +446,9 @@ class When:
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
-Trigger: TypeAlias = OnChange | OnMessage | OnInsert | OnExpire | Every | When
+Trigger: TypeAlias = (
+    OnChange | OnMessage | OnInsert | OnExpire | OnSilence | OnUpdate | Every | When
+)
 
 
 Severity: TypeAlias = Literal["info", "warning", "critical"]

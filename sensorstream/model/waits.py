@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from sensorstream.model.timeline import Instant
+
+
+class Silence(Enum):
+    """Whose time goes on with the clock while no message comes; each includes those before."""
+
+    QUERIES = "queries"
+    """The windows of continuous queries."""
+    RULES = "rules"
+    """Rules that wait."""
+    WINDOW = "window"
+    """The window of the knowledge base."""
 
 
 @dataclass(frozen=True, slots=True)

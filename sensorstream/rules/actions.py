@@ -98,15 +98,15 @@ class ActionCompiler:
                 return
             run.raised.add(same)
             if length:
-                run.quiet[same] = run.time + length
+                run.news.quiet[same] = run.time + length
             grounds = grounds_of(firing)
             run.alerts.append(
                 Alert(
-                    id=f"{run.message.id}-{len(run.alerts) + 1}",
+                    id=f"{run.prefix}-{len(run.alerts) + 1}",
                     rule=rule,
                     kind="rule",
                     severity=severity,
-                    text=filled,
+                    text=filled + run.late,
                     key=same[1],
                     time=run.time,
                     message=run.message.id,

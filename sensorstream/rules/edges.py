@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
@@ -11,8 +12,9 @@ from sensorstream.language import syntax
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.condition_compiler import CompiledCondition, compile_condition
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.memory import Holding, SolutionKey
-from sensorstream.rules.triggers import NO_SOLUTION, NOW, Moment, Solutions, Trigger, read_duration
+from sensorstream.rules.endings import endings_of
+from sensorstream.rules.timers import Holding, SolutionKey
+from sensorstream.rules.triggers import NOW, Moment, Solutions, Trigger, read_duration
 
 _NOW_ONLY: Final = frozenset((NOW,))
 
@@ -26,17 +28,20 @@ class Edge:
     ends: CompiledCondition | None
 
 
-def compile_edge(rule: str, when: syntax.When, file: syntax.RuleFile, line: Timeline) -> Edge:
+def compile_edge(
+    of: syntax.SemanticRule, when: syntax.When, file: syntax.RuleFile, line: Timeline
+) -> Edge:
     """The trigger ``when`` of a rule.
 
     A solution begins when the condition has it and the end does not hold; it ends when the end
     holds or an individual of it leaves the window, or, without one, when the condition has it no
     longer. The trigger has each solution once, as soon as it has begun; with ``for``, as soon as
-    the condition has had it for so long.
+    the condition has had it for so long. At its end the alerts that told of it are cleared.
 
     Raises:
         LanguageError: as :func:`compile_condition`; or the length of time is not one above zero.
     """
+    rule = of.name
     begins = compile_condition(when.condition, file, _NOW_ONLY)
     ends = None
     if when.until is not None:
@@ -46,19 +51,24 @@ def compile_edge(rule: str, when: syntax.When, file: syntax.RuleFile, line: Time
         length = read_duration(when.lasting, line)
         if length <= 0:
             raise LanguageError("expected a time above 0", position=when.lasting.position)
+    clear = endings_of(of, begins.returned)
     reads_now = any(NOW in each.query.given for each in (begins, ends) if each and each.query)
 
     def trigger(moment: Moment) -> Solutions:
         run = moment.run
-        due = run.timers.get(rule, run.memory.timers.get(rule))
-        is_due = due is not None and due <= run.time
-        is_new = moment.is_first and rule not in run.memory.held
-        if not (moment.delta or moment.departures or reads_now or is_due or is_new):
-            return NO_SOLUTION
-        before = run.held.get(rule, run.memory.held.get(rule, {}))
+        fires: list[Solution] = []
         now = {NOW: moment.now(line)}
+        due = run.due(rule)
+        for key in due:
+            # Until now it held: that it ends at this very moment is no break.
+            fires.append({**dict(key), **now})
+            held = run.holding(rule, key)
+            assert held is not None
+            run.hold(rule, key, Holding(held.since))
+        is_new = run.begins(rule)
+        if not (moment.delta or moment.departures or reads_now or is_new):
+            return fires
         present = {_key(each): each for each in begins.test(run.host, (now,))}
-
         departed = {each.individual.name for each in moment.departures}
 
         def has_ended(solution: Solution) -> bool:
@@ -68,27 +78,25 @@ def compile_edge(rule: str, when: syntax.When, file: syntax.RuleFile, line: Time
             gone = not departed.isdisjoint(solution.values())
             return gone or bool(ends.test(run.host, ({**solution, **now},)))
 
-        after: dict[SolutionKey, Holding] = {}
-        fires: list[Solution] = []
-        for key, held in before.items():
-            solution = dict(key)
-            if not held.fired and held.since + length <= run.time:
-                # Until now it held: that it ends at this very moment is no break.
-                fires.append({**solution, **now})
-                held = Holding(held.since, fired=True)
-            goes_on = key in present if ends is None or not held.fired else True
-            if goes_on and not has_ended(solution):
-                after[key] = held
+        before = run.held(rule)
+        ended: list[SolutionKey] = []
+        for key, held in list(before.items()):
+            waits = held.due is not None
+            goes_on = key in present if ends is None or waits else True
+            if not goes_on or has_ended(dict(key)):
+                run.hold(rule, key, None)
+                if not waits:
+                    ended.append(key)
         for key, begun in present.items():
             if key not in before and not has_ended(begun):
-                after[key] = Holding(run.time, fired=not length)
+                run.hold(rule, key, Holding(run.time, run.time + length if length else None))
                 if not length:
                     fires.append({**begun, **now})
-        if after == before and not is_new:
-            return fires
-        run.held[rule] = after
-        waiting = [held.since + length for held in after.values() if not held.fired]
-        run.timers[rule] = min(waiting, default=None)
+
+        def going_on() -> Iterator[SolutionKey]:
+            return (key for key, each in run.held(rule).items() if each.due is None)
+
+        clear(run, ended, going_on, due)
         return fires
 
     return Edge(trigger, begins, ends)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,7 +12,8 @@ from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
 from sensorstream.rules.lineage import Lineage
-from sensorstream.rules.memory import AlertKey, Holding, RuleMemory, SolutionKey
+from sensorstream.rules.memory import AlertKey, News, RuleMemory
+from sensorstream.rules.timers import Holding, SolutionKey
 
 
 class RuleHost(Protocol):
@@ -55,7 +56,11 @@ class Changes:
 
 @dataclass(slots=True)
 class Run:
-    """The rules' work for one message."""
+    """The rules' work for one message, or for a time that has come.
+
+    ``said`` are the subjects of what the message says. Names and alert ids begin with ``prefix``;
+    "": with the message's id. ``late``: a note for alerts that should have been raised earlier.
+    """
 
     host: RuleHost
     message: Message
@@ -65,15 +70,56 @@ class Run:
     alerts: list[Alert] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)
-    quiet: dict[AlertKey, Instant] = field(default_factory=dict)
-    ticks: dict[str, int] = field(default_factory=dict)
-    held: dict[str, Mapping[SolutionKey, Holding]] = field(default_factory=dict)
-    timers: dict[str, Instant | None] = field(default_factory=dict)
+    news: News = field(default_factory=News)
     raised: set[AlertKey] = field(default_factory=set)
     names: int = 0
     cleared: list[Cleared] = field(default_factory=list)
+    said: Collection[Subject] = ()
+    prefix: str = ""
+    late: str = ""
     made: dict[Triple, Firing] = field(default_factory=dict)
     """Which firing has inserted a statement, of this message."""
+    endings: list[AlertKey] = field(default_factory=list)
+    """Alerts to be cleared when the rules of this round have fired."""
+
+    def __post_init__(self) -> None:
+        self.prefix = self.prefix or self.message.id
+
+    def holding(self, rule: str, key: SolutionKey) -> Holding | None:
+        """What a rule waits with, as this message has left it so far."""
+        news = self.news.held.get(rule)
+        if news is not None and key in news:
+            return news[key]
+        known = self.memory.held.get(rule)
+        return None if known is None else known.get(key)
+
+    def held(self, rule: str) -> Mapping[SolutionKey, Holding]:
+        """All that a rule waits with; not to be kept."""
+        known = self.memory.held.get(rule, {})
+        news = self.news.held.get(rule)
+        if not news:
+            return known
+        return {key: each for key, each in {**known, **news}.items() if each is not None}
+
+    def hold(self, rule: str, key: SolutionKey, holding: Holding | None) -> None:
+        """Let a rule wait with this from now on; None: no more."""
+        self.news.held.setdefault(rule, {})[key] = holding
+
+    def due(self, rule: str) -> list[SolutionKey]:
+        """What of a rule is due by now and has not fired."""
+        due = ((key, self.holding(rule, key)) for key in self.memory.due_by(rule, self.time))
+        return [
+            key
+            for key, each in due
+            if each is not None and each.due is not None and each.due <= self.time
+        ]
+
+    def begins(self, rule: str) -> bool:
+        """Whether a rule that waits is evaluated for the first time; it is not, then."""
+        if rule in self.memory.held or rule in self.news.held:
+            return False
+        self.news.held[rule] = {}
+        return True
 
     def clear(self, rule: str, key: str) -> None:
         """End the open alert of a rule and key; alerts raised from now on are not meant."""
@@ -98,5 +144,5 @@ class Firing:
         """
         if not self._new:
             self.run.names += 1
-            self._new = f"{self.run.message.id}-{self.run.names}"
+            self._new = f"{self.run.prefix}-{self.run.names}"
         return self._new

@@ -18,10 +18,12 @@ _Numbered: TypeAlias = tuple[int, CompiledRule]
 class RuleIndex:
     """The semantic rules of a deployment, in order."""
 
-    __slots__ = ("_every", "_on_expiry", "_on_insertion", "rules")
+    __slots__ = ("_every", "_on_expiry", "_on_insertion", "listen", "rules")
 
     def __init__(self, rules: Iterable[CompiledRule]) -> None:
         self.rules = tuple(rules)
+        self.listen = any(rule.listens for rule in self.rules)
+        """Whether one of them wants to know of whom a message says something."""
         self._every: list[_Numbered] = []
         self._on_insertion: dict[Term, list[_Numbered]] = {}
         self._on_expiry: dict[Term, list[_Numbered]] = {}
@@ -44,8 +46,15 @@ class RuleIndex:
             for _, rule in self._every
             if rule.every is not None and rule.name in ticks
         ]
-        dues += [due for due in memory.timers.values() if due is not None]
-        return min(dues, default=None)
+        waiting = memory.due
+        return min(dues if waiting is None else [*dues, waiting], default=None)
+
+    def give_up(self, memory: RuleMemory, time: Instant) -> None:
+        """Pass over all that is due by a time: it could not be carried out."""
+        memory.give_up(time)
+        for _, rule in self._every:
+            if rule.every is not None and rule.name in memory.ticks:
+                memory.ticks[rule.name] = max(memory.ticks[rule.name], time // rule.every)
 
     def awake(self, moment: Moment) -> Sequence[CompiledRule]:
         """The rules whose trigger may have a solution, in order; O(those, and the change)."""

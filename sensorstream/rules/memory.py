@@ -2,63 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
+from sensorstream.rules.timers import Holding, SolutionKey, Timers
 
 AlertKey: TypeAlias = tuple[str, str]
 """Rule name and key: alerts that share them are the same alert."""
 
 
-SolutionKey: TypeAlias = tuple[tuple[str, Term], ...]
-"""The variables of a solution with their values, by name."""
+@dataclass(slots=True)
+class News:
+    """What the rules of one message want to be remembered; None: forgotten."""
+
+    quiet: dict[AlertKey, Instant] = field(default_factory=dict)
+    ticks: dict[str, int] = field(default_factory=dict)
+    held: dict[str, dict[SolutionKey, Holding | None]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
-    """A solution of a condition that has become true: since when, and whether its rule fired."""
-
-    since: Instant
-    fired: bool
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass
 class RuleMemory:
-    """What is remembered of alerts held back, and of ``every`` and ``when`` rules.
+    """What is remembered of alerts held back, and of rules that wait.
 
-    A message's rules never change the memory they are given: they return another one, or the
-    same object when nothing changed. A failed message leaves nothing behind.
+    The rules of a message never change it: what they found out is given to :meth:`keep` when the
+    message is sure to stay.
     """
 
-    quiet: Mapping[AlertKey, Instant] = field(default_factory=dict)
+    quiet: dict[AlertKey, Instant] = field(default_factory=dict)
     """The instant from which on the alert may be raised again."""
-    ticks: Mapping[str, int] = field(default_factory=dict)
+    ticks: dict[str, int] = field(default_factory=dict)
     """Rule name to the number of the last multiple of its duration that was passed."""
-    held: Mapping[str, Mapping[SolutionKey, Holding]] = field(default_factory=dict)
-    """For each ``when`` rule the solutions that have begun and not ended."""
-    timers: Mapping[str, Instant | None] = field(default_factory=dict)
-    """When the first solution of a ``when`` rule will have held for its time; None: none waits."""
+    held: dict[str, dict[SolutionKey, Holding]] = field(default_factory=dict)
+    """For each ``when`` rule the solutions that have begun and not ended; for each ``on silence``
+    rule the individuals that it watches."""
+    time: Instant | None = None
+    """The latest time at which rules were evaluated because time had passed."""
 
-    def after(
-        self,
-        time: Instant,
-        quiet: Mapping[AlertKey, Instant],
-        ticks: Mapping[str, int],
-        held: Mapping[str, Mapping[SolutionKey, Holding]],
-        timers: Mapping[str, Instant | None],
-    ) -> RuleMemory:
-        """The memory after a message, without the entries that have expired at ``time``.
+    def __post_init__(self) -> None:
+        self._timers = {rule: Timers(held) for rule, held in self.held.items()}
 
-        O(keys that are held back) when ``quiet`` is not empty, else O(1).
-        """
-        if not quiet and not ticks and not held:
-            return self
-        back = self.quiet
-        if quiet:
-            back = {key: until for key, until in back.items() if until > time} | dict(quiet)
-        return RuleMemory(
-            back, {**self.ticks, **ticks}, {**self.held, **held}, {**self.timers, **timers}
-        )
+    def keep(self, time: Instant, news: News) -> None:
+        """Take in what a message's rules found out at ``time``; O(news, alerts held back)."""
+        if news.quiet:
+            for over in [same for same, until in self.quiet.items() if until <= time]:
+                del self.quiet[over]
+            self.quiet.update(news.quiet)
+        self.ticks.update(news.ticks)
+        for rule, changes in news.held.items():
+            held = self.held.get(rule)
+            if held is None:
+                held = self.held[rule] = {}
+                self._timers[rule] = Timers(held)
+            timers = self._timers[rule]
+            for key, holding in changes.items():
+                if holding is None:
+                    held.pop(key, None)
+                else:
+                    held[key] = holding
+                    timers.note(key)
+
+    def forget_but(self, rules: Collection[str]) -> None:
+        """Forget what was remembered for rules that wait, but for some rules, by name."""
+        self.ticks = {name: tick for name, tick in self.ticks.items() if name in rules}
+        self.held = {name: each for name, each in self.held.items() if name in rules}
+        self._timers = {name: each for name, each in self._timers.items() if name in rules}
+
+    @property
+    def due(self) -> Instant | None:
+        """When the first solution that waits is due; O(rules that wait)."""
+        dues = [due for each in self._timers.values() if (due := each.next) is not None]
+        return min(dues, default=None)
+
+    def due_by(self, rule: str, time: Instant) -> list[SolutionKey]:
+        """The solutions of a rule that are due by a time."""
+        timers = self._timers.get(rule)
+        return [] if timers is None else timers.until(time)
+
+    def give_up(self, time: Instant) -> None:
+        """What is due by a time fires no more: its rules could not be carried out."""
+        for rule, held in self.held.items():
+            for key in self._timers[rule].until(time):
+                held[key] = Holding(held[key].since)
+
+    def copy(self) -> RuleMemory:
+        """The memory as it is now; O(memory)."""
+        held = {rule: dict(each) for rule, each in self.held.items()}
+        return RuleMemory(dict(self.quiet), dict(self.ticks), held, self.time)

@@ -17,7 +17,7 @@ from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLASS_OF
 from sensorstream.rules.reading import parsed_condition, select_query
-from sensorstream.rules.triggers import NOW, bound_by, conditions_of
+from sensorstream.rules.triggers import LAST, NOW, bound_by, conditions_of
 from sensorstream.rules.update import parsed_deletion, parsed_update
 from sensorstream.sparql.algebra import InsertData, Modify, Quad, Update
 from sensorstream.sparql.parser import Parsed
@@ -59,6 +59,11 @@ def _of_queries(
 ) -> Iterator[Note]:
     given: dict[str, Kinds] = dict.fromkeys(bound_by(rule.trigger), frozenset((NAME,)))
     given[NOW] = kind_of(line.literal(0))
+    if isinstance(rule.trigger, syntax.OnSilence):
+        given[LAST] = given[NOW]
+    if isinstance(rule.trigger, syntax.OnUpdate):
+        # The values may be of any kind.
+        given |= {each.name: None for each in rule.trigger.variables[1:]}
     known = replace(known, given=given)
     for condition in conditions_of(rule):
         if not isinstance(condition, syntax.Select | syntax.Ask):
@@ -179,7 +184,7 @@ def _of_classes(
 
 def _needed(rule: syntax.SemanticRule) -> Iterator[tuple[syntax.Name, bool]]:
     """The classes that must have members, and whether members in the ontology are sufficient."""
-    if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire):
+    if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire | syntax.OnSilence):
         yield rule.trigger.class_name, False
     for condition in conditions_of(rule):
         match condition:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 
 from sensorstream.errors import Overrun, RuleCycle
 from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Message
 from sensorstream.model.frozen import frozen
-from sensorstream.model.terms import Term
+from sensorstream.model.terms import Subject, Term
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Changes, Firing, RuleHost, Run
 from sensorstream.rules.index import RuleIndex
-from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.memory import News, RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import Moment
 
@@ -23,10 +23,10 @@ class RuleResult:
     """What the rules made of one message.
 
     ``fired`` names each rule that fired, in the order of its first firing. The changes of the
-    knowledge base have been made through the host; ``memory`` is for the next message.
+    knowledge base have been made through the host; ``news`` is what the memory is to keep.
     """
 
-    memory: RuleMemory
+    news: News
     alerts: tuple[Alert, ...] = ()
     replies: tuple[str, ...] = ()
     fired: tuple[str, ...] = ()
@@ -45,6 +45,9 @@ def run_rules(
     memory: RuleMemory,
     max_rounds: int = 16,
     silent: bool = False,
+    said: Collection[Subject] = (),
+    prefix: str = "",
+    late: str = "",
 ) -> RuleResult:
     """Let the rules react to a message that the host has taken in (paper section 4.4).
 
@@ -59,9 +62,12 @@ def run_rules(
         time: application time, never less than that of the message before.
         delta: what the message changed in the union of the graphs.
         departures: the individuals that left the window because of the message.
-        memory: what the message before returned.
+        memory: what has been kept of the messages before; it is not changed.
         max_rounds: how many rounds may change the knowledge base.
         silent: no message has come, only time has passed.
+        said: the subjects of what the message says.
+        prefix: what names and alert ids begin with; "": the message's id.
+        late: a note for alerts that should have been raised earlier.
 
     Raises:
         RuleCycle: the rules still request changes after ``max_rounds`` rounds.
@@ -71,7 +77,7 @@ def run_rules(
     # Changes must not accumulate when no rule evaluates a condition.
     host.evaluator.begin()
     host.evaluator.settle()
-    run = Run(host, message, time, memory)
+    run = Run(host, message, time, memory, said=said, prefix=prefix, late=late)
     fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
     latest: list[list[str]] = []
     moment = Moment(run, True, delta, departures, by_message=not silent)
@@ -89,7 +95,7 @@ def run_rules(
             break
         moment = Moment(run, False, delta, departures, by_message=False)
     return RuleResult(
-        memory.after(time, run.quiet, run.ticks, run.held, run.timers),
+        run.news,
         tuple(run.alerts),
         tuple(run.replies),
         tuple(fired),
@@ -137,6 +143,9 @@ def _round(
                     run.made.setdefault(triple, firing)
         if len(run.changes.inserted) + len(run.changes.removed) > before:
             changing.append(rule.name)
+    for rule_name, alert_key in run.endings:
+        run.clear(rule_name, alert_key)
+    run.endings.clear()
     return changing
 
 

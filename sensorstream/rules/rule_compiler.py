@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Final
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
@@ -18,6 +19,7 @@ from sensorstream.rules.condition_compiler import Condition, compile_condition
 from sensorstream.rules.conditions import ConditionQuery
 from sensorstream.rules.edges import compile_edge
 from sensorstream.rules.lineage import Block, Lineage, trigger_blocks
+from sensorstream.rules.silence import compile_silence
 from sensorstream.rules.triggers import (
     Trigger,
     Wake,
@@ -26,6 +28,9 @@ from sensorstream.rules.triggers import (
     every,
     waits_for,
 )
+
+_WAITING: Final = (syntax.When, syntax.OnSilence)
+"""The triggers that remember something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +51,10 @@ class CompiledRule:
     queries: tuple[ConditionQuery, ...]
     actions: tuple[Action, ...]
     lineage: Lineage
-    edge: str = ""
-    """The text of a trigger that remembers for which solutions its condition holds."""
+    waits: str = ""
+    """The text of a trigger that remembers something; "" if it does not."""
+    listens: bool = False
+    """Whether it wants to know of whom a message says something."""
 
 
 def compile_rules(
@@ -101,11 +108,13 @@ def compile_rule(
     queries: list[ConditionQuery] = []
     matched: list[Block] = list(trigger_blocks(rule, file))
     if isinstance(rule.trigger, syntax.When):
-        edge = compile_edge(rule.name, rule.trigger, file, timeline)
+        edge = compile_edge(rule, rule.trigger, file, timeline)
         trigger = edge.trigger
         bound |= edge.begins.returned
         matched += edge.begins.blocks
         queries += [each.query for each in (edge.begins, edge.ends) if each and each.query]
+    elif isinstance(rule.trigger, syntax.OnSilence):
+        trigger = compile_silence(rule, rule.trigger, file, timeline)
     else:
         trigger = compile_trigger(rule.trigger, rule.name, file, timeline)
     for condition in rule.conditions:
@@ -126,5 +135,6 @@ def compile_rule(
         tuple(queries),
         tuple(compiler.compile(action) for action in rule.actions),
         Lineage(rule.name, digest_of(rule, file), tuple(matched)),
-        trigger_text(rule.trigger) if isinstance(rule.trigger, syntax.When) else "",
+        trigger_text(rule.trigger) if isinstance(rule.trigger, _WAITING) else "",
+        listens=isinstance(rule.trigger, syntax.OnSilence),
     )

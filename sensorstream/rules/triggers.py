@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, TypeAlias
 
@@ -20,6 +20,8 @@ Solutions: TypeAlias = Sequence[Solution]
 NO_SOLUTION: Final[Solutions] = ()
 NOW: Final = "now"
 """The variable that is the event's time in every rule."""
+LAST: Final = "last"
+"""The variable of ``on silence`` that is when the individual last said something."""
 
 
 class Moment:
@@ -29,6 +31,7 @@ class Moment:
         "_arrived",
         "_departed",
         "_now",
+        "_updates",
         "by_message",
         "delta",
         "departures",
@@ -54,6 +57,7 @@ class Moment:
         self._arrived: Mapping[Term, dict[Subject, None]] | None = None
         self._departed: Mapping[Term, dict[Subject, None]] | None = None
         self._now: Literal | None = None
+        self._updates: Updates | None = None
 
     def now(self, line: Timeline) -> Literal:
         """The event's time."""
@@ -73,6 +77,22 @@ class Moment:
         return self._arrived
 
     @property
+    def updates(self) -> Updates:
+        """By property and individual, the values that went and those that came in their place."""
+        if self._updates is None:
+            went: dict[tuple[Subject, IRI], list[Term]] = {}
+            for subject, predicate, value in self.delta.removed:
+                went.setdefault((subject, predicate), []).append(value)
+            found: dict[IRI, dict[Subject, tuple[list[Term], list[Term]]]] = {}
+            for subject, predicate, value in self.delta.added if went else ():
+                old = went.get((subject, predicate))
+                if old is not None:
+                    of_property = found.setdefault(predicate, {})
+                    of_property.setdefault(subject, (old, []))[1].append(value)
+            self._updates = found
+        return self._updates
+
+    @property
     def losses(self) -> Mapping[Term, dict[Subject, None]]:
         """By class, the members that left the window, by the statements known when they left."""
         if self._departed is None:
@@ -87,6 +107,9 @@ class Moment:
         return self._departed
 
 
+Updates: TypeAlias = Mapping[IRI, Mapping[Subject, tuple[Sequence[Term], Sequence[Term]]]]
+
+
 class Wake(Enum):
     """The kind of change that may trigger a rule that waits for a class."""
 
@@ -98,7 +121,12 @@ Trigger: TypeAlias = Callable[[Moment], Solutions]
 
 
 def compile_trigger(
-    trigger: syntax.OnChange | syntax.OnMessage | syntax.OnInsert | syntax.OnExpire | syntax.Every,
+    trigger: syntax.OnChange
+    | syntax.OnMessage
+    | syntax.OnInsert
+    | syntax.OnExpire
+    | syntax.OnUpdate
+    | syntax.Every,
     rule: str,
     file: syntax.RuleFile,
     line: Timeline,
@@ -124,6 +152,8 @@ def compile_trigger(
             left = file.resolve(name)
             each = _each(variable, line)
             return lambda moment: each(moment, moment.losses.get(left, ()))
+        case syntax.OnUpdate():
+            return _on_update(trigger, file.resolve(trigger.name), line)
         case syntax.Every(duration=duration):
             return _every(rule, read_duration(duration, line), line)
 
@@ -136,15 +166,71 @@ def _each(
     variable: syntax.Variable, line: Timeline
 ) -> Callable[[Moment, Iterable[Subject]], Solutions]:
     """A solution for each individual, as the value of a variable."""
-    name = variable.name
-    if name == NOW:
-        raise LanguageError(
-            "?now is the time of the event: expected another name, such as ?it",
-            position=variable.position,
-        )
+    name = check_free(variable)
 
     def solutions(moment: Moment, individuals: Iterable[Subject]) -> Solutions:
         return [{name: each, NOW: moment.now(line)} for each in individuals]
+
+    return solutions
+
+
+def check_free(variable: syntax.Variable, *others: str) -> str:
+    """The name of a variable that a trigger may give a value.
+
+    Raises:
+        LanguageError: it has another meaning: it is ``?now``, or among ``others``.
+    """
+    if variable.name == NOW or variable.name in others:
+        told = "is the time of the event" if variable.name == NOW else "has another meaning here"
+        raise LanguageError(
+            f"?{variable.name} {told}: expected another name, such as ?it",
+            position=variable.position,
+        )
+    return variable.name
+
+
+def _on_update(trigger: syntax.OnUpdate, name: IRI, line: Timeline) -> Trigger:
+    """Values of a property, or of the members of a class, that came in place of others.
+
+    One solution for each individual and each pair of an old and a new value, as far as they are
+    asked for. Who has become a member at this moment was not known before.
+    """
+    given: list[str] = []
+    for variable in trigger.variables:
+        given.append(check_free(variable, *given))
+    who, old, new = trigger.variable.name, trigger.old, trigger.new
+
+    def of(
+        individual: Subject, values: tuple[Sequence[Term], Sequence[Term]], now: Literal
+    ) -> Iterator[Solution]:
+        known = {who: individual, NOW: now}
+        for before in values[0] if old is not None else (None,):
+            for after in values[1] if new is not None else (None,):
+                solution: dict[str, Term] = dict(known)
+                if old is not None and before is not None:
+                    solution[old.name] = before
+                if new is not None and after is not None:
+                    solution[new.name] = after
+                yield solution
+
+    def solutions(moment: Moment) -> Solutions:
+        updates, now = moment.updates, moment.now(line)
+        found = [
+            solution
+            for individual, values in updates.get(name, {}).items()
+            for solution in of(individual, values, now)
+        ]
+        if updates and (kb := moment.run.host.kb).count(RDF_TYPE, name):
+            new_members = moment.arrivals.get(name, {})
+            found += [
+                solution
+                for predicate, changed in updates.items()
+                if predicate != name
+                for individual, values in changed.items()
+                if (individual, RDF_TYPE, name) in kb and individual not in new_members
+                for solution in of(individual, values, now)
+            ]
+        return found
 
     return solutions
 
@@ -184,8 +270,13 @@ def every(rule: syntax.SemanticRule, line: Timeline) -> int | None:
 
 def bound_by(trigger: syntax.Trigger) -> frozenset[str]:
     """The variables that a trigger gives a value."""
-    if isinstance(trigger, syntax.OnInsert | syntax.OnExpire):
-        return frozenset([trigger.variable.name, NOW])
+    match trigger:
+        case syntax.OnInsert() | syntax.OnExpire():
+            return frozenset([trigger.variable.name, NOW])
+        case syntax.OnSilence():
+            return frozenset([trigger.variable.name, LAST, NOW])
+        case syntax.OnUpdate():
+            return frozenset([*(each.name for each in trigger.variables), NOW])
     return frozenset([NOW])
 
 
@@ -203,7 +294,7 @@ def _every(rule: str, length: int, line: Timeline) -> Trigger:
         tick, last = run.time // length, run.memory.ticks.get(rule)
         if last is not None and tick <= last:
             return NO_SOLUTION
-        run.ticks[rule] = tick
+        run.news.ticks[rule] = tick
         # The first message only sets the start of the count.
         return NO_SOLUTION if last is None else _once(moment, line)
 

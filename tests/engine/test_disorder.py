@@ -351,12 +351,13 @@ def send(engine: Engine, number: int, text: bytes, received: int, source: str = 
 @pytest.fixture
 def engine(deploy: Deploy, start: Start) -> Engine:
     """Lateness 5, and of at most 3 messages that wait."""
-    time = TimeSettings("integer", "5", 10.0, 3)
+    time = TimeSettings("integer", "5", 10.0, 3, silence="queries")
     return start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER], time=time))
 
 
 def test_without_a_lateness_messages_are_taken_as_they_come(deploy: Deploy, start: Start) -> None:
-    engine = start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER]))
+    time = TimeSettings(silence="queries")
+    engine = start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER], time=time))
     assert send(engine, 1, person("p", 10), 1).status is Status.ACCEPTED
     assert send(engine, 2, person("q", 5), 2).status is Status.ACCEPTED
     assert (engine.held, engine.due) == (0, None)

@@ -126,9 +126,10 @@ class Play:
             delta=delta,
             departures=tuple(departures),
             memory=self.memory,
+            said={triple(t)[0] for t in triples},
             max_rounds=self.rounds,
         )
-        self.memory = result.memory
+        self.memory.keep(time, result.news)
         return result
 
     def window(self) -> set[str]:

@@ -1,0 +1,159 @@
+"""Rules that wait, in an engine: by messages, by the clock, after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from sensorstream.app.wiring import Deployment
+from sensorstream.engine.checkpoint import dump, load
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.outcome import Outcome
+from sensorstream.model.events import Message
+from sensorstream.settings import TimeSettings, WindowSettings
+from tests.engine import feeding
+
+Deploy = Callable[..., Deployment]
+Start = Callable[[Deployment], Engine]
+
+ONTOLOGY = """
+@prefix : <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+:Sensor a owl:Class . :value a owl:DatatypeProperty . :note a owl:DatatypeProperty .
+"""
+HEAD = """
+prefix : <http://example.org/>
+prefix xsd: <http://www.w3.org/2001/XMLSchema#>
+mapping value on message {/m}
+then update individual :{@id} a :Sensor at {@t} ; :value {@v}^^xsd:integer .
+"""
+HOT = """
+rule hot
+when select { SELECT ?s { ?s :value ?v FILTER(?v > 30) } } becomes true for "10"
+then alert warning "{?s} {?now}" key "{?s}"
+"""
+
+
+def send(engine: Engine, name: str, time: int, value: int, received: int = -1) -> Outcome:
+    received = time if received < 0 else received
+    content = f"<m id='{name}' t='{time}' v='{value}'/>".encode()
+    return feeding.process(engine, Message(f"m{received}", content, received, "a"))
+
+
+def tick(engine: Engine, received: int) -> Outcome:
+    return engine.tick(Message(f"k{received}", engine.tick_content(received), received))
+
+
+def texts(outcome: Outcome) -> list[str]:
+    return [alert.text.removeprefix("http://example.org/") for alert in outcome.alerts]
+
+
+def test_time_that_a_message_passes_fires_before_the_message(deploy: Deploy, start: Start) -> None:
+    engine = start(deploy(ONTOLOGY, HEAD + HOT))
+    send(engine, "a", 1, 31)
+    send(engine, "b", 3, 31)
+    # The message ends what had held until then, at later times than both were due.
+    outcome = send(engine, "a", 20, 5)
+    assert texts(outcome) == ["a 11", "b 13"]
+    assert [(a.id, a.time, a.message) for a in outcome.alerts] == [
+        ("m20-t1-1", 11, "m20"),
+        ("m20-t2-1", 13, "m20"),
+    ]
+    assert outcome.time == 20
+    assert texts(send(engine, "b", 40, 31)) == []
+
+
+@pytest.mark.parametrize("silence", ["queries", "rules", "window"])
+def test_the_deployment_says_what_the_clock_moves(
+    deploy: Deploy, start: Start, silence: str
+) -> None:
+    left = "rule left on expire :Sensor as ?s then alert info 'gone {?s}'".replace("'", '"')
+    engine = start(
+        deploy(
+            ONTOLOGY,
+            HEAD + HOT + left,
+            window=WindowSettings(unit="time", size="15"),
+            time=TimeSettings(silence=silence),
+        )
+    )
+    # The times of the stream are an hour behind the clock.
+    send(engine, "a", 1, 31, received=3601)
+    assert engine.due == {"queries": None, "rules": 3611, "window": 3611}[silence]
+    if silence == "queries":
+        assert engine.tick_content(5000) == b""
+        return
+    assert engine.tick_content(3610) == b""
+    outcome = tick(engine, 3611)
+    assert texts(outcome) == ["a 11"]
+    assert outcome.alerts[0].id == "k3611-t1-1"
+    assert (engine.now, len(engine.window)) == ((11, 1) if silence == "window" else (1, 1))
+    if silence == "rules":
+        assert engine.due is None
+        return
+    due = engine.due
+    assert due is not None
+    assert texts(tick(engine, due)) == ["gone http://example.org/a"]
+    assert (len(engine.window), engine.due) == (0, None)
+
+
+def test_a_timer_survives_a_restart_and_says_that_it_is_late(deploy: Deploy, start: Start) -> None:
+    deployment = deploy(ONTOLOGY, HEAD + HOT)
+    engine = start(deployment)
+    send(engine, "a", 1, 31)
+    again = start(deployment)
+    again.restore(load(dump(engine.state())))
+    assert again.due == engine.due == 11
+    # The server did not run when it was due.
+    assert texts(tick(again, 3611)) == ["a 11 (late by PT1H)"]
+    assert again.due is None
+    assert texts(send(engine, "b", 3611, 0)) == ["a 11 (late by PT1H)"]
+
+
+def test_rules_that_are_evaluated_every_so_often_follow_the_clock(
+    deploy: Deploy, start: Start
+) -> None:
+    digest = 'rule digest every "10" then alert info "{?now}"'
+    engine = start(deploy(ONTOLOGY, HEAD + digest))
+    send(engine, "a", 1, 31)
+    assert engine.due == 10
+    assert texts(tick(engine, 10)) == ["10"]
+    assert texts(tick(engine, 20)) == ["20"]
+
+
+def test_what_waits_for_a_lateness_waits_for_rules_too(deploy: Deploy, start: Start) -> None:
+    engine = start(deploy(ONTOLOGY, HEAD + HOT, time=TimeSettings(lateness="5", idle=2)))
+    send(engine, "a", 1, 31)
+    assert texts(tick(engine, engine.due or 0)) == []  # it is released now
+    # Until 16 a message from before 11 may come.
+    due = engine.due
+    assert due is not None
+    assert due >= 16
+    assert texts(tick(engine, due)) == ["a 11"]
+
+
+def test_what_fails_is_told_and_not_tried_again(deploy: Deploy, start: Start) -> None:
+    broken = """
+rule broken
+when select { SELECT ?s ?v { ?s :value ?v FILTER(?v > 30) } } becomes true for "10"
+then insert individual :{?s} ; :value "{?s}"^^xsd:integer .
+"""
+    engine = start(deploy(ONTOLOGY, HEAD + broken + HOT))
+    send(engine, "a", 1, 31)
+    outcome = tick(engine, 11)
+    assert [alert.kind for alert in outcome.alerts] == ["passed-over"]
+    assert "what was due at 11 is passed over" in outcome.alerts[0].text
+    assert engine.due is None
+    assert texts(send(engine, "b", 30, 3)) == []
+
+
+def test_rules_that_wake_each_other_end(deploy: Deploy, start: Start) -> None:
+    chain = """
+rule chain
+when select { SELECT ?s { ?s :value ?v } } becomes true for "1"
+then update individual :next-{new} ; :value 1 .
+"""
+    engine = start(deploy(ONTOLOGY, HEAD + chain, window=WindowSettings(size="3")))
+    send(engine, "a", 1, 31)
+    send(engine, "b", 1_000_000, 3)
+    assert len(engine.window) == 3
