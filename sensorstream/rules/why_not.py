@@ -313,14 +313,13 @@ class _Question:
             ]
             for holding, solution in begun[:3]:
                 since, told = self._time(holding.since), self._names.solution(solution)
-                if holding.fired:
+                if holding.due is None:
                     note = "it has fired then, and does so again only after it has ended"
                     end = "" if trigger.until is None else condition_text(trigger.until)
                     note += f": until {' '.join(end.split())}" if end else ""
                     self._steps.append(Step("held", f"true since {since}", False, 1, (told,), note))
-                elif trigger.lasting is not None:
-                    wait = self._present.line.duration(trigger.lasting.text)
-                    note = f"it fires at {self._time(holding.since + wait)}, if it holds until then"
+                else:
+                    note = f"it fires at {self._time(holding.due)}, if it holds until then"
                     self._steps.append(Step("held", f"true since {since}", False, 1, (told,), note))
         for (name, key), until in memory.quiet.items():
             if name == rule.name and until > self._present.now and self._concerns(key, solutions):
