@@ -48,7 +48,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "resend": "Send recorded messages again.",
         "query": "Query the knowledge base in SPARQL: what holds now, and what once held.",
         "queries": "Register, read, follow and remove the continuous queries of a running server.",
-        "alerts": "List or follow the alerts of a running server, and see what led to one.",
+        "alerts": "List or follow the alerts of a running server, and see to them.",
         "webhooks": "Register webhooks with a running server, and see to their deliveries.",
         "messages": "List the newest messages of a running server, or show what became of one.",
         "quarantine": "Look at and replay the messages that a running server did not take in.",

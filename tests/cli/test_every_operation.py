@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -41,6 +41,7 @@ OTHER_FORMS: Final = {
 
 TRACKING: Final = "tracking.rules"
 LONG_AGO: Final = datetime(2026, 1, 1, tzinfo=UTC)
+TOMORROW: Final = datetime.now(UTC) + timedelta(days=1)
 
 
 def hook(client: Client) -> str:
@@ -94,6 +95,17 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "GET /alerts": lambda client: client.alerts(5),
     "GET /alerts/{id}/messages": lambda client: client.alert_messages(client.alerts(1)[0]["id"]),
     "GET /alerts/stream": lambda client: next(client.follow_alerts("")),
+    "GET /alerts/{id}": lambda client: client.alert(client.alerts_in("open", 1)[0]["id"]),
+    "GET /alerts/{id}/history": lambda client: client.alert_history(client.alerts(1)[0]["id"]),
+    "POST /alerts/{id}/acknowledge": lambda client: client.acknowledge(client.alerts(1)[0]["id"]),
+    "POST /alerts/{id}/comment": lambda client: client.comment(client.alerts(1)[0]["id"], "why?"),
+    "POST /alerts/{id}/assign": lambda client: client.assign(client.alerts(1)[0]["id"], "ann"),
+    "POST /alerts/{id}/clear": lambda client: client.clear_alert(client.alerts(1)[0]["id"]),
+    "POST /silences": lambda client: client.silence(TOMORROW, key="nobody"),
+    "GET /silences": lambda client: client.silences(),
+    "DELETE /silences/{silence_id}": lambda client: client.end_silence(
+        client.silence(TOMORROW, rule="none*")["id"]
+    ),
     "POST /webhooks": lambda client: client.add_webhook(RECEIVER),
     "GET /webhooks": lambda client: client.webhooks(),
     "GET /webhooks/{webhook_id}": lambda client: client.webhook(client.webhooks()[0]["id"]),
@@ -174,6 +186,15 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /alerts": ("alerts", "list"),
     "GET /alerts/{id}/messages": ("alerts", "messages", "{alert}"),
     "GET /alerts/stream": ("alerts", "follow", "--after", "", "--count", "1"),
+    "GET /alerts/{id}": ("alerts", "show", "{alert}"),
+    "GET /alerts/{id}/history": ("alerts", "history", "{alert}"),
+    "POST /alerts/{id}/acknowledge": ("alerts", "acknowledge", "{open}"),
+    "POST /alerts/{id}/comment": ("alerts", "comment", "{alert}", "why?"),
+    "POST /alerts/{id}/assign": ("alerts", "assign", "{alert}", "ann"),
+    "POST /alerts/{id}/clear": ("alerts", "clear", "{alert}", "--text", "seen to"),
+    "POST /silences": ("alerts", "silence", "--key", "nobody*"),
+    "GET /silences": ("alerts", "silences"),
+    "DELETE /silences/{silence_id}": ("alerts", "unsilence", "{silence}"),
     "POST /webhooks": ("webhooks", "add", RECEIVER, "--query", "urn:x:people"),
     "GET /webhooks": ("webhooks", "list"),
     "GET /webhooks/{webhook_id}": ("webhooks", "show", "{webhook}"),
@@ -224,7 +245,9 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /readyz": ("health",),
     "GET /metrics": ("health", "--metrics"),
 }
-WITHOUT_JSON: Final = {"cancel", "delete", "enable", "steps", "--metrics", "--content"}
+WITHOUT_JSON: Final = {
+    *("cancel", "delete", "enable", "steps", "unsilence", "--metrics", "--content"),
+}
 """Answers that are empty, or always of one form."""
 
 
@@ -335,6 +358,10 @@ def test_the_command_asks_for_its_operation(
             "{config}": str(another.config),
             "{webhook}": own,
             "{alert}": alert,
+            "{open}": client.alerts_in("open", 1)[0]["id"] if "{open}" in command else "",
+            "{silence}": str(client.silence(TOMORROW, key="x")["id"])
+            if "{silence}" in command
+            else "",
             "{message}": newest(client),
             "{unmatched}": unmatched(client),
             "{job}": client.jobs()[-1]["id"],

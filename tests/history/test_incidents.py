@@ -130,7 +130,7 @@ def test_alerts_live_as_in_a_model_that_goes_through_them_one_by_one(
                         there[0].count += 1
                         there[0].severity = each[1]
                     else:
-                        known.append(Naive(id_, *each, raised_at=now))
+                        known.append(Naive(id_, key, each[1], raised_at=now))
                         there = known[-1:]
                     there[0].last_at = now
                     if not any(key == k and now < until for k, until in silenced):
