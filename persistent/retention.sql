@@ -41,6 +41,15 @@ where e.raised_at < current_setting('sensorstream.received_before')::timestamptz
   and not exists (select from store.deliveries d where d.event = e.seq)
   and not exists (select from store.outbox o where o.event = e.seq and o.status = 'pending');
 
+-- Open alerts stay.
+delete from store.incidents i
+where i.state = 'cleared'
+  and i.cleared_at < current_setting('sensorstream.received_before')::timestamptz
+  and not exists (
+    select from store.events e join store.alert_changes c on c.seq = e.change
+    where c.incident = i.id
+  );
+
 delete from store.alerts a
 where a.raised_at < current_setting('sensorstream.received_before')::timestamptz
   and not exists (select from store.events e where e.alert_id = a.id);

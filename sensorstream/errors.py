@@ -35,6 +35,8 @@
     │   ├── UnknownQuery         a continuous query that does not exist
     │   ├── UnsupportedQuery     a continuous query that no stream can answer
     │   └── NotIncremental       a part of a query that must be evaluated anew each time
+    ├── AlertError               what cannot be done with an alert, or a silence that cannot be made
+    │   └── UnknownSilence       a silence that is not there
     ├── NotMovable               an XPath expression that means something else at another node
     ├── ProgramError             derivation rules that have no result, or perhaps no end
     ├── ReasonerError            the reasoner's process failed
@@ -349,6 +351,18 @@ class UnknownAlert(QueryError):
     """No alert that is kept has this id."""
 
     code = "unknown-alert"
+
+
+class AlertError(SensorStreamError):
+    """What cannot be done with an alert in its state, or a silence that cannot be made."""
+
+    code = "alert"
+
+
+class UnknownSilence(AlertError):
+    """No silence has this id, or it has ended."""
+
+    code = "unknown-silence"
 
 
 class UnknownIndividual(QueryError):

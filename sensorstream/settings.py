@@ -370,6 +370,22 @@ class WebhookSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class AlertSettings:
+    """``[alerts]``: what the wall clock does with open alerts."""
+
+    clear_after: float = _setting(
+        7.0, "Days without a repeat after which an alert that nothing clears is cleared; 0: never."
+    )
+    most_open: int = _setting(10_000, "Open alerts at a time; those repeated longest ago end.")
+    remind_every: float = _setting(
+        0.0, "Minutes between two reminders of an alert that nobody acknowledges; 0: none."
+    )
+    escalate_after: float = _setting(
+        0.0, "Minutes after which one that nobody acknowledges gets the next severity; 0: never."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class SparkSettings:
     """``[spark]``."""
 
@@ -413,6 +429,7 @@ class Settings:
     log: LogSettings = LogSettings()
     limits: LimitSettings = LimitSettings()
     webhooks: WebhookSettings = WebhookSettings()
+    alerts: AlertSettings = AlertSettings()
     spark: SparkSettings = SparkSettings()
     pipeline: PipelineSettings = PipelineSettings()
     shedding: SheddingSettings = SheddingSettings()
@@ -443,6 +460,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "log": LogSettings,
     "limits": LimitSettings,
     "webhooks": WebhookSettings,
+    "alerts": AlertSettings,
     "spark": SparkSettings,
     "pipeline": PipelineSettings,
     "shedding": SheddingSettings,

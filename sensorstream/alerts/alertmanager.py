@@ -9,6 +9,7 @@ import json
 from typing import Final
 
 from sensorstream.alerts.cloudevents import plain_time, wall_time
+from sensorstream.alerts.incidents import AlertChange
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.model.timeline import Timeline
 
@@ -17,34 +18,47 @@ _NO_END: Final = "0001-01-01T00:00:00Z"
 """What Alertmanager says of an alert that is not resolved: Go's zero time."""
 
 
-def notification(raised: RaisedAlert, receiver: str, source: str, timeline: Timeline) -> bytes:
-    """One alert as a group of its own; the same alert always gives the same bytes.
+def notification(
+    told: RaisedAlert | AlertChange, receiver: str, source: str, timeline: Timeline
+) -> bytes:
+    """One alert as a group of its own; the same alert or change always gives the same bytes.
 
-    It is ``firing``, and none is ever ``resolved``: an alert here is an event, not a state. There
-    is no page to link to, so ``externalURL`` and ``generatorURL`` are empty.
+    It is ``resolved`` when it is cleared, else ``firing``. There is no page to link to, so
+    ``externalURL`` and ``generatorURL`` are empty.
     """
-    alert = raised.alert
-    name = alert.rule or alert.kind
+    resolved, time = False, None
+    match told:
+        case RaisedAlert(alert=alert, raised_at=begun):
+            rule, kind, severity, key = alert.rule, alert.kind, alert.severity, alert.key
+            annotations = {"summary": alert.text, "id": alert.id, "message_id": alert.message}
+            time = alert.time
+        case AlertChange(rule=rule, kind=kind, severity=severity, key=key, first_at=begun):
+            resolved = told.change == "cleared"
+            annotations = {
+                "summary": told.text,
+                "id": told.incident,
+                "change": told.change,
+                "by": told.by,
+            }
+            time = told.time
+    name = rule or kind
     labels = {
         "alertname": name,
-        "severity": alert.severity,
-        "kind": alert.kind,
+        "severity": severity,
+        "kind": kind,
         "deployment": source,
         # A label without a value is the same as no label (Prometheus, data model).
-        **({"key": alert.key} if alert.key else {}),
+        **({"key": key} if key else {}),
     }
-    annotations = {
-        "summary": alert.text,
-        "id": alert.id,
-        "message_id": alert.message,
-        "time": str(plain_time(alert.time, timeline)),
-    }
+    if time is not None:
+        annotations["time"] = str(plain_time(time, timeline))
+    status = "resolved" if resolved else "firing"
     group = {"alertname": name}
     body = {
         "version": "4",
         "groupKey": f"{{}}:{{alertname={json.dumps(name, ensure_ascii=False)}}}",
         "truncatedAlerts": 0,
-        "status": "firing",
+        "status": status,
         "receiver": receiver,
         "groupLabels": group,
         "commonLabels": labels,
@@ -52,11 +66,13 @@ def notification(raised: RaisedAlert, receiver: str, source: str, timeline: Time
         "externalURL": "",
         "alerts": [
             {
-                "status": "firing",
+                "status": status,
                 "labels": labels,
                 "annotations": annotations,
-                "startsAt": wall_time(raised.raised_at),
-                "endsAt": _NO_END,
+                "startsAt": wall_time(begun),
+                "endsAt": wall_time(told.at)
+                if isinstance(told, AlertChange) and resolved
+                else _NO_END,
                 "generatorURL": "",
                 "fingerprint": _fingerprint(labels),
             }

@@ -12,7 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from sensorstream.alerts.records import KeptReport, RaisedAlert
+from sensorstream.alerts.incidents import AlertChange
+from sensorstream.alerts.records import KeptReport, RaisedAlert, Told
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant, Timeline
@@ -50,6 +51,27 @@ def plain_alert(alert: Alert, timeline: Timeline) -> Mapping[str, object]:
     }
 
 
+def change_data(change: AlertChange, timeline: Timeline) -> Mapping[str, object]:
+    """A change of an open alert as JSON, the same for REST, SSE and webhooks; as ``alert_data``.
+
+    ``id`` is that of the open alert; ``time`` is null where the engine did not decide the change.
+    """
+    return {
+        "id": change.incident,
+        "change": change.change,
+        "rule": change.rule,
+        "kind": change.kind,
+        "severity": change.severity,
+        "key": change.key,
+        "count": change.count,
+        "by": change.by,
+        "text": change.text,
+        "time": None if change.time is None else plain_time(change.time, timeline),
+        "at": wall_time(change.at),
+        "first_at": wall_time(change.first_at),
+    }
+
+
 def plain_time(instant: Instant, timeline: Timeline) -> int | str:
     """An application time for JSON: a number, or ISO 8601 text on the dateTime line."""
     text = timeline.format(instant)
@@ -78,8 +100,8 @@ def report_json(reported: QueryReport, timeline: Timeline) -> str:
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
-def cloud_event(told: RaisedAlert | KeptReport, source: str, timeline: Timeline) -> bytes:
-    """One alert or report as a CloudEvent in structured mode.
+def cloud_event(told: Told, source: str, timeline: Timeline) -> bytes:
+    """One alert, change or report as a CloudEvent in structured mode.
 
     The same alert or report always gives the same bytes: consumers may drop a repeated ``source``
     and ``id`` as a duplicate (CloudEvents, section 3.1.1).
@@ -89,6 +111,8 @@ def cloud_event(told: RaisedAlert | KeptReport, source: str, timeline: Timeline)
             kind, subject, data = f"alert.{alert.kind}", alert.key, alert_data(told, timeline)
         case KeptReport(query=subject, reported_at=at):
             kind, data = "query.report", json.loads(told.data)
+        case AlertChange(key=subject, at=at):
+            kind, data = f"alert.{told.change}", change_data(told, timeline)
     event: dict[str, object] = {
         "specversion": "1.0",
         "id": told.id,

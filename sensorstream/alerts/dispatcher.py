@@ -51,7 +51,8 @@ class WebhookDispatcher:
 
     ``source`` is the CloudEvents source of this deployment, a URI reference. ``schedule``
     gives the wait after the n-th failure of a delivery. ``disabling`` is told the id of a webhook
-    that is about to be disabled, and why; it is disabled when the future is done.
+    that is about to be disabled, and why; it is disabled when the future is done. ``tending`` does
+    what the wall clock does with alerts, and says how many it has changed.
     """
 
     def __init__(
@@ -68,8 +69,10 @@ class WebhookDispatcher:
         resolver: Resolver = resolve,
         poll: float = 1.0,
         senders: Mapping[str, Sender] | None = None,
+        tending: Callable[[datetime], int] = lambda _: 0,
     ) -> None:
         self._outbox = outbox
+        self._tending = tending
         self._settings = settings
         self._clock = clock
         self._source = source
@@ -195,6 +198,8 @@ class WebhookDispatcher:
     async def _keep_house(self) -> None:
         while True:
             try:
+                if await self._in(self._readers, self._tending, self._clock.now()):
+                    self._news.set()
                 await self._in(self._readers, self._outbox.prune, self._clock.now())
                 self._backlog.latest = await self._in(self._readers, self._outbox.backlog)
             except HistoryError as error:

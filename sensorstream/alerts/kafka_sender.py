@@ -9,7 +9,8 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from sensorstream.alerts.cloudevents import CONTENT_TYPE
-from sensorstream.alerts.records import KeptReport, RaisedAlert
+from sensorstream.alerts.incidents import AlertChange
+from sensorstream.alerts.records import KeptReport, RaisedAlert, Told
 from sensorstream.alerts.sender import DeliveryFailure, LoopThread
 from sensorstream.brokers import kafka_arguments
 from sensorstream.endpoints import KafkaOutput
@@ -37,9 +38,15 @@ class KafkaSender:
         self._thread = LoopThread(f"output {name}")
         self._producer: AIOKafkaProducer | None = None
 
-    def send(self, event: RaisedAlert | KeptReport, body: bytes) -> DeliveryFailure | None:
+    def send(self, event: Told, body: bytes) -> DeliveryFailure | None:
         """See :class:`.Sender`."""
-        key = event.alert.key if isinstance(event, RaisedAlert) else event.query
+        match event:
+            case RaisedAlert():
+                key = event.alert.key
+            case KeptReport():
+                key = event.query
+            case AlertChange():
+                key = event.key
         return self._thread.call(self._send(key.encode(errors="replace") or None, body))
 
     def close(self) -> None:

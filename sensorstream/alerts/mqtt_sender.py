@@ -10,7 +10,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from sensorstream.alerts.cloudevents import CONTENT_TYPE
-from sensorstream.alerts.records import KeptReport, RaisedAlert
+from sensorstream.alerts.records import Told
 from sensorstream.alerts.sender import DeliveryFailure, LoopThread
 from sensorstream.brokers import mqtt_arguments
 from sensorstream.endpoints import MqttOutput
@@ -38,7 +38,7 @@ class MqttSender:
         self._thread = LoopThread(f"output {name}")
         self._client: aiomqtt.Client | None = None
 
-    def send(self, event: RaisedAlert | KeptReport, body: bytes) -> DeliveryFailure | None:
+    def send(self, event: Told, body: bytes) -> DeliveryFailure | None:
         """See :class:`.Sender`."""
         return self._thread.call(self._send(body))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
+from sensorstream.alerts.incidents import AlertChange
 from sensorstream.model.events import Alert
 
 CLOUD_EVENTS: Final = "cloudevents"
@@ -51,6 +52,8 @@ class KeptReport:
 class Webhook:
     """A registered receiver of all alerts, and of the reports of the named ``queries``.
 
+    With ``changes`` it is told of what becomes of open alerts, too.
+
     ``secret`` is ``whsec_`` and base64, as Standard Webhooks writes it; no repr shows it. Until
     ``old_until`` the one before it signs, too. ``format`` is one of :data:`FORMATS`. An ``output``
     is a receiver that the settings name, without a secret.
@@ -65,6 +68,7 @@ class Webhook:
     format: str = CLOUD_EVENTS
     old_secret: str | None = field(default=None, repr=False)
     old_until: datetime | None = None
+    changes: bool = False
 
     def secrets(self, now: datetime) -> tuple[str, ...]:
         """The secrets that sign at an instant, the newest first."""
@@ -73,12 +77,16 @@ class Webhook:
         return (self.secret, self.old_secret)
 
 
+Told: TypeAlias = RaisedAlert | KeptReport | AlertChange
+"""What receivers are told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One alert or report on its way to one webhook; ``attempts`` have failed so far."""
+    """One event on its way to one webhook; ``attempts`` have failed so far."""
 
     id: int
-    event: RaisedAlert | KeptReport
+    event: Told
     webhook: Webhook
     attempts: int
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from threading import Thread
 from typing import Any, Final, Protocol, TypeVar
 
-from sensorstream.alerts.records import KeptReport, RaisedAlert
+from sensorstream.alerts.records import Told
 
 OUTPUT: Final = "out_"
 """What the id of an output begins with; its name follows."""
@@ -35,7 +35,7 @@ class DeliveryFailure:
 class Sender(Protocol):
     """Sends events to one output; called by one thread at a time."""
 
-    def send(self, event: RaisedAlert | KeptReport, body: bytes) -> DeliveryFailure | None:
+    def send(self, event: Told, body: bytes) -> DeliveryFailure | None:
         """Send one event; None: the receiver has it, on its disk or in its care.
 
         ``body`` is the event as a CloudEvent in structured mode.

@@ -25,6 +25,7 @@ from sensorstream.app.exchange import Exchange, Revival
 from sensorstream.app.functions_read import changed_functions
 from sensorstream.app.in_force import in_force, read_files, tell_edited
 from sensorstream.app.in_work import InWork
+from sensorstream.app.incidents import Incidents
 from sensorstream.app.individuals import Individuals
 from sensorstream.app.job_folder import JobFolder
 from sensorstream.app.jobs import Jobs
@@ -67,6 +68,7 @@ from sensorstream.errors import Position, RunsOnSpark
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
+from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
@@ -74,6 +76,7 @@ from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.runner import claim
 from sensorstream.history.store import PostgresStore, Writes, record_of
+from sensorstream.history.tending import tend
 from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Target
@@ -193,6 +196,10 @@ class Application:
             metrics=self._metrics.registry,
             disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
+            tending=lambda now: tend(database, settings.alerts, now),
+        )
+        self.incidents = Incidents(
+            PostgresIncidents(database), clock, lambda: self._announce(queued=True)
         )
         self._set_outputs(registered)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None

@@ -79,15 +79,19 @@ def _webhooks(folder: Path) -> Iterator[tuple[str, str, Path]]:
                 f"{path}: a secret has no place in a file: the server makes one when the webhook "
                 "is new, and 'sensorstream webhooks rotate' sets another"
             )
-        unknown = told.keys() - {"url", "queries", "format"}
-        queries = told.get("queries", [])
-        if unknown or not isinstance(told.get("url"), str) or not isinstance(queries, list):
+        unknown = told.keys() - {"url", "queries", "format", "changes"}
+        queries, changes = told.get("queries", []), told.get("changes", False)
+        url = told.get("url")
+        wrong = not (
+            isinstance(url, str) and isinstance(queries, list) and isinstance(changes, bool)
+        )
+        if unknown or wrong:
             raise SettingsError(
-                f'{path}: expected url = "…", and maybe queries = ["…"] and '
-                'format = "cloudevents" or "alertmanager", no more'
+                f'{path}: expected url = "…", and maybe queries = ["…"], '
+                'format = "cloudevents" or "alertmanager", and changes = true or false, no more'
                 + (f"; not {', '.join(sorted(unknown))}" if unknown else "")
             )
-        yield path.stem, definition_text(told["url"], queries, told.get("format")), path
+        yield path.stem, definition_text(told["url"], queries, told.get("format"), changes), path
 
 
 def _by_name(found: Iterator[tuple[str, str, Path]]) -> dict[str, str]:

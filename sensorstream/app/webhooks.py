@@ -53,12 +53,21 @@ _KINDS: Final = (PutWebhook.kind, RemoveWebhook.kind)
 
 def definition(webhook: Webhook | PutWebhook) -> str:
     """What a webhook is, without its id and its secret, as JSON: the text of its version."""
-    return definition_text(webhook.url, webhook.queries, webhook.format)
+    return definition_text(webhook.url, webhook.queries, webhook.format, webhook.changes)
 
 
-def definition_text(url: str, queries: Sequence[str], format: str | None = None) -> str:
+def definition_text(
+    url: str, queries: Sequence[str], format: str | None = None, changes: bool = False
+) -> str:
     """As :func:`definition`, of its parts; by default the format is CloudEvents."""
-    told = {"url": url, "queries": list(queries), "format": format or CLOUD_EVENTS}
+    told: dict[str, object] = {
+        "url": url,
+        "queries": list(queries),
+        "format": format or CLOUD_EVENTS,
+    }
+    if changes:
+        # Else the text is that of before there was this.
+        told["changes"] = True
     return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -133,11 +142,12 @@ class Webhooks:
         queries: Sequence[str] = (),
         format: str = CLOUD_EVENTS,
         by: str = "",
+        changes: bool = False,
     ) -> Webhook:
         """Deliver alerts raised from now on to ``url``; makes a secret if the caller gives none.
 
-        The reports of ``queries`` (names) are delivered too; the queries need not run yet. ``by``
-        is who wants it.
+        The reports of ``queries`` (names) are delivered too; the queries need not run yet. With
+        ``changes``, so is what becomes of open alerts. ``by`` is who wants it.
 
         Raises:
             WebhookError: the URL, the secret or the format is not acceptable, or there are too
@@ -146,7 +156,7 @@ class Webhooks:
             Unavailable: the server is stopping or broken.
         """
         secret = new_secret() if secret is None else check_secret(secret)
-        entry = self._entry(f"wh_{token_hex(8)}", url, queries, format, by)
+        entry = self._entry(f"wh_{token_hex(8)}", url, queries, format, by, changes)
         with self._changing:
             return self._put(entry, secret)
 
@@ -158,6 +168,7 @@ class Webhooks:
         format: str = CLOUD_EVENTS,
         by: str = "",
         match: Match = None,
+        changes: bool = False,
     ) -> Webhook | None:
         """Register a webhook by this id, or change the one that has it.
 
@@ -172,7 +183,7 @@ class Webhooks:
             WebhookError, QueryError, Unavailable: as for :meth:`register`, or no webhook can have
                 this id.
         """
-        entry = self._entry(webhook_id, url, queries, format, by)
+        entry = self._entry(webhook_id, url, queries, format, by, changes)
         with self._changing:
             now = self._present(webhook_id)
             text = None if now is None else definition(now)
@@ -182,17 +193,24 @@ class Webhooks:
             if text != definition(entry):
                 if not self._registered.changes().get(webhook_id):
                     # What an earlier version has registered can be put back, too.
-                    before = PutWebhook(webhook_id, now.url, now.queries, now.format, "")
+                    before = PutWebhook(
+                        webhook_id, now.url, now.queries, now.format, "", now.changes
+                    )
                     self._pipeline.change(before).result()
                 self._put(entry, now.secret)
         return None
 
     def try_put(
-        self, webhook_id: str, url: str, queries: Sequence[str] = (), format: str = CLOUD_EVENTS
+        self,
+        webhook_id: str,
+        url: str,
+        queries: Sequence[str] = (),
+        format: str = CLOUD_EVENTS,
+        changes: bool = False,
     ) -> SensorStreamError | None:
         """What would speak against :meth:`put`; nothing is put, and nothing is sent."""
         try:
-            self._entry(webhook_id, url, queries, format, "")
+            self._entry(webhook_id, url, queries, format, "", changes)
         except SensorStreamError as error:
             return error
         return None
@@ -202,7 +220,13 @@ class Webhooks:
             self.one(webhook_id)
 
     def _entry(
-        self, webhook_id: str, url: str, queries: Sequence[str], format: str, by: str
+        self,
+        webhook_id: str,
+        url: str,
+        queries: Sequence[str],
+        format: str,
+        by: str,
+        changes: bool,
     ) -> PutWebhook:
         """The entry of a change that is acceptable."""
         if not _ID.fullmatch(webhook_id) or webhook_id.startswith(OUTPUT):
@@ -219,7 +243,7 @@ class Webhooks:
             )
         names = tuple(dict.fromkeys(map(checked_name, queries)))
         self._dispatcher.check(url)
-        return PutWebhook(webhook_id, url, names, format, by)
+        return PutWebhook(webhook_id, url, names, format, by, changes)
 
     def _put(self, entry: PutWebhook, secret: str) -> Webhook:
         there = self._registered.changes()
@@ -239,6 +263,7 @@ class Webhooks:
             created_at=self._clock.now(),
             queries=entry.queries,
             format=entry.format,
+            changes=entry.changes,
         )
 
     def _present(self, webhook_id: str) -> Webhook | None:

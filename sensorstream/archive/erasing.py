@@ -286,6 +286,17 @@ def _mark(
         (evident,),
     )
     cursor.execute(
+        "select id, text, key, (select string_agg(c.text, E'\\n') from store.alert_changes c "
+        "where c.incident = i.id) from store.incidents i"
+    )
+    told = [(id_, f"{text}\n{key}\n{said}") for id_, text, key, said in cursor.fetchall()]
+    cursor.execute(
+        "create temporary table gone_incidents on commit drop as "
+        "select unnest(%s::text[]) as id union select a.incident from store.alerts a "
+        "join gone_alerts g on g.id = a.id where a.incident is not null",
+        ([id_ for id_, text in told if names(text, name)],),
+    )
+    cursor.execute(
         "select seq, report_data from store.events where report_data like '%%' || %s || '%%'",
         (name,),
     )
@@ -293,7 +304,9 @@ def _mark(
     cursor.execute(
         "create temporary table gone_events on commit drop as "
         "select unnest(%s::bigint[]) as seq union "
-        "select e.seq from store.events e join gone_alerts a on a.id = e.alert_id",
+        "select e.seq from store.events e join gone_alerts a on a.id = e.alert_id union "
+        "select e.seq from store.events e join store.alert_changes c on c.seq = e.change "
+        "join gone_incidents i on i.id = c.incident",
         (reports,),
     )
 
@@ -373,6 +386,9 @@ def _delete(cursor: extensions.cursor) -> None:
         "delete from store.deliveries where event in (select seq from gone_events);"
         "delete from store.events where seq in (select seq from gone_events);"
         "update store.alerts set evidence = null where id in (select id from gone_evidence);"
+        "delete from store.incidents where id in (select id from gone_incidents);"
+        "update store.alerts set incident = null "
+        "where incident in (select id from gone_incidents);"
         "delete from store.alerts where id in (select id from gone_alerts);"
         "delete from store.messages where seq in (select seq from gone_messages);"
         "delete from store.terms t using gone_terms g where t.id = g.id "

@@ -7,34 +7,63 @@ from typing import Any
 
 import click
 
+from sensorstream.cli.alert_changes import (
+    acknowledge,
+    assign,
+    clear,
+    comment,
+    history,
+    show,
+    silence,
+    silences,
+    unsilence,
+)
 from sensorstream.cli.following import count_option, follow
 from sensorstream.cli.options import json_option, server_options, server_url
 from sensorstream.errors import ServerUnreachable
 
-_COLUMNS = ("seq", "time", "severity", "rule", "key", "text")
+_COLUMNS: tuple[str, ...] = ("seq", "time", "severity", "rule", "key", "text")
+_OPEN = ("seq", "id", "count", "last_time", "severity", "rule", "key", "text")
 
 
 @click.group("alerts")
 def command() -> None:
-    """List or follow the alerts of a running server, and see what led to one."""
+    """List or follow the alerts of a running server, and see to them."""
+
+
+for _command in (
+    *(show, history, acknowledge, clear, comment, assign),
+    *(silences, silence, unsilence),
+):
+    command.add_command(_command)
 
 
 @command.command("list")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True)
 @click.option("--before", type=int, metavar="SEQ", help="Only alerts older than this one.")
+@click.option(
+    "--state",
+    type=click.Choice(["open", "acknowledged", "cleared"]),
+    help="Not each alert, but what is in this state, with its repeats.",
+)
 @server_options
 @json_option
-def list_(limit: int, before: int | None, url: str | None, config: Path, as_json: bool) -> None:
-    """The newest alerts, newest first."""
+def list_(
+    limit: int, before: int | None, state: str | None, url: str | None, config: Path, as_json: bool
+) -> None:
+    """The newest alerts, newest first; or what is open, with its repeats."""
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json, print_table
 
     with Client(server_url(url, config)) as client:
-        found = client.alerts(limit, before)
+        if state is None:
+            columns, found = _COLUMNS, client.alerts(limit, before)
+        else:
+            columns, found = _OPEN, client.alerts_in(state, limit, before)
     if as_json:
         print_json(found)
     else:
-        print_table(_COLUMNS, [[each[name] for name in _COLUMNS] for each in found])
+        print_table(columns, [[each[name] for name in columns] for each in found])
 
 
 @command.command("messages")

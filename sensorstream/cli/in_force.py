@@ -38,7 +38,9 @@ def read_in_force(client: Client, ours: Folder) -> InForce:
     listed = client.rule_files()
     queries = {each["name"]: each["query"] for each in client.queries() if not each["stopped"]}
     webhooks = {
-        each["id"]: definition_text(each["url"], each["queries"], each["format"])
+        each["id"]: definition_text(
+            each["url"], each["queries"], each["format"], each.get("changes", False)
+        )
         for each in (client.webhooks() if ours.webhooks else [])
     }
     others = [

@@ -40,6 +40,7 @@ for _command in (deliveries, test, resend, recover, listen):
     type=click.Choice(["cloudevents", "alertmanager"]),
     help="What is sent: CloudEvents (also by default), or alerts as an Alertmanager sends them.",
 )
+@click.option("--changes", is_flag=True, help="Tell what becomes of open alerts, too.")
 @server_options
 @json_option
 def add(
@@ -47,6 +48,7 @@ def add(
     queries: tuple[str, ...],
     secret: str | None,
     format: str | None,
+    changes: bool,
     url: str | None,
     config: Path,
     as_json: bool,
@@ -59,7 +61,7 @@ def add(
     from sensorstream.cli.console import print_json
 
     with Client(server_url(url, config)) as client:
-        made = client.add_webhook(receiver, secret, queries, format)
+        made = client.add_webhook(receiver, secret, queries, format, changes)
     if as_json:
         print_json(made)
     else:

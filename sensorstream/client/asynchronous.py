@@ -220,6 +220,69 @@ class AsyncClient:
         """What keeps a rule from firing for an individual (an IRI), as things are now."""
         return await self._do(operation.why_not(rule, individual, variable))
 
+    async def alerts_in(
+        self, state: str, limit: int = 1000, before: int | None = None
+    ) -> list[dict[str, Any]]:
+        """What is ``open``, ``acknowledged`` or ``cleared``: alerts of one rule and key together.
+
+        The last opened first, with ``seq`` below ``before``.
+        """
+        return await self._do(operation.alerts_in(state, limit, before))
+
+    async def alert(self, id_: str) -> dict[str, Any]:
+        """The state of what an alert belongs to, and how often it was raised."""
+        return await self._do(operation.alert(id_))
+
+    async def alert_history(self, id_: str, limit: int = 100, after: int = 0) -> dict[str, Any]:
+        """A page of what became of an alert, oldest first, with ``seq`` above ``after``."""
+        return await self._do(operation.alert_history(id_, limit, after))
+
+    async def acknowledge(self, id_: str, text: str = "") -> dict[str, Any]:
+        """Say that somebody sees to an alert."""
+        return await self._do(operation.change_alert(id_, "acknowledge", {"text": text}))
+
+    async def clear_alert(self, id_: str, text: str = "") -> dict[str, Any]:
+        """Say that what an alert told of has ended."""
+        return await self._do(operation.change_alert(id_, "clear", {"text": text}))
+
+    async def comment(self, id_: str, text: str) -> dict[str, Any]:
+        """Add a text to the history of an alert."""
+        return await self._do(operation.change_alert(id_, "comment", {"text": text}))
+
+    async def assign(self, id_: str, to: str) -> dict[str, Any]:
+        """Say who is to see to an alert; "": nobody in particular."""
+        return await self._do(operation.change_alert(id_, "assign", {"to": to}))
+
+    async def silences(self) -> list[dict[str, Any]]:
+        """The silences that have not ended."""
+        return await self._do(operation.silences())
+
+    async def silence(
+        self,
+        ends_at: datetime,
+        *,
+        rule: str | None = None,
+        key: str | None = None,
+        severity: str | None = None,
+        comment: str = "",
+    ) -> dict[str, Any]:
+        """Do not tell receivers of alerts that match, until ``ends_at`` (aware).
+
+        ``*`` in ``rule`` and ``key`` is for any signs; at least one of the three is given.
+        """
+        body = {
+            "rule": rule,
+            "key": key,
+            "severity": severity,
+            "ends_at": ends_at.isoformat(),
+            "comment": comment,
+        }
+        return await self._do(operation.silence(body))
+
+    async def end_silence(self, silence_id: int) -> None:
+        """Tell receivers again of what a silence matched."""
+        await self._do(operation.end_silence(silence_id))
+
     async def webhooks(self) -> list[dict[str, Any]]:
         """All webhooks and how they do, oldest first, without their secrets."""
         return await self._do(webhooks.all_of_them())
@@ -234,12 +297,14 @@ class AsyncClient:
         secret: str | None = None,
         queries: Sequence[str] = (),
         format: str | None = None,
+        changes: bool = False,
     ) -> dict[str, Any]:
         """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret.
 
-        ``format`` is ``cloudevents`` (also by default) or ``alertmanager``.
+        ``format`` is ``cloudevents`` (also by default) or ``alertmanager``. With ``changes`` it is
+        told of what becomes of open alerts, too.
         """
-        return await self._do(webhooks.add(url, secret, queries, format))
+        return await self._do(webhooks.add(url, secret, queries, format, changes))
 
     async def delete_webhook(self, webhook_id: str) -> None:
         """Stop delivering to a webhook."""

@@ -52,6 +52,45 @@ def why_not(rule: str, individual: str, variable: str) -> Call[dict[str, Any]]:
     return Call("GET", "/why-not", json_object, {"params": params})
 
 
+def alerts_in(state: str, limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
+    """Alerts of one rule and key together, by state; the last opened first."""
+    options = _page(limit, before)
+    options["params"]["state"] = state
+    return Call("GET", "/alerts", lambda response: list(json_object(response)["alerts"]), options)
+
+
+def alert(id_: str) -> Call[dict[str, Any]]:
+    """What an alert belongs to."""
+    return Call("GET", f"/alerts/{quote(id_, safe='')}", json_object)
+
+
+def alert_history(id_: str, limit: int, after: int) -> Call[dict[str, Any]]:
+    """A page of the changes of an alert."""
+    params = {"limit": limit, "after": after}
+    return Call("GET", f"/alerts/{quote(id_, safe='')}/history", json_object, {"params": params})
+
+
+def change_alert(id_: str, what: str, body: Mapping[str, str]) -> Call[dict[str, Any]]:
+    """Acknowledge, clear, comment on or assign an alert."""
+    path = f"/alerts/{quote(id_, safe='')}/{what}"
+    return Call("POST", path, json_object, {"json": dict(body)})
+
+
+def silences() -> Call[list[dict[str, Any]]]:
+    """The silences that have not ended."""
+    return Call("GET", "/silences", lambda response: list(json_object(response)["silences"]))
+
+
+def silence(body: Mapping[str, object]) -> Call[dict[str, Any]]:
+    """Begin a silence."""
+    return Call("POST", "/silences", json_object, {"json": dict(body)})
+
+
+def end_silence(silence_id: int) -> Call[None]:
+    """End a silence."""
+    return Call("DELETE", f"/silences/{silence_id}", lambda _: None)
+
+
 class ChosenAbove(TypedDict, total=False):
     """Which messages in quarantine; what is not here is any. ``code`` is that of an error.
 

@@ -13,7 +13,7 @@ from sensorstream.client.calls import Call, json_object
 
 
 def add(
-    url: str, secret: str | None, queries: Sequence[str], format: str | None
+    url: str, secret: str | None, queries: Sequence[str], format: str | None, changes: bool
 ) -> Call[dict[str, Any]]:
     """Register a webhook for alerts, and for the reports of queries."""
     body: dict[str, object] = {"url": url, "queries": list(queries)}
@@ -21,6 +21,8 @@ def add(
         body["secret"] = secret
     if format is not None:
         body["format"] = format
+    if changes:
+        body["changes"] = True
     return Call("POST", "/webhooks", json_object, {"json": body})
 
 

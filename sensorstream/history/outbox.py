@@ -20,6 +20,7 @@ from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import Backlog, Delivery, KeptReport
 from sensorstream.history.alerts import raised_alert
 from sensorstream.history.database import translating
+from sensorstream.history.incidents import change_of
 from sensorstream.history.tables import alerts, deliveries, events, webhooks
 from sensorstream.history.webhooks import NUMBERS, WEBHOOK_NAMES, last_event, webhook_of
 
@@ -153,8 +154,9 @@ _ALERT: Final = ", ".join(f"a.{each.name} as alert_{each.name}" for each in aler
 _WEBHOOK: Final = ", ".join(f"w.{name} as webhook_{name}" for name in WEBHOOK_NAMES)
 _DUE: Final = text(
     f"""
-    select e.seq, w.number, taken.attempts, e.report_id, e.report_query, e.report_data,
-      e.raised_at as reported_at, {_ALERT}, {_WEBHOOK}
+    select e.seq as event, w.number, taken.attempts, e.report_id, e.report_query, e.report_data,
+      e.raised_at as reported_at, e.change as change_seq, c.*, i.rule, i.kind, i.key, i.first_at,
+      {_ALERT}, {_WEBHOOK}
     from store.webhooks w cross join lateral (
       select *, row_number() over (order by due_at, seq) as rank
       from (
@@ -166,12 +168,15 @@ _DUE: Final = text(
         (select n.seq, 0, n.due_at
         from store.events n
         where w.place < (select last from store.event_head) and n.seq > w.place
-          and (n.report_query is null or n.report_query = any(w.queries)) and n.due_at <= :now
+          and (n.report_query is null or n.report_query = any(w.queries))
+          and (n.change is null or w.changes) and n.due_at <= :now
         order by n.seq limit :one)
       ) tried_and_new
       order by due_at, seq limit :one
     ) taken
     join store.events e on e.seq = taken.seq left join store.alerts a on a.id = e.alert_id
+    left join store.alert_changes c on c.seq = e.change
+    left join store.incidents i on i.id = c.incident
     where w.disabled_at is null and w.id <> all(cast(:busy as text[]))
     order by taken.rank, taken.due_at, taken.seq, w.number limit :limit
     """
@@ -210,6 +215,7 @@ _PASS_BY: Final = text(
     where w.place < h.last and w.disabled_at is null and not exists (
       select from store.events e where e.seq > w.place
         and (e.report_query is null or e.report_query = any(w.queries))
+        and (e.change is null or w.changes)
     )
     """
 )
@@ -218,7 +224,9 @@ _PRUNE_EVENTS: Final = text(
     delete from store.events e
     where not exists (select from store.deliveries d where d.event = e.seq)
       and case when e.report_query is null
-        then not exists (select from store.webhooks w where w.place < e.seq)
+        then not exists (
+          select from store.webhooks w where w.place < e.seq and (e.change is null or w.changes)
+        )
         else not exists (
           select from store.webhooks w where w.place < e.seq and e.report_query = any(w.queries)
             and e.seq <= coalesce(w.disabled_from, e.seq)
@@ -265,7 +273,9 @@ def _stored(told: str) -> str:
 
 
 def _delivery(row: Row[*tuple[Any, ...]]) -> Delivery:
-    id_ = row.seq << NUMBERS.bit_length() | row.number
+    id_ = row.event << NUMBERS.bit_length() | row.number
+    if row.change_seq is not None:
+        return Delivery(id_, change_of(row), webhook_of(row), row.attempts)
     if row.report_id is None:
         return Delivery(id_, raised_alert(row), webhook_of(row), row.attempts)
     report = KeptReport(row.report_id, row.report_query, row.report_data, row.reported_at)

@@ -29,7 +29,7 @@ from sensorstream.history.rows import (
 )
 from sensorstream.history.terms import TERM_COLUMNS, TermKey, term_rows
 from sensorstream.journal.records import Effects
-from sensorstream.model.events import Alert
+from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.terms import Term
 from sensorstream.model.vocabulary import RDF_TYPE
 
@@ -58,6 +58,61 @@ _NEW_SETS: Final = f"""told as materialized (
         returning id, classes
     )"""
 
+
+def identity_of(kind: str, rule: str, key: str) -> str:
+    """The expression of SQL for the identity of an incident."""
+    return f"sha256(convert_to({kind} || E'\\n' || {rule} || E'\\n' || {key}, 'UTF8'))"
+
+
+# Each alert continues the open incident of its rule and key, or opens one. Receivers are told of
+# all that no silence is about.
+RAISE: Final = f"""
+      with given as materialized (
+        select *, {identity_of("kind", "rule", "key")} as identity
+        from unnest(alert_ids, alert_rules, alert_kinds, severities, alert_texts, alert_keys,
+          alert_times, alert_messages, alert_causes, evidences, alert_turns)
+          with ordinality as a (id, rule, kind, severity, text, key, time, message, causes,
+            evidence, at_turn, place)
+        where at_turn = turn
+      ), one as (
+        select identity, count(*) as count, min(place) as first, max(place) as last
+        from given group by identity
+      ), kept as (
+        insert into store.incidents as i (id, identity, rule, kind, key, severity, text, count,
+            first_time, last_time, first_at, last_at, last_alert)
+          select f.id, o.identity, l.rule, l.kind, l.key, l.severity, l.text, o.count,
+            f.time, l.time, raised, raised, l.id
+          from one o join given f on f.place = o.first join given l on l.place = o.last
+          order by o.first
+          on conflict (identity) where state <> 'cleared' do update set
+            severity = excluded.severity, text = excluded.text, count = i.count + excluded.count,
+            last_time = excluded.last_time, last_at = excluded.last_at,
+            last_alert = excluded.last_alert
+          returning i.id, i.identity
+      ), opened as (
+        insert into store.alert_changes (incident, change, at, time, text, severity, count)
+          select g.id, 'raised', raised, g.time, g.text, g.severity, 1
+          from kept k join given g on g.id = k.id order by g.place
+      ), stored as (
+        insert into store.alerts
+          (id, rule, kind, severity, text, key, time, raised_at, message_id, messages, incident,
+            evidence)
+          select g.id, g.rule, g.kind, g.severity, g.text, g.key, g.time, raised, g.message,
+            g.causes::bigint[], k.id, g.evidence
+          from given g join kept k on k.identity = g.identity order by g.place
+      )
+      insert into store.events (seq, alert_id, raised_at, due_at)
+        select last_event + row_number() over (order by place), id, raised, raised
+        from given g
+        where exists (select from store.webhooks) and not exists (
+          select from store.silences s
+          where s.starts_at <= raised and s.ends_at > raised and g.key like coalesce(s.key, '%')
+            and case when g.rule = '' then g.kind else g.rule end like coalesce(s.rule, '%')
+            and g.severity = coalesce(s.severity, g.severity)
+        );
+      get diagnostics fresh = row_count;
+      last_event := last_event + fresh"""
+
 _WRITE: Final = f"""
 create function pg_temp.write_effects(
   -- The group's last entry; whether it is to be on disk at the end; what the writer knows of.
@@ -81,6 +136,11 @@ create function pg_temp.write_effects(
   alert_ids text[], alert_rules text[], alert_kinds text[], severities text[], alert_texts text[],
   alert_keys text[], alert_times bigint[], alert_messages text[], alert_causes text[],
   evidences text[],
+  -- What was raised after something was cleared belongs to the next turn.
+  alert_turns int[],
+  -- What alerts told of and holds no longer.
+  ended_rules text[], ended_kinds text[], ended_keys text[], ended_times bigint[],
+  ended_messages text[], ended_turns int[],
   out result text, out removals_now bigint, out given bigint[], out queued boolean
 ) language plpgsql as $body$
 declare
@@ -93,6 +153,8 @@ declare
   first_end bigint;
   last_end bigint;
   last_event bigint;
+  first_event bigint;
+  turn int;
 begin
   queued := false;
   given := '{{}}';
@@ -187,21 +249,39 @@ begin
       where i.stay = t.stay and i.class_set <> coalesce(s.id, new.id);
   end if;
 
-  if cardinality(alert_ids) > 0 then
-    insert into store.alerts
-      (id, rule, kind, severity, text, key, time, raised_at, message_id, messages, evidence)
-      select id, rule, kind, severity, text, key, time, raised, message, causes::bigint[], evidence
-      from unnest(alert_ids, alert_rules, alert_kinds, severities, alert_texts, alert_keys,
-        alert_times, alert_messages, alert_causes, evidences) with ordinality
-        as a (id, rule, kind, severity, text, key, time, message, causes, evidence, place)
-      order by place;
-    -- Told once, for all receivers there are now; each has its place in what is told.
+  if cardinality(alert_ids) + cardinality(ended_rules) > 0 then
+    -- Who changes incidents holds this row, so that nobody waits for another in a circle.
     select h.last into strict last_event from store.event_head h for update;
-    if exists (select from store.webhooks) then
-      insert into store.events (seq, alert_id, raised_at, due_at)
-        select last_event + place, id, raised, raised
-        from unnest(alert_ids) with ordinality as a (id, place);
-      update store.event_head h set last = last_event + cardinality(alert_ids);
+    first_event := last_event;
+    for turn in 0 .. greatest(
+      0, coalesce(alert_turns[cardinality(alert_turns)], 0),
+      coalesce(ended_turns[cardinality(ended_turns)], 0)
+    ) loop
+      {RAISE};
+      with ended as (
+        select distinct on (identity) * from (
+          select {identity_of("kind", "rule", "key")} as identity, time
+          from unnest(ended_rules, ended_kinds, ended_keys, ended_times, ended_turns)
+            as a (rule, kind, key, time, at_turn)
+          where at_turn = turn
+        ) e order by identity, time desc
+      ), gone as (
+        update store.incidents i set state = 'cleared', cleared_at = raised
+          from ended e where i.identity = e.identity and i.state <> 'cleared'
+          returning i.id, e.time, coalesce(i.escalated, i.severity) as severity, i.count
+      ), told as (
+        insert into store.alert_changes (incident, change, at, time, severity, count)
+          select id, 'cleared', raised, time, severity, count from gone order by time, id
+          returning seq
+      )
+      insert into store.events (seq, change, raised_at, due_at)
+        select last_event + row_number() over (order by seq), seq, raised, raised from told
+        where exists (select from store.webhooks where changes);
+      get diagnostics fresh = row_count;
+      last_event := last_event + fresh;
+    end loop;
+    if last_event > first_event then
+      update store.event_head h set last = last_event;
       queued := exists (select from store.webhooks where disabled_at is null);
     end if;
   end if;
@@ -269,7 +349,7 @@ def write_effects(
         removals: of which removals by others the writer knows.
         durable: whether they are to be on disk when the transaction ends.
     """
-    raised = [each for each in effects.alerts if isinstance(each, Alert)]
+    raised, ended = _in_turns(effects.alerts)
     departed = {each.individual.stay for each in effects.departures}
     typed = {each.stay for each in (*effects.ended, *effects.revoked) if each.triple[1] == RDF_TYPE}
     terms = (row[1:] for row in term_rows(new, dict.fromkeys(new, 0)))
@@ -282,12 +362,35 @@ def write_effects(
         arrays_of(statement_rows(effects.ended, numbers), len(STATEMENT_COLUMNS)),
         arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS) - 1),
         array_of([*(typed - departed)]),
-        arrays_of(alert_rows(raised), 10),
+        arrays_of(((*row, turn) for each, turn in raised for row in alert_rows([each])), 11),
+        arrays_of(
+            (
+                (each.rule, each.kind, each.key, each.time, each.message, turn)
+                for each, turn in ended
+            ),
+            6,
+        ),
     )
     row = cursor.fetchone()
     if row is None:
         raise HistoryError("PostgreSQL gave no answer about the effects of a group")
     return Written(*row)
+
+
+def _in_turns(
+    changes: Sequence[Alert | Cleared],
+) -> tuple[list[tuple[Alert, int]], list[tuple[Cleared, int]]]:
+    """What is raised, and what ends, each in its turn: within one, first is raised, then ended."""
+    raised: list[tuple[Alert, int]] = []
+    ended: list[tuple[Cleared, int]] = []
+    turn = 0
+    for each in changes:
+        if isinstance(each, Cleared):
+            ended.append((each, turn))
+        else:
+            turn += bool(ended and ended[-1][1] == turn)
+            raised.append((each, turn))
+    return raised, ended
 
 
 def _call(cursor: extensions.cursor, name: str, *arguments: str) -> None:

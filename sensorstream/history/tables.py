@@ -229,6 +229,86 @@ alerts: Final = Table(
     Column("messages", ARRAY(BigInteger), nullable=False, server_default=text("'{}'::bigint[]")),
     # Why the rule fired, as JSON; see evidence.py.
     Column("evidence", Text),
+    # Null: of a version before there were incidents.
+    Column("incident", Text),
+    Index("alerts_incident_idx", "incident", "seq"),
+)
+
+# All alerts of one rule and key from the first until it is cleared.
+incidents: Final = Table(
+    "incidents",
+    metadata,
+    # That of its first alert.
+    Column("id", Text, primary_key=True),
+    Column("seq", BigInteger, Identity(always=True), nullable=False, unique=True),
+    # SHA-256 of kind, rule and key: a key may be too long for an index.
+    Column("identity", LargeBinary, nullable=False),
+    Column("rule", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    # Those of the last alert.
+    Column("severity", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("state", Text, nullable=False, server_default=text("'open'")),
+    Column("count", BigInteger, nullable=False),
+    Column("first_time", BigInteger, nullable=False),
+    Column("last_time", BigInteger, nullable=False),
+    Column("first_at", _MOMENT, nullable=False),
+    Column("last_at", _MOMENT, nullable=False),
+    Column("last_alert", Text, nullable=False),
+    Column("acknowledged_by", Text),
+    Column("acknowledged_at", _MOMENT),
+    Column("assignee", Text),
+    Column("cleared_at", _MOMENT),
+    # The severity it was given because nobody acknowledged it.
+    Column("escalated", Text),
+    Column("reminded_at", _MOMENT),
+    Column("reminders", Integer, nullable=False, server_default=text("0")),
+    CheckConstraint("state in ('open', 'acknowledged', 'cleared')", name="state"),
+    Index(
+        "incidents_identity_idx",
+        "identity",
+        unique=True,
+        postgresql_where=text("state <> 'cleared'::text"),
+    ),
+    Index("incidents_state_idx", "state", "seq"),
+)
+
+# What happened to incidents, in the order of commits; repeats are only counted.
+alert_changes: Final = Table(
+    "alert_changes",
+    metadata,
+    Column("seq", BigInteger, Identity(always=True), primary_key=True),
+    Column("incident", Text, ForeignKey(incidents.c.id, ondelete="CASCADE"), nullable=False),
+    Column("change", Text, nullable=False),
+    Column("at", _MOMENT, nullable=False),
+    # Application time, where the engine decided it.
+    Column("time", BigInteger),
+    Column("by", Text, nullable=False, server_default=text("''")),
+    Column("text", Text, nullable=False, server_default=text("''")),
+    # As they were then.
+    Column("severity", Text, nullable=False),
+    Column("count", BigInteger, nullable=False),
+    CheckConstraint(
+        "change in ('raised', 'acknowledged', 'cleared', 'commented', 'assigned', "
+        "'reminded', 'escalated', 'flapping')",
+        name="change",
+    ),
+    Index("alert_changes_incident_idx", "incident", "seq"),
+)
+
+# Alerts that receivers are not told of for a while. Rule and key are patterns of LIKE; null: any.
+silences: Final = Table(
+    "silences",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("rule", Text),
+    Column("key", Text),
+    Column("severity", Text),
+    Column("starts_at", _MOMENT, nullable=False),
+    Column("ends_at", _MOMENT, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("comment", Text, nullable=False),
 )
 
 webhooks: Final = Table(
@@ -250,6 +330,8 @@ webhooks: Final = Table(
     # The first of the attempts that all failed, up to now.
     Column("failing_since", _MOMENT),
     Column("disabled_at", _MOMENT),
+    # Whether it is told of changes of state, too.
+    Column("changes", Boolean, nullable=False, server_default=text("false")),
     # Small, and no other has it: it is in the ids of deliveries.
     Column("number", Integer, nullable=False, unique=True),
     # The last event that was delivered or failed: what becomes of it stands in deliveries, and what
@@ -264,8 +346,10 @@ events: Final = Table(
     "events",
     metadata,
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    # An alert, or a report of a continuous query, which is stored only here.
+    # An alert, a change of an incident, or a report of a continuous query, which is stored only
+    # here.
     Column("alert_id", Text, ForeignKey(alerts.c.id)),
+    Column("change", BigInteger, ForeignKey(alert_changes.c.seq)),
     Column("report_id", Text),
     Column("report_query", Text),
     Column("report_data", Text),
@@ -273,10 +357,11 @@ events: Final = Table(
     # As raised_at, unless the clock was set back since.
     Column("due_at", _MOMENT, nullable=False),
     CheckConstraint(
-        "num_nonnulls(report_id, report_query, report_data) "
-        "= case when alert_id is null then 3 else 0 end",
+        "num_nonnulls(alert_id, change, report_id) = 1 and "
+        "num_nonnulls(report_id, report_query, report_data) in (0, 3)",
         name="kind",
     ),
+    Index("events_change_idx", "change", postgresql_where=text("change is not null")),
     Index("events_alert_idx", "alert_id", postgresql_where=text("alert_id is not null")),
 )
 
@@ -334,7 +419,7 @@ outbox: Final = table(
         for name in (
             *("id", "event", "webhook_id", "status", "attempts", "next_attempt_at", "last_error"),
             *("attempted_at", "seconds", "answered", "answer"),
-            *("alert_id", "report_id", "report_query", "report_data", "raised_at"),
+            *("alert_id", "change", "report_id", "report_query", "report_data", "raised_at"),
         )
     ),
     schema=STORE,

@@ -11,7 +11,9 @@ from sqlalchemy import (
     Engine,
     Row,
     Select,
+    Text,
     case,
+    cast,
     delete,
     func,
     select,
@@ -24,7 +26,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
 from sensorstream.errors import UnknownDelivery, UnknownWebhook
 from sensorstream.history.database import translating
-from sensorstream.history.tables import deliveries, event_head, outbox, webhooks
+from sensorstream.history.tables import alert_changes, deliveries, event_head, outbox, webhooks
 
 
 class PostgresWebhooks:
@@ -47,9 +49,12 @@ class PostgresWebhooks:
         with translating("cannot store the webhook"), self._database.begin() as connection:
             last = last_event(connection)
             before = connection.execute(
-                select(webhooks.c.url, webhooks.c.queries).where(webhooks.c.id == webhook.id)
+                select(webhooks.c.url, webhooks.c.queries, webhooks.c.changes).where(
+                    webhooks.c.id == webhook.id
+                )
             ).first()
-            if before is not None and before != (webhook.url, list(webhook.queries)):
+            now = (webhook.url, list(webhook.queries), webhook.changes)
+            if before is not None and before != now:
                 # What has come up to now was for what the webhook was.
                 set_aside(connection, webhook.id)
             command = upsert(webhooks).values(
@@ -58,7 +63,7 @@ class PostgresWebhooks:
             new = command.excluded
             same = webhooks.c.url == new.url
             changed = {
-                **{name: new[name] for name in ("url", "queries", "format", "change")},
+                **{name: new[name] for name in ("url", "queries", "format", "changes", "change")},
                 **{
                     name: case((same, webhooks.c[name]))
                     for name in ("disabled_at", "disabled_from", "failing_since")
@@ -228,7 +233,7 @@ def _change(connection: Connection, webhook_id: str, values: Mapping[str, object
 
 WEBHOOK_NAMES: Final = (
     *("id", "url", "secret", "created_at", "queries", "output", "format"),
-    *("old_secret", "old_until"),
+    *("old_secret", "old_until", "changes"),
 )
 WEBHOOK_COLUMNS: Final = tuple(webhooks.c[name].label(f"webhook_{name}") for name in WEBHOOK_NAMES)
 
@@ -252,7 +257,13 @@ _LOG: Final = select(
     outbox.c.id,
     outbox.c.webhook_id,
     outbox.c.report_query,
-    func.coalesce(outbox.c.alert_id, outbox.c.report_id).label("event_id"),
+    func.coalesce(
+        outbox.c.alert_id,
+        outbox.c.report_id,
+        select(alert_changes.c.incident + "." + cast(alert_changes.c.seq, Text))
+        .where(alert_changes.c.seq == outbox.c.change)
+        .scalar_subquery(),
+    ).label("event_id"),
     outbox.c.raised_at,
     *(
         outbox.c[name]
@@ -313,6 +324,7 @@ def _row(webhook: Webhook) -> dict[str, object]:
         "secret": webhook.secret,
         "created_at": webhook.created_at,
         "queries": list(webhook.queries),
+        "changes": webhook.changes,
         "number": _FREE_NUMBER,
     }
 
@@ -329,6 +341,7 @@ def webhook_of(row: Row[*tuple[Any, ...]]) -> Webhook:
         row.webhook_format,
         row.webhook_old_secret,
         row.webhook_old_until,
+        row.webhook_changes,
     )
 
 

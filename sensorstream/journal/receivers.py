@@ -21,7 +21,7 @@ from sensorstream.journal.records import Record
 class PutWebhook(Entry):
     """A webhook is new, or changed; its secret is no part of it.
 
-    ``by`` is who sent it.
+    ``by`` is who sent it. ``changes``: it is told of what becomes of open alerts.
     """
 
     kind: ClassVar[str] = "webhook-put"
@@ -31,15 +31,30 @@ class PutWebhook(Entry):
     queries: tuple[str, ...]
     format: str
     by: str
+    changes: bool = False
 
     def encode(self) -> tuple[bytes, str]:
-        told = {"url": self.url, "queries": self.queries, "format": self.format, "by": self.by}
+        told: dict[str, object] = {
+            "url": self.url,
+            "queries": self.queries,
+            "format": self.format,
+            "by": self.by,
+        }
+        if self.changes:
+            told["changes"] = True
         return json.dumps(told, ensure_ascii=False).encode(), self.webhook
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
         told = json.loads(content)
-        return cls(source, told["url"], tuple(told["queries"]), told["format"], told["by"])
+        return cls(
+            source,
+            told["url"],
+            tuple(told["queries"]),
+            told["format"],
+            told["by"],
+            told.get("changes") is True,
+        )
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         return Outcome(record.message, Status.ACCEPTED)

@@ -51,6 +51,8 @@ _KINDS: Final[Mapping[type[SensorStreamError], tuple[int, str]]] = {
     errors.QueryError: (400, "The query cannot be run"),
     errors.QueryConflict: (409, "The query cannot be registered now"),
     errors.UnknownAlert: (404, "There is no such alert"),
+    errors.AlertError: (409, "The alert cannot be changed in this way"),
+    errors.UnknownSilence: (404, "There is no such silence"),
     errors.UnknownIndividual: (404, "There is no such individual"),
     errors.UnknownMessage: (404, "There is no such message"),
     errors.UnknownQuery: (404, "There is no such query"),

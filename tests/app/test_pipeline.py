@@ -160,6 +160,10 @@ def without_checkpoints(store: MemoryStore) -> MemoryStore:
     return again
 
 
+def _raised(effects: Effects) -> list[Alert]:
+    return [each for each in effects.alerts if isinstance(each, Alert)]
+
+
 def left_behind(store: MemoryStore) -> list[object]:
     every = store.committed
     return [
@@ -591,12 +595,7 @@ def test_a_message_that_takes_too_long_to_map_is_skipped_and_never_tried_again(
         assert caught.value.message_id == "m2"
         run.send(messages[2])
         state = run.engine.state()
-        (alert,) = [
-            a
-            for e in run.store.committed
-            for a in e.alerts
-            if isinstance(a, Alert) and a.kind == "overrun"
-        ]
+        (alert,) = [a for e in run.store.committed for a in _raised(e) if a.kind == "overrun"]
         assert (alert.text, alert.message) == ("far too slow", "m2")
         assert run.store.statuses()["m2"] is Status.SKIPPED
     store = MemoryStore()
@@ -705,12 +704,7 @@ def test_queries_that_took_too_much_together_are_stopped_in_each_replay(
         for content in messages[4:]:
             run.send(content)
         assert list(run.engine.queries.stopped) == ["people"]
-        (alert,) = [
-            a
-            for e in store.committed
-            for a in e.alerts
-            if isinstance(a, Alert) and a.kind == "query-stopped"
-        ]
+        (alert,) = [a for e in store.committed for a in _raised(e) if a.kind == "query-stopped"]
         assert "limits.query_seconds_together" in alert.text
         state = run.engine.state()
     with running(deployment, without_checkpoints(store)) as again:

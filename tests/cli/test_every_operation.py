@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import httpx
@@ -41,6 +41,7 @@ OTHER_FORMS: Final = {
 
 TRACKING: Final = "tracking.rules"
 LONG_AGO: Final = datetime(2026, 1, 1, tzinfo=UTC)
+TOMORROW: Final = datetime.now(UTC) + timedelta(days=1)
 
 
 def hook(client: Client) -> str:
@@ -96,6 +97,17 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "GET /alerts/{id}/why": lambda client: client.why(client.alerts(1)[0]["id"]),
     "GET /why-not": lambda client: client.why_not("uncertain-face", SEEN),
     "GET /alerts/stream": lambda client: next(client.follow_alerts("")),
+    "GET /alerts/{id}": lambda client: client.alert(client.alerts_in("open", 1)[0]["id"]),
+    "GET /alerts/{id}/history": lambda client: client.alert_history(client.alerts(1)[0]["id"]),
+    "POST /alerts/{id}/acknowledge": lambda client: client.acknowledge(client.alerts(1)[0]["id"]),
+    "POST /alerts/{id}/comment": lambda client: client.comment(client.alerts(1)[0]["id"], "why?"),
+    "POST /alerts/{id}/assign": lambda client: client.assign(client.alerts(1)[0]["id"], "ann"),
+    "POST /alerts/{id}/clear": lambda client: client.clear_alert(client.alerts(1)[0]["id"]),
+    "POST /silences": lambda client: client.silence(TOMORROW, key="nobody"),
+    "GET /silences": lambda client: client.silences(),
+    "DELETE /silences/{silence_id}": lambda client: client.end_silence(
+        client.silence(TOMORROW, rule="none*")["id"]
+    ),
     "POST /webhooks": lambda client: client.add_webhook(RECEIVER),
     "GET /webhooks": lambda client: client.webhooks(),
     "GET /webhooks/{webhook_id}": lambda client: client.webhook(client.webhooks()[0]["id"]),
@@ -178,6 +190,15 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /alerts/{id}/why": ("why", "{alert}"),
     "GET /why-not": ("why-not", "uncertain-face", SEEN),
     "GET /alerts/stream": ("alerts", "follow", "--after", "", "--count", "1"),
+    "GET /alerts/{id}": ("alerts", "show", "{alert}"),
+    "GET /alerts/{id}/history": ("alerts", "history", "{alert}"),
+    "POST /alerts/{id}/acknowledge": ("alerts", "acknowledge", "{open}"),
+    "POST /alerts/{id}/comment": ("alerts", "comment", "{alert}", "why?"),
+    "POST /alerts/{id}/assign": ("alerts", "assign", "{alert}", "ann"),
+    "POST /alerts/{id}/clear": ("alerts", "clear", "{alert}", "--text", "seen to"),
+    "POST /silences": ("alerts", "silence", "--key", "nobody*"),
+    "GET /silences": ("alerts", "silences"),
+    "DELETE /silences/{silence_id}": ("alerts", "unsilence", "{silence}"),
     "POST /webhooks": ("webhooks", "add", RECEIVER, "--query", "urn:x:people"),
     "GET /webhooks": ("webhooks", "list"),
     "GET /webhooks/{webhook_id}": ("webhooks", "show", "{webhook}"),
@@ -228,7 +249,9 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /readyz": ("health",),
     "GET /metrics": ("health", "--metrics"),
 }
-WITHOUT_JSON: Final = {"cancel", "delete", "enable", "steps", "--metrics", "--content"}
+WITHOUT_JSON: Final = {
+    *("cancel", "delete", "enable", "steps", "unsilence", "--metrics", "--content"),
+}
 """Answers that are empty, or always of one form."""
 
 
@@ -331,6 +354,10 @@ def test_the_command_asks_for_its_operation(
             "{config}": str(another.config),
             "{webhook}": own,
             "{alert}": alert,
+            "{open}": client.alerts_in("open", 1)[0]["id"] if "{open}" in command else "",
+            "{silence}": str(client.silence(TOMORROW, key="x")["id"])
+            if "{silence}" in command
+            else "",
             "{message}": newest(client),
             "{unmatched}": unmatched(client),
             "{job}": client.jobs()[-1]["id"],

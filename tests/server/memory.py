@@ -58,6 +58,7 @@ from tests.server.resources import (
     MemoryRulebook,
     NoQueries,
     NoReplays,
+    OneIncident,
     OneIndividual,
     OneJob,
     OneMessage,
@@ -153,6 +154,7 @@ class MemoryApplication(Application):
         self.received: list[Message] = []
         self.kept: list[RaisedAlert] = []
         self.webhooks = ListedWebhooks()
+        self.incidents = OneIncident()
         self.rulebook = MemoryRulebook()
         self.ontologies = MemoryOntologies()
         self.alive = True

@@ -15,6 +15,7 @@ import pyarrow.parquet
 
 from sensorstream.access.audit import Change
 from sensorstream.access.keys import Key
+from sensorstream.alerts.incidents import AlertChange, Incident, Silence
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import (
     CLOUD_EVENTS,
@@ -26,6 +27,7 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
 from sensorstream.app.access import Access, AuditLog, Keys
+from sensorstream.app.incidents import Incidents
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
@@ -42,6 +44,7 @@ from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.why_not import Unmet
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import (
+    AlertError,
     Contradiction,
     LanguageError,
     OntologyConflict,
@@ -56,6 +59,7 @@ from sensorstream.errors import (
     UnknownMessage,
     UnknownQuery,
     UnknownRules,
+    UnknownSilence,
     UnknownWebhook,
 )
 from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
@@ -359,6 +363,85 @@ class OneJob(Jobs):
         self.job(job_id)
 
 
+class OneIncident(Incidents):
+    """One alert that is open, m42-1, and silences in a list."""
+
+    def __init__(self) -> None:
+        self.incident = Incident(
+            *("m42-1", 1, "crowded", "rule", "kitchen", "warning", "21 people", "open", 3),
+            *(7, 9, NOW, NOW, "m44-1"),
+        )
+        self.changes = [self._change("raised", "", "21 people")]
+        self.listed: dict[int, Silence] = {}
+
+    def list(self, state: str | None, limit: int, before: int | None = None) -> Sequence[Incident]:
+        shown = state in (None, self.incident.state) and (before is None or before > 1)
+        return [self.incident][:limit] if shown else []
+
+    def one(self, alert: str) -> Incident:
+        if alert not in ("m42-1", "m44-1"):
+            raise UnknownAlert(f"there is no alert '{alert}'")
+        return self.incident
+
+    def history(self, alert: str, limit: int, after: int = 0) -> Sequence[AlertChange]:
+        self.one(alert)
+        return [each for each in self.changes if each.seq > after][:limit]
+
+    def acknowledge(self, alert: str, by: str, said: str = "") -> Incident:
+        if self.one(alert).state == "cleared":
+            raise AlertError("it is cleared")
+        return self._do("acknowledged", by, said, state="acknowledged", acknowledged_by=by)
+
+    def clear(self, alert: str, by: str, said: str = "") -> Incident:
+        self.one(alert)
+        return self._do("cleared", by, said, state="cleared", cleared_at=NOW)
+
+    def comment(self, alert: str, by: str, said: str) -> Incident:
+        self.one(alert)
+        return self._do("commented", by, said)
+
+    def assign(self, alert: str, by: str, to: str) -> Incident:
+        self.one(alert)
+        return self._do("assigned", by, to, assignee=to or None)
+
+    def silences(self) -> Sequence[Silence]:
+        return list(self.listed.values())
+
+    def silence(
+        self,
+        rule: str | None,
+        key: str | None,
+        severity: str | None,
+        ends_at: datetime,
+        by: str,
+        comment: str = "",
+        starts_at: datetime | None = None,
+    ) -> Silence:
+        if rule is None and key is None and severity is None:
+            raise AlertError("a silence of everything")
+        made = Silence(
+            len(self.listed) + 1, rule, key, severity, starts_at or NOW, ends_at, by, comment
+        )
+        self.listed[made.id] = made
+        return made
+
+    def end_silence(self, silence: int) -> None:
+        if self.listed.pop(silence, None) is None:
+            raise UnknownSilence(f"there is no silence {silence}")
+
+    def _do(self, change: str, by: str, said: str, **changed: Any) -> Incident:
+        self.incident = replace(self.incident, **changed)
+        self.changes.append(self._change(change, by, said))
+        return self.incident
+
+    def _change(self, change: str, by: str, said: str) -> AlertChange:
+        one, seq = self.incident, len(getattr(self, "changes", ())) + 1
+        return AlertChange(
+            *(seq, one.id, change, NOW, 7 if change == "raised" else None, by, said),
+            *(one.severity, one.count, one.rule, one.kind, one.key, one.first_at),
+        )
+
+
 class ListedWebhooks(Webhooks):
     """Webhooks in a list; each has one dead delivery, and answers a test with 204."""
 
@@ -373,8 +456,9 @@ class ListedWebhooks(Webhooks):
         queries: Sequence[str] = (),
         format: str = CLOUD_EVENTS,
         by: str = "",
+        changes: bool = False,
     ) -> Webhook:
-        made = self.put(f"wh_{len(self.listed) + 1}", url, queries, format)
+        made = self.put(f"wh_{len(self.listed) + 1}", url, queries, format, changes=changes)
         assert made is not None
         made = replace(made, secret=made.secret if secret is None else check_secret(secret))
         self.listed[made.id] = WebhookState(made)
@@ -388,15 +472,23 @@ class ListedWebhooks(Webhooks):
         format: str = CLOUD_EVENTS,
         by: str = "",
         match: Match = None,
+        changes: bool = False,
     ) -> Webhook | None:
         read_url(url)
-        webhook = Webhook(webhook_id, url, new_secret(), NOW, tuple(queries), format=format)
+        webhook = Webhook(
+            webhook_id, url, new_secret(), NOW, tuple(queries), format=format, changes=changes
+        )
         new = webhook_id not in self.listed
         self.listed[webhook_id] = WebhookState(webhook)
         return webhook if new else None
 
     def try_put(
-        self, webhook_id: str, url: str, queries: Sequence[str] = (), format: str = CLOUD_EVENTS
+        self,
+        webhook_id: str,
+        url: str,
+        queries: Sequence[str] = (),
+        format: str = CLOUD_EVENTS,
+        changes: bool = False,
     ) -> SensorStreamError | None:
         return None
 

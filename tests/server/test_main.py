@@ -18,9 +18,17 @@ PATHS = {
     "/alerts": {"get"},
     "/audit": {"get"},
     "/alerts/stream": {"get"},
+    "/alerts/{id}": {"get"},
     "/alerts/{id}/messages": {"get"},
     "/alerts/{id}/why": {"get"},
     "/why-not": {"get"},
+    "/alerts/{id}/history": {"get"},
+    "/alerts/{id}/acknowledge": {"post"},
+    "/alerts/{id}/clear": {"post"},
+    "/alerts/{id}/comment": {"post"},
+    "/alerts/{id}/assign": {"post"},
+    "/silences": {"get", "post"},
+    "/silences/{silence_id}": {"delete"},
     "/webhooks": {"get", "post"},
     "/webhooks/{webhook_id}": {"get", "put", "delete"},
     "/webhooks/{webhook_id}/versions": {"get"},
@@ -59,6 +67,8 @@ PATHS = {
 }
 
 WITHOUT_BODY = {
+    "/alerts/{id}/acknowledge",
+    "/alerts/{id}/clear",
     "/webhooks/{webhook_id}/enable",
     "/webhooks/{webhook_id}/recover",
     "/webhooks/{webhook_id}/secret",

@@ -15,10 +15,12 @@ from pydantic import BaseModel
 
 from sensorstream.alerts.cloudevents import alert_data
 from sensorstream.alerts.feed import Subscription
+from sensorstream.alerts.incidents import IncidentState
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.app.application import Application
 from sensorstream.journal.records import message_id
 from sensorstream.server.answers import RaisedAlertBody
+from sensorstream.server.rest.incidents import IncidentsBody, incident_data
 
 _PAGE: Final = 100
 _LOOK_AGAIN: Final = 30.0  # seconds; a missed notification delays an alert, it is not lost
@@ -57,12 +59,27 @@ def router(application: Application) -> APIRouter:
     def told(raised: RaisedAlert) -> dict[str, Any]:
         return {**alert_data(raised, application.timeline), "seq": raised.seq}
 
-    @routes.get("/alerts", summary="List alerts", responses={200: {"model": AlertsBody}})
+    @routes.get(
+        "/alerts", summary="List alerts", responses={200: {"model": AlertsBody | IncidentsBody}}
+    )
     def list_alerts(
         limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
-        before: Annotated[int | None, Query(description="`seq` of the page's last alert")] = None,
+        before: Annotated[
+            int | None,
+            Query(ge=-(2**63), le=2**63 - 1, description="`seq` of the page's last alert"),
+        ] = None,
+        state: Annotated[
+            IncidentState | None,
+            Query(description="given: not each alert, but what is in this state, with its repeats"),
+        ] = None,
     ) -> JSONResponse:
-        """Kept alerts, newest first."""
+        """Kept alerts, newest first; or, by state, all alerts of one rule and key together."""
+        if state is not None:
+            open_ = application.incidents.list(state, limit, before)
+            data = [incident_data(each, application.timeline) for each in open_]
+            path = f"/alerts?state={state}&limit={limit}&before="
+            last = f"{path}{open_[-1].seq}" if len(open_) == limit else None
+            return JSONResponse({"alerts": data, "next": last})
         found = application.alerts(limit, before)
         more = len(found) == limit
         following = f"/alerts?limit={limit}&before={found[-1].seq}" if more else None

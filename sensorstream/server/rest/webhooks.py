@@ -47,6 +47,7 @@ class NewWebhookBody(BaseModel):
         default="cloudevents",
         description="CloudEvents 1.0, or what an Alertmanager sends (version 4): alerts only",
     )
+    changes: bool = Field(default=False, description="told of what becomes of open alerts, too")
 
 
 class DefinitionBody(BaseModel):
@@ -57,6 +58,7 @@ class DefinitionBody(BaseModel):
     url: str = Field(max_length=2000, examples=["https://hooks.example.org/sensorstream"])
     queries: list[str] = Field(default=[], max_length=1000)
     format: Literal["cloudevents", "alertmanager"] = "cloudevents"
+    changes: bool = False
 
 
 class WebhookTriedBody(BaseModel):
@@ -92,6 +94,7 @@ class WebhookBody(BaseModel):
     created_at: datetime
     queries: list[str]
     format: str
+    changes: bool
     enabled: bool
     disabled_at: datetime | None
     failing_since: datetime | None
@@ -160,7 +163,7 @@ def router(application: Application) -> APIRouter:
     def register(body: NewWebhookBody, request: Request) -> JSONResponse:
         """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
         webhook = application.webhooks.register(
-            body.url, body.secret, body.queries, body.format, who(request)
+            body.url, body.secret, body.queries, body.format, who(request), body.changes
         )
         return _registered(webhook, request)
 
@@ -193,13 +196,13 @@ def router(application: Application) -> APIRouter:
         """Register a webhook by this id (201, with its secret), or change the one that has it."""
         webhooks, told = application.webhooks, (body.url, body.queries, body.format)
         if dry_run is not None:
-            fault = webhooks.try_put(webhook_id, *told)
+            fault = webhooks.try_put(webhook_id, *told, body.changes)
             running = {each.name for each in application.queries.views() if not each.stopped}
             return WebhookTriedBody(
                 faults=fault_bodies([] if fault is None else [fault]),
                 absent=[each for each in body.queries if each not in running],
             )
-        made = webhooks.put(webhook_id, *told, who(request), match)
+        made = webhooks.put(webhook_id, *told, who(request), match, body.changes)
         if made is not None:
             return _registered(made, request)
         return _body(webhooks.one(webhook_id), request)
@@ -321,6 +324,7 @@ def _body(state: WebhookState, request: Request) -> WebhookBody:
         created_at=webhook.created_at,
         queries=list(webhook.queries),
         format=webhook.format,
+        changes=webhook.changes,
         enabled=state.disabled_at is None,
         disabled_at=state.disabled_at,
         failing_since=state.failing_since,

@@ -19,7 +19,7 @@ from sensorstream.journal.effects import effects_of, in_order
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.records import Effects, Record, number_of_message
-from sensorstream.model.events import Alert, Ended
+from sensorstream.model.events import Cleared, Ended
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
@@ -83,7 +83,7 @@ def _store(effects: Effects, expected: Expected, timeline: Timeline) -> None:
     expected.statements.update(map(_statement, effects.ended))
     expected.statements.subtract(map(_statement, effects.revoked))
     for alert in effects.alerts:
-        if not isinstance(alert, Alert):
+        if isinstance(alert, Cleared):
             continue
         assert alert.id not in expected.alerts
         expected.alerts[alert.id] = plain_alert(alert, timeline)

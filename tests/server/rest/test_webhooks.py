@@ -22,6 +22,7 @@ def test_a_secret_is_told_once_when_a_webhook_is_registered(client: httpx.Client
         "created_at": "2026-03-01T12:00:00Z",
         "queries": [],
         "format": "cloudevents",
+        "changes": False,
         "enabled": True,
         "disabled_at": None,
         "failing_since": None,

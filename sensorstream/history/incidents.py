@@ -1,0 +1,285 @@
+"""Incidents and silences, as the history keeps them.
+
+What raises, repeats and clears an alert is written with the effects of the entry that did so
+(:mod:`sensorstream.history.routines`); here is what people and the wall clock do with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, Row, text
+
+from sensorstream.alerts.incidents import (
+    MOST_SAID,
+    MOST_SILENCES,
+    AlertChange,
+    Incident,
+    IncidentState,
+    Silence,
+    pattern_of,
+    text_of_pattern,
+)
+from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
+from sensorstream.history.database import translating
+from sensorstream.history.rows import text_of
+from sensorstream.history.webhooks import last_event
+
+
+class PostgresIncidents:
+    """Safe to use from several threads; every method is one transaction.
+
+    All of them raise :class:`.HistoryError` when the database fails; those that name an alert or a
+    silence raise :class:`.UnknownAlert` or :class:`.UnknownSilence` if there is none.
+    """
+
+    def __init__(self, database: Engine) -> None:
+        self._database = database
+
+    def list(
+        self, state: IncidentState | None, limit: int, before: int | None, now: datetime
+    ) -> Sequence[Incident]:
+        """Up to ``limit`` incidents with a ``seq`` below one, the last opened first.
+
+        ``state`` None: those that are not cleared.
+        """
+        values = {"state": state, "limit": limit, "before": before, "now": now}
+        with translating("cannot read the alerts"), self._database.connect() as connection:
+            return [_incident(row) for row in connection.execute(_LIST, values)]
+
+    def one(self, alert: str, now: datetime) -> Incident:
+        """The incident that an alert belongs to."""
+        with translating("cannot read the alerts"), self._database.connect() as connection:
+            return _one(connection, alert, now)
+
+    def history(self, alert: str, limit: int, after: int, now: datetime) -> Sequence[AlertChange]:
+        """Up to ``limit`` changes of an incident with a ``seq`` above one, oldest first."""
+        with translating("cannot read the alerts"), self._database.connect() as connection:
+            values = {"incident": _one(connection, alert, now).id, "after": after, "limit": limit}
+            return [change_of(row) for row in connection.execute(_HISTORY, values)]
+
+    def changes_after(self, seq: int, limit: int) -> Sequence[AlertChange]:
+        """Up to ``limit`` changes of all incidents with a ``seq`` above one, oldest first."""
+        values = {"after": seq, "limit": limit}
+        with translating("cannot read the alerts"), self._database.connect() as connection:
+            return [change_of(row) for row in connection.execute(_AFTER, values)]
+
+    def last_change(self) -> int:
+        """The ``seq`` of the last change; 0: there is none."""
+        with translating("cannot read the alerts"), self._database.connect() as connection:
+            found = connection.execute(text("select max(seq) from store.alert_changes")).scalar()
+        return found or 0
+
+    def acknowledge(self, alert: str, by: str, said: str, now: datetime) -> Incident:
+        """Somebody sees to it; it is told once, whoever else says so."""
+        return self._do(alert, "acknowledged", by, said, now)
+
+    def clear(self, alert: str, by: str, said: str, now: datetime) -> Incident:
+        """It has ended: the next alert of its rule and key opens another."""
+        return self._do(alert, "cleared", by, said, now)
+
+    def comment(self, alert: str, by: str, said: str, now: datetime) -> Incident:
+        """Somebody says something of it."""
+        return self._do(alert, "commented", by, said, now)
+
+    def assign(self, alert: str, by: str, to: str, now: datetime) -> Incident:
+        """It is for somebody; "": for nobody in particular."""
+        return self._do(alert, "assigned", by, to, now)
+
+    def silences(self, now: datetime) -> Sequence[Silence]:
+        """Those that have not ended, in the order in which they were made."""
+        query = text("select * from store.silences where ends_at > :now order by id")
+        with translating("cannot read the silences"), self._database.connect() as connection:
+            return [_silence(row) for row in connection.execute(query, {"now": now})]
+
+    def silence(self, wanted: Silence, now: datetime) -> Silence:
+        """Begin a silence; its ``id`` is given here.
+
+        Raises:
+            AlertError: there are too many.
+        """
+        values = {
+            "rule": pattern_of(wanted.rule),
+            "key": pattern_of(wanted.key),
+            "severity": wanted.severity,
+            "starts_at": wanted.starts_at,
+            "ends_at": wanted.ends_at,
+            "by": text_of(wanted.by),
+            "comment": text_of(wanted.comment),
+        }
+        with translating("cannot store the silence"), self._database.begin() as connection:
+            last_event(connection)  # one at a time, so that they are counted
+            connection.execute(
+                text("delete from store.silences where ends_at <= :now"), {"now": now}
+            )
+            count = connection.execute(text("select count(*) from store.silences")).scalar_one()
+            if count >= MOST_SILENCES:
+                raise AlertError(f"there are {MOST_SILENCES} silences already: end one first")
+            return _silence(connection.execute(_SILENCE, values).one())
+
+    def end_silence(self, silence: int) -> None:
+        """Tell receivers again of what it matched."""
+        command = text("delete from store.silences where id = :id")
+        with translating("cannot end the silence"), self._database.begin() as connection:
+            if not connection.execute(command, {"id": silence}).rowcount:
+                raise UnknownSilence(f"there is no silence {silence}")
+
+    def _do(self, alert: str, change: str, by: str, said: str, now: datetime) -> Incident:
+        with translating("cannot change the alert"), self._database.begin() as connection:
+            last = last_event(connection)
+            incident = _one(connection, alert, now)
+            if change in ("acknowledged", "cleared"):
+                if incident.state == change:
+                    return incident
+                if incident.state == "cleared":
+                    raise AlertError(
+                        f"the alert '{incident.id}' is cleared: expected one that is not"
+                    )
+            values = {
+                "id": incident.id,
+                "change": change,
+                "by": text_of(by),
+                "text": text_of(said),
+                "at": now,
+                "last": last,
+            }
+            said_by_now = connection.execute(_SAID, values).scalar_one()
+            if change in ("commented", "assigned") and said_by_now >= MOST_SAID:
+                raise AlertError(
+                    f"the alert '{incident.id}' has {MOST_SAID} comments and assignments already: "
+                    "no more are kept"
+                )
+            if change in _SET:
+                connection.execute(_SET[change], values)
+            tell(connection, _CHANGED, values)
+            return _one(connection, incident.id, now)
+
+
+def tell(connection: Connection, changed: str, values: Mapping[str, object]) -> int:
+    """Write down changes of incidents, and tell receivers of them.
+
+    ``changed`` selects the columns of the changes; ``values`` are its parameters, and ``at``, the
+    wall time. :func:`.last_event` has been called before, and nothing told since.
+
+    Returns:
+        How many there were.
+    """
+    found = connection.execute(text(_TELL.format(changed=changed)), values).one()
+    return int(found.changes)
+
+
+def is_silenced(incident: str) -> str:
+    """The condition of SQL that a silence is about an incident at the time ``:now``."""
+    return f"""exists (
+      select from store.silences s
+      where s.starts_at <= :now and s.ends_at > :now and {incident}.key like coalesce(s.key, '%')
+        and case when {incident}.rule = '' then {incident}.kind else {incident}.rule end
+          like coalesce(s.rule, '%')
+        and {incident}.severity = coalesce(s.severity, {incident}.severity)
+    )"""
+
+
+_INCIDENT: Final = f"select i.*, {is_silenced('i')} as silenced from store.incidents i"
+_LIST: Final = text(
+    f"""
+    {_INCIDENT}
+    where case when cast(:state as text) is null then i.state <> 'cleared' else i.state = :state end
+      and i.seq < coalesce(:before, {2**63 - 1})
+    order by i.seq desc limit :limit
+    """
+)
+_ONE: Final = text(
+    f"""
+    {_INCIDENT}
+    where i.id = :alert or i.id = (select incident from store.alerts where id = :alert)
+    """
+)
+_CHANGE: Final = """
+    select c.*, i.rule, i.kind, i.key, i.first_at
+    from store.alert_changes c join store.incidents i on i.id = c.incident
+"""
+_HISTORY: Final = text(
+    f"{_CHANGE} where c.incident = :incident and c.seq > :after order by c.seq limit :limit"
+)
+_AFTER: Final = text(f"{_CHANGE} where c.seq > :after order by c.seq limit :limit")
+_SAID: Final = text(
+    "select count(*) from store.alert_changes "
+    "where incident = :id and change in ('commented', 'assigned')"
+)
+_SET: Final = {
+    "acknowledged": text(
+        "update store.incidents set state = 'acknowledged', acknowledged_by = :by, "
+        "acknowledged_at = :at where id = :id"
+    ),
+    "cleared": text(
+        "update store.incidents set state = 'cleared', cleared_at = :at where id = :id"
+    ),
+    "assigned": text("update store.incidents set assignee = nullif(:text, '') where id = :id"),
+}
+_CHANGED: Final = """
+    select id as incident, :change as change, :by as by, :text as text, severity, count
+    from store.incidents where id = :id
+"""
+_TELL: Final = """
+    with changed as ({changed}), told as (
+      insert into store.alert_changes (incident, change, at, by, text, severity, count)
+        select incident, change, :at, by, text, severity, count from changed order by incident
+        returning seq
+    ), sent as (
+      insert into store.events (seq, change, raised_at, due_at)
+        select h.last + row_number() over (order by t.seq), t.seq, :at, :at
+        from told t, store.event_head h
+        where exists (select from store.webhooks where changes)
+        returning seq
+    ), moved as (
+      update store.event_head set last = last + (select count(*) from sent)
+    )
+    select count(*) as changes from told
+"""
+_SILENCE: Final = text(
+    "insert into store.silences (rule, key, severity, starts_at, ends_at, by, comment) "
+    "values (:rule, :key, :severity, :starts_at, :ends_at, :by, :comment) returning *"
+)
+
+
+def _one(connection: Connection, alert: str, now: datetime) -> Incident:
+    if "\x00" in alert:
+        raise _unknown(alert)
+    row = connection.execute(_ONE, {"alert": alert, "now": now}).first()
+    if row is None:
+        raise _unknown(alert)
+    return _incident(row)
+
+
+def _unknown(alert: str) -> UnknownAlert:
+    return UnknownAlert(
+        f"there is no alert '{alert}', or an earlier version has raised it: "
+        "expected the 'id' of one in the list"
+    )
+
+
+def _incident(row: Row[*tuple[Any, ...]]) -> Incident:
+    told = row._asdict()
+    return Incident(**{each.name: told[each.name] for each in fields(Incident)})
+
+
+def change_of(row: Row[*tuple[Any, ...]]) -> AlertChange:
+    """The change in a row that has all its columns."""
+    told = row._asdict()
+    return AlertChange(**{each.name: told[each.name] for each in fields(AlertChange)})
+
+
+def _silence(row: Row[*tuple[Any, ...]]) -> Silence:
+    return Silence(
+        row.id,
+        text_of_pattern(row.rule),
+        text_of_pattern(row.key),
+        row.severity,
+        row.starts_at,
+        row.ends_at,
+        row.by,
+        row.comment,
+    )

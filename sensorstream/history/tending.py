@@ -1,0 +1,103 @@
+"""What the wall clock does with incidents: reminders, escalation, and the end of old ones."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Engine, text
+
+from sensorstream.history.database import translating
+from sensorstream.history.incidents import is_silenced, tell
+from sensorstream.history.webhooks import last_event
+from sensorstream.settings import AlertSettings
+
+_AT_ONCE: Final = 1000
+"""Incidents that one look changes; the next one goes on."""
+
+
+def tend(database: Engine, settings: AlertSettings, now: datetime) -> int:
+    """Do what is due; all of it stands in the database, so a restart forgets nothing.
+
+    Returns:
+        How many incidents were changed.
+
+    Raises:
+        HistoryError: the database fails.
+    """
+    values = {
+        "now": now,
+        "at": now,
+        "most": settings.most_open,
+        "limit": _AT_ONCE,
+        "clear": timedelta(days=settings.clear_after),
+        "cleared": f"no repeat in {settings.clear_after:g} days",
+        "crowded": f"more than {settings.most_open} alerts are open",
+        "remind": timedelta(minutes=settings.remind_every),
+        "escalate": timedelta(minutes=settings.escalate_after),
+    }
+    steps = [_CROWDED]
+    if settings.clear_after:
+        steps.append(_OLD)
+    if settings.escalate_after:
+        steps.append(_ESCALATE)
+    if settings.remind_every:
+        steps.append(_REMIND)
+    with translating("cannot tend the alerts"), database.begin() as connection:
+        # Whoever has nothing to do locks nothing: it is looked at often.
+        due = [
+            change
+            for chosen, change in steps
+            if connection.execute(text(f"select 1 from ({chosen}) due limit 1"), values).first()
+        ]
+        if due:
+            last_event(connection)
+        return sum(tell(connection, each, values) for each in due)
+
+
+def _step(chosen: str, change: str, told: str, set_: str) -> tuple[str, str]:
+    """Which incidents (their ids), and the statement that changes them and selects their changes.
+
+    ``told`` is the expression of the text of a change.
+    """
+    return (
+        chosen,
+        f"""
+        update store.incidents set {set_} where id in ({chosen})
+        returning id as incident, '{change}' as change, '' as by, {told} as text, severity, count
+    """,
+    )
+
+
+_CLEAR: Final = "state = 'cleared', cleared_at = :at"
+_OLD: Final = _step(
+    "select id from store.incidents where state <> 'cleared' and last_at <= :now - :clear "
+    "order by last_at limit :limit",
+    "cleared",
+    ":cleared",
+    _CLEAR,
+)
+_CROWDED: Final = _step(
+    "select id from store.incidents where state <> 'cleared' "
+    "order by last_at desc, seq desc offset :most limit :limit",
+    "cleared",
+    ":crowded",
+    _CLEAR,
+)
+_ESCALATE: Final = _step(
+    "select i.id from store.incidents i "
+    "where i.state = 'open' and i.escalated is null and i.severity <> 'critical' "
+    f"and i.first_at <= :now - :escalate and not {is_silenced('i')} order by i.seq limit :limit",
+    "escalated",
+    "escalated",
+    "escalated = case severity when 'info' then 'warning' else 'critical' end",
+)
+# One that was last reminded of in the future is of a time before the clock was set back.
+_REMIND: Final = _step(
+    "select i.id from store.incidents i where i.state = 'open' and "
+    "(coalesce(i.reminded_at, i.first_at) <= :now - :remind or i.reminded_at > :now) "
+    f"and not {is_silenced('i')} order by i.seq limit :limit",
+    "reminded",
+    "text",
+    "reminded_at = :at, reminders = reminders + 1",
+)

@@ -1,0 +1,263 @@
+"""Alerts of one rule and key: against a model that goes through them one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from sqlalchemy import Engine, text
+
+from sensorstream.alerts.incidents import MOST_SILENCES, Incident, Silence
+from sensorstream.alerts.poster import Attempt
+from sensorstream.alerts.records import RaisedAlert, Webhook
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
+from sensorstream.history.database import engine
+from sensorstream.history.incidents import PostgresIncidents
+from sensorstream.history.outbox import PostgresOutbox
+from sensorstream.history.store import PostgresStore
+from sensorstream.history.tending import tend
+from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model.events import Alert, Cleared, Message
+from sensorstream.settings import AlertSettings
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+Step: TypeAlias = tuple[Any, ...]
+
+
+@pytest.fixture
+def database(store: PostgresStore) -> Iterator[Engine]:
+    database = engine(store.url)
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+def incidents(database: Engine) -> PostgresIncidents:
+    return PostgresIncidents(database)
+
+
+def commit(store: PostgresStore, now: datetime, *changes: tuple[str, str] | str) -> list[str]:
+    """One entry that raises, (key, severity), and clears, "key"; the ids of what it raised."""
+    number = store.last_seq() + 1
+    store.append([Record(number, Message(f"m{number}", b"<a/>", 0), now)])
+    told: list[Alert | Cleared] = []
+    for place, each in enumerate(changes):
+        if isinstance(each, str):
+            told.append(Cleared("hot", "rule", each, number, f"m{number}"))
+        else:
+            key, severity = each
+            id_, text = f"m{number}-{place}", f"no {number}"
+            told.append(Alert(id_, "hot", "rule", severity, text, key, number, f"m{number}"))
+    status = (MessageStatus(number, Status.ACCEPTED),)
+    store.commit(Effects(number, (), (), tuple(told), status, now))
+    return [each.id for each in told if isinstance(each, Alert)]
+
+
+@dataclass
+class Naive:
+    """One incident."""
+
+    id: str
+    key: str
+    severity: str
+    state: str = "open"
+    count: int = 1
+    escalated: str | None = None
+    raised_at: datetime = START
+    last_at: datetime = START
+    reminded_at: datetime | None = None
+    changes: list[tuple[str, str]] = field(default_factory=lambda: [("raised", "")])
+
+    def change(self, name: str, by: str = "") -> tuple[str, str]:
+        self.changes.append((name, by))
+        return (self.id, name)
+
+
+KEYS = st.sampled_from(["a", "b", "k" * 5000])
+CHANGES = st.one_of(KEYS, st.tuples(KEYS, st.sampled_from(["info", "warning", "critical"])))
+STEPS: st.SearchStrategy[Step] = st.one_of(
+    st.tuples(st.just("commit"), st.lists(CHANGES, min_size=1, max_size=6)),
+    st.tuples(st.just("commit"), st.lists(CHANGES, min_size=1, max_size=6)),
+    st.tuples(st.sampled_from(["acknowledge", "clear", "comment"]), st.integers(0, 3)),
+    st.tuples(st.just("silence"), KEYS, st.integers(1, 8)),
+    st.tuples(st.just("wait"), st.integers(1, 9)),
+)
+TENDED = AlertSettings(remind_every=4, escalate_after=7, clear_after=25 / 1440, most_open=2)
+
+
+@examples(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.lists(STEPS, min_size=5, max_size=20))
+def test_alerts_live_as_in_a_model_that_goes_through_them_one_by_one(
+    store: PostgresStore, database: Engine, incidents: PostgresIncidents, steps: list[Step]
+) -> None:
+    with database.begin() as connection:
+        connection.execute(text("delete from store.webhooks; delete from store.silences"))
+        connection.execute(text("delete from store.deliveries; delete from store.events"))
+        connection.execute(text("delete from store.incidents"))
+    PostgresWebhooks(database).put(Webhook("w", "http://w", "s", START, changes=True), 1)
+    now = START
+    known: list[Naive] = []
+    told: list[tuple[str, str]] = []
+    silenced: list[tuple[str, datetime]] = []
+    for step in steps:
+        now += MINUTE
+        match step:
+            case ("commit", changes):
+                ids = iter(commit(store, now, *changes))
+                for each in changes:
+                    key = each if isinstance(each, str) else each[0]
+                    there = [i for i in known if i.key == key and i.state != "cleared"]
+                    if isinstance(each, str):
+                        for one in there:
+                            one.state = "cleared"
+                            told.append(one.change("cleared"))
+                        continue
+                    id_ = next(ids)
+                    if there:
+                        there[0].count += 1
+                        there[0].severity = each[1]
+                    else:
+                        known.append(Naive(id_, key, each[1], raised_at=now))
+                        there = known[-1:]
+                    there[0].last_at = now
+                    if not any(key == k and now < until for k, until in silenced):
+                        told.append((id_, "alert"))
+            case ("silence", key, minutes):
+                until = now + minutes * MINUTE
+                incidents.silence(Silence(0, None, key, None, now, until, "eve", ""), now)
+                silenced.append((key, until))
+            case ("wait", minutes):
+                now += minutes * MINUTE
+                tend(database, TENDED, now)
+                hushed = {key for key, until in silenced if now < until}
+                told += _tended(known, now, hushed)
+            case (name, place) if place < len(known):
+                one = known[place]
+                if name == "comment":
+                    incidents.comment(one.id, "eve", "what?", now)
+                    told.append(one.change("commented", "eve"))
+                elif name == "clear":
+                    incidents.clear(one.id, "eve", "", now)
+                    if one.state != "cleared":
+                        one.state = "cleared"
+                        told.append(one.change("cleared", "eve"))
+                elif one.state == "cleared":
+                    with pytest.raises(AlertError):
+                        incidents.acknowledge(one.id, "eve", "", now)
+                else:
+                    incidents.acknowledge(one.id, "eve", "", now)
+                    if one.state == "open":
+                        one.state = "acknowledged"
+                        told.append(one.change("acknowledged", "eve"))
+        found = incidents.list(None, 100, None, now)
+        assert [_shown(each) for each in reversed(found)] == [
+            _told(each) for each in known if each.state != "cleared"
+        ], step
+    for one in known:
+        changes = incidents.history(one.id, 1000, 0, now)
+        assert [(each.change, each.by) for each in changes] == one.changes
+    sent = [_sent(each.event) for each in _all_due(PostgresOutbox(database), now)]
+    assert sorted(sent) == sorted(told)
+
+
+def _tended(known: list[Naive], now: datetime, hushed: set[str]) -> list[tuple[str, str]]:
+    """What the wall clock does, in the order in which it does it."""
+    told = []
+    ends = [one for one in known if one.state != "cleared"]
+    ends.sort(key=lambda one: (one.last_at, known.index(one)), reverse=True)
+    old = [one for one in ends[: TENDED.most_open] if one.last_at <= now - 25 * MINUTE]
+    for one in (*ends[TENDED.most_open :], *old):
+        one.state = "cleared"
+        told.append(one.change("cleared"))
+    heard = [one for one in known if one.state == "open" and one.key not in hushed]
+    for one in heard:
+        late = one.raised_at <= now - 7 * MINUTE
+        if late and one.escalated is None and one.severity != "critical":
+            one.escalated = {"info": "warning", "warning": "critical"}[one.severity]
+            told.append(one.change("escalated"))
+        if (one.reminded_at or one.raised_at) <= now - 4 * MINUTE:
+            one.reminded_at = now
+            told.append(one.change("reminded"))
+    return told
+
+
+def _shown(found: Incident) -> tuple[object, ...]:
+    return found.id, found.key, found.severity, found.state, found.count, found.escalated
+
+
+def _told(naive: Naive) -> tuple[object, ...]:
+    return naive.id, naive.key, naive.severity, naive.state, naive.count, naive.escalated
+
+
+def _sent(event: Any) -> tuple[str, str]:
+    if isinstance(event, RaisedAlert):
+        return event.id, "alert"
+    return event.incident, event.change
+
+
+def _all_due(outbox: PostgresOutbox, now: datetime) -> list[Any]:
+    found = []
+    while due := outbox.due(now, 100):
+        found += due
+        for each in due:
+            outbox.delivered(each.id, Attempt(now, 0.0))
+    return found
+
+
+def test_each_alert_leads_to_its_incident_and_unknown_ones_to_an_error(
+    store: PostgresStore, incidents: PostgresIncidents
+) -> None:
+    first, second = commit(store, START, ("a", "info"), ("a", "critical"))
+    found = incidents.one(second, START)
+    assert (found.id, found.count, found.last_alert) == (first, 2, second)
+    assert incidents.assign(second, "eve", "ann", START).assignee == "ann"
+    assert incidents.assign(first, "eve", "", START).assignee is None
+    assert incidents.last_change() == incidents.changes_after(0, 10)[-1].seq
+    for unknown in ("m9-9", "nul \x00"):
+        with pytest.raises(UnknownAlert):
+            incidents.one(unknown, START)
+    assert incidents.list("cleared", 10, None, START) == []
+    assert incidents.list("open", 10, found.seq, START) == []
+
+
+def test_silences_match_patterns_end_and_are_bounded(
+    database: Engine, store: PostgresStore, incidents: PostgresIncidents
+) -> None:
+    PostgresWebhooks(database).put(Webhook("w", "http://w", "s", START), 1)
+    hour = START + 60 * MINUTE
+    made = incidents.silence(Silence(0, "h*", "50%_\\*", "info", START, hour, "eve", "n"), START)
+    assert incidents.silences(START) == [made]
+    assert (made.rule, made.key) == ("h*", "50%_\\*")
+    outbox = PostgresOutbox(database)
+    keys = (("50%_\\x", "info"), ("50%_\\y", "warning"), ("50 _\\x", "info"))
+    ids = commit(store, START, *keys)
+    assert [each.silenced for each in incidents.list(None, 9, None, START)] == [False, False, True]
+    assert [each.event.id for each in outbox.due(hour, 9)] == ids[1:]
+    assert incidents.silences(hour) == []
+    incidents.end_silence(made.id)
+    with pytest.raises(UnknownSilence):
+        incidents.end_silence(made.id)
+    with database.begin() as connection:
+        connection.execute(
+            text(
+                "insert into store.silences (key, starts_at, ends_at, by, comment) "
+                "select n, :start, :end, '', '' from generate_series(1, :most) n"
+            ),
+            {"start": START, "end": hour, "most": MOST_SILENCES},
+        )
+    with pytest.raises(AlertError, match="already"):
+        incidents.silence(made, START)
+    assert incidents.silence(made, hour).id  # the others have ended
