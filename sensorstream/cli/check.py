@@ -28,9 +28,14 @@ _PATIENCE: Final = 5.0
 
 @click.command("check")
 @click.option("--url", metavar="URL", help="The server to compare with; by default the settings'.")
+@click.option(
+    "--reasoning",
+    is_flag=True,
+    help="Start the reasoner too: whether the ontology has a model, and what joins individuals.",
+)
 @config_option
 @json_option
-def command(url: str | None, config: Path, as_json: bool) -> None:
+def command(url: str | None, reasoning: bool, config: Path, as_json: bool) -> None:
     """Check the settings, the ontology and the rules.
 
     Prints "file:line:column: message" for each fault and exits with 1; else prints notes, the
@@ -48,6 +53,7 @@ def command(url: str | None, config: Path, as_json: bool) -> None:
     summary = ""
     notes: list[Note] = []
     own: list[Definition] = []
+    told: list[str] = []
     with lasting("reading the ontology and the rules", quiet=as_json):
         try:
             settings = load_settings(config)
@@ -64,6 +70,8 @@ def command(url: str | None, config: Path, as_json: bool) -> None:
                     )
                 )
                 own = list(functions.values())
+                if reasoning:
+                    told = list(_reasoning(settings, deployment.ontology))
         except SensorStreamError as error:
             found = [error]
     edited = None if found else _edited(settings, url)
@@ -94,6 +102,7 @@ def command(url: str | None, config: Path, as_json: bool) -> None:
                     }
                     for note in notes
                 ],
+                **({"reasoning": told} if reasoning else {}),
                 "edited": edited,
                 "functions": [_function(each, config) for each in own],
             }
@@ -105,6 +114,8 @@ def command(url: str | None, config: Path, as_json: bool) -> None:
             click.echo(f"{note.position}: note: {note.text}")
         for each in own:
             click.echo(f"{each.position}: function: {each.usage}")
+        for line in told:
+            click.echo(f"reasoning: {line}")
         if edited:
             click.echo(
                 f"edited: {', '.join(edited)}: {url or address(settings)} has other texts in force "
@@ -114,6 +125,21 @@ def command(url: str | None, config: Path, as_json: bool) -> None:
             click.echo(f"ok: {summary}")
     if found:
         raise click.exceptions.Exit(1)
+
+
+def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
+    """What reasoning comes to, after a start of the reasoner; a contradiction is an error."""
+    from sensorstream.reasoning.profiles import make_reasoner
+    from sensorstream.reasoning.survey import check_consistency, islands
+
+    chosen = settings.reasoning
+    made = make_reasoner(chosen.profile, ontology, java=chosen.java, heap=chosen.heap)
+    check_consistency(ontology, made)
+    if chosen.profile in ("none", "plain"):
+        yield f"the profile {chosen.profile} finds no contradictions and asks no reasoner"
+        return
+    yield f"consistent: {chosen.profile} finds a model of the ontology"
+    yield from islands(ontology)
 
 
 def _edited(settings: Settings, url: str | None) -> list[str] | None:

@@ -10,7 +10,7 @@ from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.process import HEAP, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.ontology import Ontology, to_ntriples
+from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.schema_closure import SchemaClosure
@@ -47,11 +47,13 @@ def make_reasoner(
         )
     clock = clock or SystemClock()
     terminology = Terminology.of(ontology)
-    axioms = to_ntriples(terminology.axioms)
-    worker = Worker(profile, axioms, java=java, timeout=timeout, heap=heap, clock=clock)
+    worker = Worker(
+        profile, terminology.document(), java=java, timeout=timeout, heap=heap, clock=clock
+    )
     explainer = Explainer(
         ontology,
         lambda: DlReasoner(terminology, worker),
+        terminology.datatypes,
         java=java,
         heap=heap,
         seconds=explain,

@@ -262,3 +262,22 @@ def test_a_path_that_cannot_be_looked_up_whole_is_noted(check: Check, folder: Pa
     result = check()
     assert result.exit_code == 0
     assert "note: rule face-tracker: its path cannot be looked up whole" in result.stdout
+
+
+def test_reasoning_tells_a_contradiction_and_what_joins_individuals(
+    check: Check, folder: Path
+) -> None:
+    file = next(folder.rglob("*.ttl"))
+    result = check("--reasoning")
+    assert result.exit_code == 0, result.output
+    assert "reasoning: consistent: hermit finds a model of the ontology\n" in result.stdout
+    assert "reasoning: every individual is asked about alone" in result.stdout
+    file.write_text(
+        file.read_text()
+        + "\n:hall a :Room . :nobody a :Human , <urn:x#Never> ."
+        + " <urn:x#Never> a owl:Class ; rdfs:subClassOf owl:Nothing ."
+    )
+    assert check().exit_code == 0
+    refused = check("--reasoning")
+    assert refused.exit_code == 1
+    assert "contradicts itself" in refused.stdout

@@ -22,7 +22,7 @@ from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.ontology import Ontology, load_ontology, to_ntriples
+from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
@@ -111,12 +111,11 @@ def make() -> Iterator[Make]:
         *, java: str = "", timeout: float = 60, heap: int = 256, kind: type[Worker] = Worker
     ) -> Machine:
         terminology = Terminology.of(ontology)
-        worker = kind(
-            "hermit", to_ntriples(terminology.axioms), java=java, timeout=timeout, heap=heap
-        )
+        worker = kind("hermit", terminology.document(), java=java, timeout=timeout, heap=heap)
         explainer = Unprepared(
             ontology,
             lambda: DlReasoner(terminology, worker),
+            terminology.datatypes,
             seconds=60,
             clock=SystemClock(),
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Final, TypeAlias
@@ -22,6 +22,7 @@ from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, term
 from sensorstream.model.vocabulary import OWL, OWL_IMPORTS, OWL_ONTOLOGY, RDF_TYPE
+from sensorstream.reasoning.dl.datatypes import Datatypes
 from sensorstream.reasoning.dl.process import HEAP, JavaProcess
 from sensorstream.reasoning.dl.protocol import Explain, Explained
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
@@ -46,17 +47,21 @@ class Explainer:
         self,
         ontology: Ontology,
         reasoner: Callable[[], Reasoner],
+        datatypes: Datatypes,
         *,
         java: str = "",
         heap: int = HEAP,
         seconds: float,
         clock: Clock,
     ) -> None:
-        """``reasoner`` makes a separate reasoner, to test assertions with.
+        """``reasoner`` makes a separate reasoner, to test assertions with; ``datatypes`` are those
+        of its axioms.
 
         ``seconds`` limits one explanation; all explanations of a minute may take a tenth of it.
         """
         self._ontology = ontology
+        self._datatypes = datatypes
+        self._numbers = datatypes.numbers()
         self._make = reasoner
         self._seconds = seconds
         self._clock = clock
@@ -167,7 +172,7 @@ class Explainer:
             if not self._asked.done():
                 return (), "the axioms are not named: the explainer is busy or starting"
         declared = _declarations(triples, self._ontology.schema)
-        self._asked = self._ask(to_ntriples([*declared, *triples]).decode())
+        self._asked = self._ask(to_ntriples(self._told([*declared, *triples])).decode())
         try:
             answer = self._asked.result(max(0.0, end - self._clock.counter()))
         except FutureTimeout:
@@ -175,7 +180,7 @@ class Explainer:
         except ReasonerError as error:
             answer = Explained(None, error=str(error))
         if answer.axioms is not None:
-            return tuple(answer.axioms), ""
+            return tuple(map(self._datatypes.readable, answer.axioms)), ""
         if answer.error:
             return (), f"the axioms are not named: {answer.error}"
         if answer.consistent:
@@ -184,8 +189,12 @@ class Explainer:
 
     def _ask(self, triples: str) -> Future[Explained]:
         if not self._axioms:
-            self._axioms = to_ntriples(axioms_of(self._ontology)).decode()
+            self._axioms = to_ntriples(self._told(axioms_of(self._ontology))).decode()
         return self._thread.submit(self._exchange, Explain(self._axioms, triples, self._seconds))
+
+    def _told(self, triples: Iterable[Triple]) -> Iterator[Triple]:
+        """Triples in the form for HermiT; equal values stay equal in all of them."""
+        return self._datatypes.rewritten(triples, self._numbers)
 
     def _exchange(self, request: Explain) -> Explained:
         if self._process.pid is None:

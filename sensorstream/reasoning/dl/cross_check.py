@@ -6,26 +6,28 @@ decided last. It is therefore slow and runs in the background.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sensorstream.clock import Clock
 from sensorstream.errors import ReasonerError, TermError
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.datatypes import (
     NUMERIC_TYPES,
-    RDF_LANG_STRING,
     XSD_DOUBLE,
     XSD_FLOAT,
-    XSD_STRING,
 )
-from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
 from sensorstream.model.vocabulary import OWL_IMPORTS, OWL_ONTOLOGY, OWL_SAME_AS, RDF_TYPE
-from sensorstream.reasoning.dl.islands import DATATYPES
+from sensorstream.reasoning.dl.datatypes import Numbers, meaning
+from sensorstream.reasoning.dl.islands import Islands
 from sensorstream.reasoning.dl.process import JavaProcess
 from sensorstream.reasoning.dl.protocol import (
+    Answer,
+    AskTypes,
+    LoadAxioms,
     Realise,
     Realised,
     Statement,
@@ -35,6 +37,7 @@ from sensorstream.reasoning.dl.protocol import (
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 
+_LOG: Final = logging.getLogger(__name__)
 _BLANK: Final = "urn:sensorstream:blank:"
 _INFERRED: Final = Origin.INFERRED | Origin.STATIC_INFERRED
 _ASSERTED: Final = Origin.STATIC | Origin.WINDOW
@@ -47,15 +50,17 @@ _AT_ONCE: Final = 100
 class Differences:
     """What a cross-check found: entailed but not inferred, and inferred but not entailed.
 
-    ``contradiction``: the window has no model.
+    ``contradiction``: the window has no model. ``disputed`` are types that HermiT and Pellet see
+    differently.
     """
 
     missing: tuple[Triple, ...] = ()
     unfounded: tuple[Triple, ...] = ()
     contradiction: bool = False
+    disputed: tuple[Triple, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.missing) + len(self.unfounded) + self.contradiction
+        return len(self.missing) + len(self.unfounded) + self.contradiction + len(self.disputed)
 
     def __str__(self) -> str:
         parts = []
@@ -64,6 +69,7 @@ class Differences:
         for word, triples in (
             ("should be inferred and is not", self.missing),
             ("is inferred and should not be", self.unfounded),
+            ("HermiT and Pellet do not agree about", self.disputed),
         ):
             if triples:
                 shown = " ".join(f"{s.n3} {p.n3} {o.n3} ." for s, p, o in triples[:_SHOWN])
@@ -97,7 +103,17 @@ def cross_check(
     process = JavaProcess("the cross-check", java=java, heap=heap, nice=_NICE, clock=clock)
     try:
         process.launch()
-        return compare(ontology, marks, process, seconds=seconds, clock=clock)
+        end = clock.counter() + seconds
+        found = compare(ontology, marks, process, seconds=seconds, clock=clock)
+        if found.contradiction:
+            return found
+        known = {*found.missing, *found.unfounded}
+        try:
+            other = disputed(ontology, marks, process, seconds=end - clock.counter())
+        except ReasonerError as error:
+            _LOG.warning("the cross-check has no second opinion: %s", error)
+            return found
+        return replace(found, disputed=tuple(t for t in other if t not in known))
     finally:
         process.close()
 
@@ -119,49 +135,94 @@ def compare(
     end = clock.counter() + seconds
     terminology = Terminology.of(ontology)
     window = [t for t, origin in marks.items() if origin & Origin.WINDOW]
-    values = [(f"<{p}>", value.n3) for p, value in terminology.probes.values.values()]
-    answer = process.exchange(Realise(_document(ontology, terminology, window), values), seconds)
+    numbers = terminology.datatypes.numbers()
+    values = [
+        (f"<{p}>", numbers.literal(value).n3) for p, value in terminology.probes.values.values()
+    ]
+    document = _document(ontology, terminology, window, numbers)
+    answer = process.exchange(Realise(document, values), seconds)
     assert isinstance(answer, Realised)
     if answer.error:
         raise ReasonerError(f"the cross-check: {answer.error}")
     if answer.statements is None:
         return Differences(contradiction=True)
-    listed = [_back(each) for each in answer.statements]
-    entailed = {_meaning(t) for t in listed}
-    held = {_meaning(t) for t in marks if _is_compared(t, ontology.schema)}
+    listed = [_back(each, numbers) for each in answer.statements]
+    entailed = {_meaning(t, terminology) for t in listed}
+    held = {_meaning(t, terminology) for t in marks if _is_compared(t, terminology)}
     known = {part for t in marks for part in (t[0], t[2])}
     missing = {
         t: True
         for t in listed
-        if _is_compared(t, ontology.schema)
-        and _meaning(t) not in held
+        if _is_compared(t, terminology)
+        and _meaning(t, terminology) not in held
         and t[0] in known
         and (isinstance(t[2], Literal) or t[2] in known)
     }
     inferred = [
         t
         for t, origin in marks.items()
-        if origin & _INFERRED and not origin & _ASSERTED and _is_compared(t, ontology.schema)
+        if origin & _INFERRED and not origin & _ASSERTED and _is_compared(t, terminology)
     ]
-    asked = {**missing, **{t: False for t in inferred if _meaning(t) not in entailed}}
+    asked = {**missing, **{t: False for t in inferred if _meaning(t, terminology) not in entailed}}
     if terminology.probes.equality:
         asked.update(dict.fromkeys(inferred, False))
-    wrong = _verified(process, asked, end, clock)
+    wrong = _verified(process, asked, numbers, end, clock)
     return Differences(
         tuple(sorted(t for t in wrong if asked[t])),
         tuple(sorted(t for t in wrong if not asked[t])),
     )
 
 
+def disputed(
+    ontology: Ontology,
+    marks: Mapping[Triple, Origin],
+    process: JavaProcess,
+    *,
+    seconds: float,
+) -> tuple[Triple, ...]:
+    """The types by which the copy differs from what Pellet derives about the whole window.
+
+    Pellet is an independent program: where both have the same answer, an error of one is no
+    error of the other. Pellet has errors too, so a difference says only that they do not agree.
+
+    Raises:
+        ReasonerError: Pellet did not finish in time, failed, or finds a contradiction.
+    """
+    terminology = Terminology.of(ontology)
+    kb = KnowledgeBase()
+    for origin in (Origin.STATIC, Origin.WINDOW):
+        kb.add(origin, (t for t, held in marks.items() if held & origin))
+    whole = Islands(kb, terminology).whole()
+    process.exchange(LoadAxioms("pellet", terminology.document().decode()), seconds)
+    answer = process.exchange(AskTypes([whole.facts]), seconds)
+    assert isinstance(answer, Answer)
+    if answer.error or answer.islands[0] is None:
+        raise ReasonerError(f"Pellet: {answer.error or 'the window contradicts the ontology'}")
+    classes = ontology.schema.classes
+    derived = {
+        (member, RDF_TYPE, IRI(name))
+        for member, types in zip(whole.members, answer.islands[0], strict=True)
+        for name in types
+        if name in classes
+    }
+    members = set(whole.members)
+    held = {t for t in marks if t[1] == RDF_TYPE and t[2] in classes and t[0] in members}
+    return tuple(sorted(derived ^ held))
+
+
 def _verified(
-    process: JavaProcess, expected: Mapping[Triple, bool], end: float, clock: Clock
+    process: JavaProcess,
+    expected: Mapping[Triple, bool],
+    numbers: Numbers,
+    end: float,
+    clock: Clock,
 ) -> set[Triple]:
     """Of the expected triples those that follow, and of the others those that do not follow."""
     wrong: set[Triple] = set()
     triples = list(expected)
     for first in range(0, len(triples), _AT_ONCE):
         part = triples[first : first + _AT_ONCE]
-        asked = [(_forth(s).n3, p.n3, _forth(o).n3) for s, p, o in part]
+        asked = [(_forth(s, numbers).n3, p.n3, _forth(o, numbers).n3) for s, p, o in part]
         try:
             answer = process.exchange(Verify(asked), end - clock.counter())
             assert isinstance(answer, Verified)
@@ -175,71 +236,80 @@ def _verified(
     return wrong
 
 
-def _is_compared(triple: Triple, schema: Schema) -> bool:
+def _is_compared(triple: Triple, terminology: Terminology) -> bool:
     s, p, o = triple
+    schema = terminology.schema
     if isinstance(o, Literal):
-        return _is_value(triple, schema)
+        return _is_value(triple, terminology)
     if p == RDF_TYPE:
         return o in schema.classes
     return p in schema.object_properties or (p == OWL_SAME_AS and s != o)
 
 
-def _meaning(triple: Triple) -> tuple[object, ...]:
+def _meaning(triple: Triple, terminology: Terminology) -> tuple[object, ...]:
     """Equal for triples with the same meaning: HermiT has its own notation of values."""
     s, p, o = triple
     if not isinstance(o, Literal):
         return triple
     if o.datatype in NUMERIC_TYPES - {XSD_DOUBLE, XSD_FLOAT}:
         return s, p, "number", o.value
-    return s, p, o.datatype, o.language, o.value
+    if terminology.datatypes.is_opaque(o.datatype):
+        return s, p, meaning(o)
+    value = o.value
+    # NaN is the same as itself for OWL, not for Python.
+    return s, p, o.datatype, o.language, value if value == value else "NaN"
 
 
-def _document(ontology: Ontology, terminology: Terminology, window: Iterable[Triple]) -> str:
+def _document(
+    ontology: Ontology, terminology: Terminology, window: Iterable[Triple], numbers: Numbers
+) -> str:
     """Ontology and window for HermiT; blank nodes that are individuals get a name."""
     schema = ontology.schema
-    asserted = [t for t in window if not isinstance(t[2], Literal) or _is_value(t, schema)]
+    asserted = [t for t in window if not isinstance(t[2], Literal) or _is_value(t, terminology)]
     nodes = {*terminology.individuals, *(part for s, _, o in asserted for part in (s, o))}
     said = (
         (s, p, o)
         for s, p, o in ontology.triples
         if p != OWL_IMPORTS and o != OWL_ONTOLOGY
         # Other literals are annotations or parts of axioms.
-        if p not in schema.datatype_properties or _is_value((s, p, o), schema)
+        if p not in schema.datatype_properties or _is_value((s, p, o), terminology)
     )
 
     def told(term: Term) -> Term:
-        return _forth(term) if isinstance(term, Literal) or term in nodes else term
+        return _forth(term, numbers) if term in nodes else term
 
     everything = [(told(s), p, told(o)) for s, p, o in (*said, *asserted)]
-    return to_ntriples(everything).decode()  # type: ignore[arg-type]
+    rewritten = terminology.datatypes.rewritten(everything, numbers)  # type: ignore[arg-type]
+    return to_ntriples(rewritten).decode()
 
 
-def _is_value(triple: Triple, schema: Schema) -> bool:
+def _is_value(triple: Triple, terminology: Terminology) -> bool:
     """Whether a triple with a literal is an assertion for OWL, not an annotation."""
     _, p, o = triple
     assert isinstance(o, Literal)
-    if p not in schema.datatype_properties or o.datatype not in DATATYPES:
+    datatypes = terminology.datatypes
+    if p not in terminology.schema.datatype_properties or not datatypes.is_told(o.datatype):
         return False
     try:
-        _ = o.value
+        _ = meaning(o)
     except TermError:
         return False
     return True
 
 
-def _forth(term: Term) -> Term:
-    """A term in a form that HermiT accepts: with a name, without space around numbers."""
+def _forth(term: Term, numbers: Numbers) -> Term:
+    """A term in a form that HermiT accepts: with a name, or a value of a datatype it knows."""
     if isinstance(term, BlankNode):
         return IRI(_BLANK + term[2:])
-    if isinstance(term, Literal) and term.datatype not in (XSD_STRING, RDF_LANG_STRING):
-        return Literal(term.lexical.strip(), term.datatype)
-    return term
+    return numbers.literal(term) if isinstance(term, Literal) else term
 
 
-def _back(statement: Statement) -> Triple:
+def _back(statement: Statement, numbers: Numbers) -> Triple:
     s, p, o = (term(part) for part in statement)
 
     def node(read: Term) -> Term:
+        if isinstance(read, Literal):
+            return numbers.original(read)
         blank = isinstance(read, IRI) and read.startswith(_BLANK)
         return BlankNode(f"_:{read.removeprefix(_BLANK)}") if blank else read
 

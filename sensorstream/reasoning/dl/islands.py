@@ -12,36 +12,16 @@ from typing import Final
 
 from sensorstream.errors import Contradiction, Inconsistent, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.datatypes import (
-    NUMERIC_TYPES,
-    RDF_LANG_STRING,
-    XSD,
-    XSD_ANY_URI,
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_STRING,
-)
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
+from sensorstream.reasoning.dl.datatypes import Numbers
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.terminology import PropertyEnds, Terminology
 
 _ASSERTED: Final = int(Origin.STATIC | Origin.WINDOW)
 _EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
 _NO_ENDS: Final = PropertyEnds()
-# The datatype map of OWL 2 (Structural Specification, section 4), which both reasoners have.
-DATATYPES: Final = NUMERIC_TYPES | {
-    *(f"{XSD}{name}" for name in ("normalizedString", "token", "language", "Name", "NCName")),
-    *(f"{XSD}{name}" for name in ("NMTOKEN", "hexBinary", "base64Binary")),
-    RDF_LANG_STRING,
-    XSD_ANY_URI,
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_STRING,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +79,10 @@ class Islands:
         named = self._terminology.named
         facts = IslandFacts([m if m in named else None for m in told], [], [], [], [], [])
         numbers = {member: number for number, member in enumerate(told)}
+        values = self._terminology.datatypes.numbers()
         for number, (node, triples) in enumerate(told.items()):
             for triple in triples:
-                self._add(facts, triple, number, numbers)
+                self._add(facts, triple, number, numbers, values)
             for role, ends in self._ends:
                 if any(map(self._is_asserted, self._kb.match(None, role, node))):
                     facts.types.extend((number, name) for name in ends)
@@ -145,13 +126,18 @@ class Islands:
         return members
 
     def _add(
-        self, facts: IslandFacts, triple: Triple, number: int, members: dict[Subject, int]
+        self,
+        facts: IslandFacts,
+        triple: Triple,
+        number: int,
+        members: dict[Subject, int],
+        values: Numbers,
     ) -> None:
         terminology = self._terminology
         _, p, o = triple
         if isinstance(o, Literal):
-            if p in terminology.data and o.datatype in DATATYPES:
-                facts.values.append((number, p, *_checked(triple, o)))
+            if p in terminology.data and terminology.datatypes.is_told(o.datatype):
+                facts.values.append((number, p, *_checked(triple, o, values)))
         elif p == RDF_TYPE:
             if o in terminology.schema.classes:
                 facts.types.append((number, o))
@@ -171,17 +157,15 @@ class Islands:
         return self._kb.marks(triple) & _ASSERTED != 0
 
 
-def _checked(triple: Triple, value: Literal) -> tuple[str, str, str | None]:
+def _checked(triple: Triple, value: Literal, values: Numbers) -> tuple[str, str, str | None]:
     """A literal in the form of the reasoner; an invalid one would damage its state."""
     try:
-        _ = value.value
+        told = values.tell(value)
     except TermError as error:
         wrong = Contradiction((" ".join(term.n3 for term in triple) + " .",))
-        told = f"{triple[0].n3} {triple[1].n3}: {error.message}"
-        raise Inconsistent(told, contradiction=wrong) from None
-    if value.language is not None or value.datatype == XSD_STRING:
-        return value.lexical, value.datatype, value.language
-    return value.lexical.strip(), value.datatype, None
+        where = f"{triple[0].n3} {triple[1].n3}: {error.message}"
+        raise Inconsistent(where, contradiction=wrong) from None
+    return told.lexical, told.datatype, told.language
 
 
 def names(members: Iterable[Subject], limit: int = 5) -> str:

@@ -26,9 +26,10 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
     RDFS_SUBCLASS_OF,
 )
-from sensorstream.reasoning.dl.gate import Axioms
+from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.roles import Roles
+from sensorstream.reasoning.dl.swrl import values_of_rules
 
 PREFIX: Final = "urn:sensorstream:class:"
 """Prefix of the names of probing classes."""
@@ -192,7 +193,8 @@ def written_values(
     """The values that axioms can imply for a datatype property, each with the property.
 
     An implied value that is not asserted occurs in the axioms: in ``owl:hasValue`` of the property
-    or a subproperty, or in an enumeration, which other axioms may reduce to one member.
+    or a subproperty, in an enumeration, which other axioms may reduce to one member, or in the head
+    of a rule.
     """
     found: dict[tuple[IRI, Literal], None] = {}
     for s, p, o in axioms.triples:
@@ -204,6 +206,8 @@ def written_values(
             for member in axioms.members(o):
                 if isinstance(member, Literal):
                     found.update(((each, member), None) for each in sorted(data))
+    for role, value in values_of_rules(axioms):
+        found.update(((each, value), None) for each in sorted(roles.above({role}) & data))
     yield from found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from sensorstream.reasoning.dl.gate import Axioms
+from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.islands import Island
 from sensorstream.reasoning.dl.memo import Answer, Memo, Shape
 from sensorstream.reasoning.dl.process import Worker
@@ -23,7 +23,11 @@ class Questions:
     __slots__ = ("_probes", "_worker", "memo")
 
     def __init__(self, terminology: Terminology, worker: Worker, remembered: int) -> None:
-        classes = ValueClasses(Axioms(terminology.axioms), terminology.schema.object_properties)
+        classes = ValueClasses(
+            Axioms(terminology.axioms),
+            terminology.schema.object_properties,
+            terminology.datatypes,
+        )
         self.memo = Memo(classes, remembered)
         self._probes = terminology.probes
         self._worker = worker

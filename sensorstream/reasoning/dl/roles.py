@@ -21,7 +21,7 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
     RDFS_SUBPROPERTY_OF,
 )
-from sensorstream.reasoning.dl.gate import Axioms
+from sensorstream.reasoning.dl.axioms import Axioms
 
 _SYMMETRIC: Final = IRI(f"{OWL}SymmetricProperty")
 _CHAIN: Final = IRI(f"{OWL}propertyChainAxiom")

@@ -25,10 +25,10 @@ from sensorstream.model.vocabulary import (
     RDFS_DOMAIN,
     RDFS_RANGE,
 )
+from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.datatypes import Datatypes
 from sensorstream.reasoning.dl.gate import (
-    Axioms,
     has_keys,
-    has_rules,
     named_individuals,
     why_whole,
 )
@@ -39,7 +39,8 @@ from sensorstream.reasoning.dl.roles import (
     counts_individuals,
     leaves_a_choice,
 )
-from sensorstream.reasoning.ontology import Ontology
+from sensorstream.reasoning.dl.swrl import check_rules, has_rules
+from sensorstream.reasoning.ontology import Ontology, to_ntriples
 
 HELPER: Final = PREFIX
 """Prefix of the names given to class expressions that individuals are typed with."""
@@ -78,7 +79,7 @@ class Terminology:
     reasons why islands would be unsound ("" if they are sound).
 
     ``roles`` is the stated hierarchy of properties, ``probes`` are the classes for everything else;
-    their axioms are among the others.
+    their axioms are among the others. ``datatypes`` say how values are told.
     """
 
     axioms: tuple[Triple, ...]
@@ -92,10 +93,19 @@ class Terminology:
     whole: str
     roles: Roles
     probes: Probes
+    datatypes: Datatypes
+
+    def document(self) -> bytes:
+        """The axioms in the form for HermiT and Pellet, as N-Triples."""
+        return to_ntriples(self.datatypes.rewritten(self.axioms))
 
     @classmethod
     def of(cls, ontology: Ontology) -> Terminology:
-        """Separate the axioms from the assertions."""
+        """Separate the axioms from the assertions.
+
+        Raises:
+            OntologyError: an axiom is none that HermiT and Pellet can be told.
+        """
         schema = ontology.schema
         properties = schema.object_properties | schema.datatype_properties
         axioms: list[Triple] = []
@@ -121,6 +131,7 @@ class Terminology:
         linking = schema.object_properties & mentioned
         data = schema.datatype_properties & (mentioned | ends.keys())
         told = Axioms(axioms)
+        check_rules(told)
         named = frozenset(named_individuals(told))
         if named or leaves_a_choice(told, data):
             # An individual that equals one of two others has the values that both have, even for
@@ -144,6 +155,7 @@ class Terminology:
             whole=", ".join(why_whole(told, schema.object_properties)),
             roles=roles,
             probes=probes,
+            datatypes=Datatypes(axioms),
         )
 
 

@@ -12,6 +12,7 @@ datatypes are disjoint; integers are decimals).
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable
 from decimal import Decimal
@@ -21,6 +22,8 @@ from sensorstream.errors import TermError
 from sensorstream.model.datatypes import (
     INTEGER_TYPES,
     XSD,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_INTEGER,
@@ -29,8 +32,13 @@ from sensorstream.model.datatypes import (
 )
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import OWL, OWL_ON_PROPERTY, RDF, RDF_TYPE
-from sensorstream.reasoning.dl.gate import Axioms, has_keys, has_rules
+from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.datatypes import Datatypes
+from sensorstream.reasoning.dl.gate import has_keys
+from sensorstream.reasoning.dl.swrl import has_rules
 
+_OF_TIME: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
+_ZONE: Final = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _EXACT: Final = INTEGER_TYPES | {XSD_DECIMAL}
 # The bounds of the integer types of XSD.
 _BOUNDS: Final = (
@@ -62,9 +70,20 @@ _UNIVERSAL: Final = frozenset(f"{OWL}{word}" for word in ("topDataProperty", "bo
 class ValueClasses:
     """Classes of values under one set of axioms; ``objects`` are the object properties."""
 
-    __slots__ = ("_by_value", "_exact", "_inexact", "_texts", "_texts_by_value")
+    __slots__ = (
+        "_by_value",
+        "_compares_times",
+        "_datatypes",
+        "_exact",
+        "_inexact",
+        "_texts",
+        "_texts_by_value",
+    )
 
-    def __init__(self, axioms: Axioms, objects: frozenset[IRI]) -> None:
+    def __init__(
+        self, axioms: Axioms, objects: frozenset[IRI], datatypes: Datatypes | None = None
+    ) -> None:
+        self._datatypes = datatypes or Datatypes(axioms.triples)
         self._by_value = _compares_values(axioms, objects)
         terms = {term for triple in axioms.triples for term in triple}
         # Literals that are not valid are not compared.
@@ -75,6 +94,7 @@ class ValueClasses:
         self._exact = sorted(exact)
         doubles = {float(t.lexical) for t in written if t.datatype == XSD_DOUBLE}
         self._inexact = sorted(each for each in doubles if not math.isnan(each))
+        self._compares_times = any(t.datatype in _OF_TIME for t in written)
         self._texts = frozenset(t.lexical for t in written)
         self._texts_by_value = not (_TEXT_FACETS | _TEXT_TYPES).isdisjoint(terms)
 
@@ -95,6 +115,12 @@ class ValueClasses:
             if real and not math.isnan(real):
                 place = bisect_left(self._inexact, real), bisect_right(self._inexact, real)
                 return datatype, math.isinf(real), place
+        elif datatype == XSD_DATE_TIME:
+            opaque = self._datatypes.class_of(lexical)
+            if opaque is not None:
+                return datatype, opaque
+            if not self._compares_times:
+                return datatype, _ZONE.search(lexical) is not None
         elif datatype == XSD_STRING and not self._texts_by_value:
             return datatype, lexical if lexical in self._texts else None
         return lexical, datatype

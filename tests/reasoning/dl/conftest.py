@@ -9,7 +9,7 @@ import pytest
 
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.ontology import Ontology, load_ontology, to_ntriples
+from sensorstream.reasoning.ontology import Ontology, load_ontology
 
 ONTOLOGIES = Path(__file__).parents[3] / "ontologies"
 # On top of the shipped ones: a property hierarchy with a functional role, a role without
@@ -48,7 +48,7 @@ def pellet(ontology: Ontology) -> Iterator[Worker]:
 
 
 def _running(name: str, ontology: Ontology) -> Iterator[Worker]:
-    worker = Worker(name, to_ntriples(Terminology.of(ontology).axioms), timeout=60)
+    worker = Worker(name, Terminology.of(ontology).document(), timeout=60)
     try:
         yield worker
     finally:

@@ -106,11 +106,12 @@ class Deployment:
         terminology = Terminology.of(ontology)
         self.kb = KnowledgeBase()
         self.kb.add(Origin.STATIC, ontology.triples)
-        self.worker = worker or Worker("hermit", to_ntriples(terminology.axioms), timeout=60)
+        self.worker = worker or Worker("hermit", terminology.document(), timeout=60)
         self._owned = None if worker else self.worker
         self.explainer = Explainer(
             ontology,
             lambda: DlReasoner(terminology, self.worker),
+            terminology.datatypes,
             seconds=60,
             clock=clock or SystemClock(),
         )
@@ -195,7 +196,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Ontology:
 
 @pytest.fixture(scope="module")
 def worker(whole: Ontology) -> Iterator[Worker]:
-    made = Worker("hermit", to_ntriples(Terminology.of(whole).axioms), timeout=60)
+    made = Worker("hermit", Terminology.of(whole).document(), timeout=60)
     yield made
     made.close()
 

@@ -86,7 +86,7 @@ def derived(ontology: Ontology, window: Iterable[Triple]) -> KnowledgeBase:
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, ontology.triples)
     terminology = Terminology.of(ontology)
-    worker = Worker("hermit", to_ntriples(terminology.axioms), timeout=60, heap=256)
+    worker = Worker("hermit", terminology.document(), timeout=60, heap=256)
     reasoner = DlReasoner(terminology, worker)
     reasoner.start(kb)
     for triple in window:

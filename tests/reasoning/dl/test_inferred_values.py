@@ -77,7 +77,7 @@ def parts(
     file.write_text(ONTOLOGY)
     ontology = load_ontology([file])
     terminology = Terminology.of(ontology)
-    worker = Worker(request.param, to_ntriples(terminology.axioms), timeout=60)
+    worker = Worker(request.param, terminology.document(), timeout=60)
     yield terminology, ontology.triples, worker
     worker.close()
 

@@ -14,7 +14,7 @@ from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.reasoning.dl.gate import Axioms
+from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.probes import Entailed
 from sensorstream.reasoning.dl.process import Worker

@@ -402,7 +402,7 @@ def test_what_is_inferred_is_what_follows(
     note(text)
     # Pellet itself errs about loops of functional properties (docs/reasoning.md).
     assume(reasoner == "hermit" or "hasSelf" not in text)
-    axioms = to_ntriples(Terminology.of(ontology(text)).axioms)
+    axioms = Terminology.of(ontology(text)).document()
     try:
         worker = resident(java, reasoner, axioms)
     except ReasonerError as error:
@@ -434,7 +434,7 @@ def test_with_and_without_remembered_answers_the_same_follows(
     loaded = ontology(text)
     terminology = Terminology.of(loaded)
     try:
-        worker = resident(java, "hermit", to_ntriples(terminology.axioms))
+        worker = resident(java, "hermit", terminology.document())
     except ReasonerError:
         assume(False)
     both = [(KnowledgeBase(), DlReasoner(terminology, worker, remembered=n)) for n in (4096, 0)]

@@ -482,7 +482,7 @@ def test_a_moving_window_equals_owlready2(
 
 @pytest.mark.parametrize("reasoner", ["hermit", "pellet"])
 def test_definitions_decided_last_equal_owlready2(shipped: Ontology, reasoner: str) -> None:
-    worker = Worker(reasoner, to_ntriples(Terminology.of(shipped).axioms), timeout=60)
+    worker = Worker(reasoner, Terminology.of(shipped).document(), timeout=60)
     try:
         run = Run.of(shipped, worker)
         run.change(human(ANNA) | human(BOB, certainty=10) | {(ANNA, t("hasLocation"), ROOM)})

@@ -7,8 +7,8 @@ import pytest
 
 from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model.datatypes import XSD, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
-from sensorstream.model.terms import IRI
-from sensorstream.reasoning.dl.gate import Axioms
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
 PREFIXES = """
@@ -110,8 +110,37 @@ def test_where_texts_are_measured_each_is_a_class_of_its_own(facet: str) -> None
 
 def test_a_value_of_any_other_type_is_a_class_of_its_own() -> None:
     found = classes(FACETS)
-    assert distinct(found, f"{XSD}dateTime", "2014-08-01T00:00:00Z", "2014-08-02T00:00:00Z") == 2
+    assert distinct(found, f"{XSD}boolean", "true", "false") == 2
     assert distinct(found, f"{XSD}float", "1", "1.5") == 2
+
+
+def test_times_are_one_class_unless_axioms_mention_one() -> None:
+    kind, texts = f"{XSD}dateTime", ["2014-08-01T00:00:00Z", "2014-08-02T00:00:00Z"]
+    assert distinct(classes(FACETS), kind, *texts) == 1
+    # xsd:dateTimeStamp requires a time zone.
+    assert distinct(classes(FACETS), kind, *texts, "2014-08-01T00:00:00") == 2
+    bound = """:d rdfs:range [ a rdfs:Datatype ; owl:onDatatype xsd:dateTime ;
+        owl:withRestrictions ( [ xsd:minInclusive "2014-01-01T00:00:00Z"^^xsd:dateTime ] ) ] ."""
+    assert distinct(classes(bound), kind, *texts) == 2
+
+
+def test_opaque_values_are_one_class_per_datatype_and_value_of_the_axioms() -> None:
+    valued = """:A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :d ;
+        owl:hasValue "2014-08-01"^^xsd:date ] . :e rdfs:range xsd:time ."""
+    triples = [
+        (Literal("2014-08-01", f"{XSD}date"), "own"),
+        (Literal("2014-08-02", f"{XSD}date"), "date"),
+        (Literal("2014-08-03", f"{XSD}date"), "date"),
+        (Literal("08:05:00", f"{XSD}time"), "time"),
+        (Literal("PT1S", f"{XSD}duration"), "duration"),
+        (Literal("2014", f"{XSD}gYear"), "other"),
+        (Literal("--08", f"{XSD}gMonth"), "other"),
+    ]
+    found = classes(valued)
+    numbers = found._datatypes.numbers()
+    told = [(numbers.tell(value), kind) for value, kind in triples]
+    seen = {(found.of(each.lexical, each.datatype, None), kind) for each, kind in told}
+    assert len(seen) == len({kind for _, kind in seen}) == len({c for c, _ in seen}) == 5
 
 
 def test_numbers_of_any_length_have_a_class() -> None:

@@ -1,0 +1,418 @@
+"""Values and data ranges in the form that HermiT and Pellet handle correctly.
+
+*Opaque* values, of datatypes outside OWL 2's datatype map (``xsd:date``, durations, times, WKT, …),
+become points of time in a ten-year *era* per datatype, before the year -10: so both reasoners
+compare them with each other and keep them apart from all other values. No message can have such a
+point of time. The datatype becomes the interval of its era, ``xsd:dateTime`` everything after all
+eras.
+
+Source: OWL 2 Structural Specification, section 4; XSD 1.1 part 2, sections 3.3 and 3.4.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from sensorstream.errors import OntologyError, TermError
+from sensorstream.model.datatypes import (
+    GEO_WKT,
+    NUMERIC_TYPES,
+    RDF_LANG_STRING,
+    XSD,
+    XSD_ANY_URI,
+    XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_DAY_TIME_DURATION,
+    XSD_DOUBLE,
+    XSD_DURATION,
+    XSD_FLOAT,
+    XSD_STRING,
+    XSD_YEAR_MONTH_DURATION,
+)
+from sensorstream.model.durations import DURATIONS, parse_duration_of
+from sensorstream.model.moments import XSD_TIME, parse_moment
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_EQUIVALENT_CLASS,
+    OWL_ON_DATATYPE,
+    OWL_ON_PROPERTY,
+    OWL_ONE_OF,
+    RDF,
+    RDF_FIRST,
+    RDF_NIL,
+    RDF_REST,
+    RDF_TYPE,
+    RDFS,
+    RDFS_RANGE,
+)
+
+DATATYPES: Final = NUMERIC_TYPES | {
+    *(f"{XSD}{name}" for name in ("normalizedString", "token", "language", "Name", "NCName")),
+    f"{XSD}NMTOKEN",
+    RDF_LANG_STRING,
+    XSD_ANY_URI,
+    XSD_BOOLEAN,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_STRING,
+}
+"""The datatype map of OWL 2 (section 4), as far as both reasoners have it."""
+
+_NATIVE: Final = DATATYPES | {
+    f"{RDFS}Literal",
+    f"{RDF}PlainLiteral",
+    f"{OWL}real",
+    f"{OWL}rational",
+}
+_ANYTHING: Final = frozenset(
+    f"{XSD}{name}" for name in ("anyType", "anySimpleType", "anyAtomicType")
+)
+# Their values are those of xsd:NCName (XSD 1.1 part 2, sections 3.4.8-3.4.11).
+_HEX: Final = f"{XSD}hexBinary"
+_BINARY: Final = frozenset({_HEX, f"{XSD}base64Binary"})
+_NAMES: Final = frozenset(f"{XSD}{name}" for name in ("ID", "IDREF", "ENTITY"))
+_NC_NAME: Final = f"{XSD}NCName"
+_WELL_KNOWN: Final = frozenset(
+    {GEO_WKT, *(f"{RDF}{name}" for name in ("XMLLiteral", "HTML", "JSON"))}
+)
+_DATATYPE: Final = IRI(f"{RDFS}Datatype")
+_LITERAL: Final = IRI(f"{RDFS}Literal")
+_UNION_OF: Final = IRI(f"{OWL}unionOf")
+_FILLERS: Final = frozenset(
+    IRI(f"{OWL}{word}") for word in ("someValuesFrom", "allValuesFrom", "onDataRange")
+)
+_WITH: Final = IRI(f"{OWL}withRestrictions")
+_FROM: Final = IRI(f"{XSD}minInclusive")
+_BEFORE: Final = IRI(f"{XSD}maxExclusive")
+_FIRST_YEAR: Final = 9990
+_YEARS: Final = 10
+_MOST: Final = 990
+"""Eras; more datatypes in one ontology are refused."""
+# Values of durations by whether they have months and seconds: the derived types share the zero.
+_PARTS: Final = ("months", "zero", "seconds", "both")
+_HELD: Final = {
+    XSD_YEAR_MONTH_DURATION: ("months", "zero"),
+    XSD_DAY_TIME_DURATION: ("zero", "seconds"),
+    XSD_DURATION: _PARTS,
+}
+_OTHER: Final = ""
+"""The era of the datatypes that no axiom mentions."""
+_LATER: Final = Literal("-0002-01-01T00:00:00Z", XSD_DATE_TIME)
+_OF_TIME: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
+_LOWEST: Final = {kind: Literal("-INF", kind) for kind in (XSD_DOUBLE, XSD_FLOAT)}
+_WRITTEN_ERA: Final = re.compile(
+    r'dateTime(?:Stamp)?\[[^\[\]]*?"-(\d{4})-01-01T00:00:00Z"[^\[\]]*?\]'
+)
+_WRITTEN_VALUE: Final = re.compile(r'"(-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"\^\^\S*dateTime')
+_WRITTEN_REAL: Final = re.compile(
+    r'\(?(?:\{"?NaN"?\^\^\S*(double|float)\}|(double|float)\[>= "?-INF"?[^\]]*\])'
+    r'(?: or (?:\{"?NaN"?\^\^\S*(?:double|float)\}|(?:double|float)\[>= "?-INF"?[^\]]*\]))\)?'
+)
+
+
+def meaning(value: Literal) -> Hashable:
+    """Equal for literals with the same value of an opaque datatype.
+
+    Raises:
+        TermError: the text is not in the datatype's lexical space.
+    """
+    if value.datatype in DURATIONS:
+        return XSD_DURATION, parse_duration_of(value.lexical, value.datatype)
+    if value.datatype in (XSD_DATE, XSD_TIME):
+        return value.datatype, parse_moment(value.lexical, value.datatype)
+    if value.datatype in _BINARY:
+        return value.datatype, _bytes(value)
+    _ = value.value
+    return value.datatype, value.lexical.strip()
+
+
+def _bytes(value: Literal) -> bytes:
+    text = "".join(value.lexical.split())
+    try:
+        if value.datatype == _HEX:
+            return binascii.unhexlify(text)
+        return binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:
+        name = value.datatype.removeprefix(XSD)
+        raise TermError(f"'{value.lexical}' is not an xsd:{name}: expected e.g. 0AFF") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A literal as the reasoner gets it."""
+
+    lexical: str
+    datatype: str
+    language: str | None = None
+
+
+# The point of time of each value, by its meaning, and the literal it was first written as.
+_Known: TypeAlias = dict[Hashable, tuple[str, Literal]]
+
+
+class Datatypes:
+    """The datatypes of one set of axioms, and the points of time of the opaque values in them."""
+
+    __slots__ = ("_defined", "_eras", "_opaque", "_points", "_written")
+
+    def __init__(self, axioms: Sequence[Triple]) -> None:
+        """Read the datatypes that ``axioms`` mention.
+
+        Raises:
+            OntologyError: facets restrict an opaque datatype, or there are too many of them.
+        """
+        declared = {s for s, p, o in axioms if p == RDF_TYPE and o == _DATATYPE}
+        self._defined = frozenset(
+            s for s, p, _ in axioms if s in declared and p == OWL_EQUIVALENT_CLASS
+        )
+        data = {s for s, p, o in axioms if p == RDF_TYPE and o == f"{OWL}DatatypeProperty"}
+        of_values = {(RDFS_RANGE, s) for s in data}
+        of_values |= {
+            (filler, s)
+            for s, p, o in axioms
+            if p == OWL_ON_PROPERTY and o in data
+            for filler in _FILLERS
+        }
+        found: set[str] = {s for s in declared if isinstance(s, IRI)} | _WELL_KNOWN
+        for s, p, o in axioms:
+            if isinstance(o, Literal):
+                found.add(o.datatype)
+            elif isinstance(o, IRI) and (
+                o.startswith(XSD) or ((p, s) in of_values and not o.startswith((OWL, RDFS, RDF)))
+            ):
+                found.add(o)
+        mentioned = {o for _, _, o in axioms if isinstance(o, IRI)}
+        mentioned |= {IRI(o.datatype) for _, _, o in axioms if isinstance(o, Literal)}
+        self._opaque = frozenset(
+            name for name in found & mentioned if self.is_opaque(name) and name not in _ANYTHING
+        )
+        eras = [_OTHER, *_PARTS, *sorted(self._opaque - DURATIONS)]
+        if len(eras) > _MOST:
+            raise OntologyError(
+                f"the axioms use {len(eras)} datatypes outside OWL 2's datatype map: "
+                f"at most {_MOST - len(_PARTS) - 1} can be told to the reasoner"
+            )
+        self._eras = {name: number for number, name in enumerate(eras)}
+        self._written: _Known = {}
+        for s, p, o in axioms:
+            if p == OWL_ON_DATATYPE and o in self._opaque:
+                name = str(o).removeprefix(XSD)
+                raise OntologyError(
+                    f"a data range ({s}) restricts <{o}> by facets, but HermiT and Pellet know no "
+                    f"order of its values: expected the whole datatype {name}, an enumeration "
+                    "(owl:oneOf), or facets of xsd:dateTime or of numbers"
+                )
+            if isinstance(o, Literal) and self.is_opaque(o.datatype):
+                Numbers(self, self._written).literal(o)
+        self._points = frozenset(point for point, _ in self._written.values())
+
+    def is_opaque(self, datatype: str) -> bool:
+        """Whether values of a datatype are told as points of time."""
+        return datatype not in _NATIVE and datatype not in _NAMES and datatype not in self._defined
+
+    def is_told(self, datatype: str) -> bool:
+        """Whether the reasoner gets values of a datatype; others are of defined datatypes."""
+        return datatype in DATATYPES or datatype in _NAMES or self.is_opaque(datatype)
+
+    def numbers(self) -> Numbers:
+        """A numbering of the values of one question."""
+        return Numbers(self, dict(self._written))
+
+    def era(self, value: Literal) -> int:
+        """The number of the era of an opaque value."""
+        if value.datatype in DURATIONS:
+            months, seconds = parse_duration_of(value.lexical, value.datatype)
+            part = ("both" if seconds else "months") if months else "seconds" if seconds else "zero"
+            return self._eras[part]
+        return self._eras.get(value.datatype, self._eras[_OTHER])
+
+    def class_of(self, lexical: str) -> Hashable | None:
+        """The class of a told point of time: its era, or itself if axioms have it; None: none."""
+        if not lexical.startswith("-"):
+            return None
+        return lexical if lexical in self._points else lexical[:4]
+
+    def rewritten(
+        self, axioms: Iterable[Triple], numbers: Numbers | None = None
+    ) -> Iterator[Triple]:
+        """The axioms, with data ranges and literals as the reasoner is to get them.
+
+        Assertions may be among them; ``numbers`` then number their values too.
+        """
+        numbers = self.numbers() if numbers is None else numbers
+        made = _Ranges()
+        axioms = list(axioms)
+        of_time = {s for s, p, o in axioms if p == OWL_ON_DATATYPE and o in _OF_TIME}
+        for s, p, o in axioms:
+            if s in self._opaque or s in _NAMES:
+                continue  # a declaration: for the reasoner there is no such datatype
+            if isinstance(o, Literal):
+                yield s, p, numbers.literal(o)
+            elif p == _WITH and s in of_time:
+                yield s, p, made.node
+                yield from made.and_facet(_FROM, _LATER, o)
+            elif not isinstance(o, IRI) or p in (RDF_TYPE, OWL_ON_DATATYPE):
+                yield s, p, o
+            elif o in self._opaque:
+                yield s, p, made.node
+                yield from made.interval(*self._interval(o))
+            elif o in _OF_TIME:
+                yield s, p, made.node
+                yield from made.facets(o, ((_FROM, _LATER),))
+            elif o in _LOWEST:
+                yield s, p, made.node
+                yield from made.reals(o)
+            elif o in _ANYTHING:
+                yield s, p, _LITERAL
+            elif o in _NAMES:
+                yield s, p, IRI(_NC_NAME)
+            else:
+                yield s, p, o
+
+    def readable(self, axiom: str) -> str:
+        """An axiom in Manchester syntax with the datatypes and values of the ontology's author."""
+        names = {_year(era): _short(name) for name, era in self._eras.items()}
+        names |= {_year(self._interval(kind)[0]): _short(kind) for kind in sorted(_HELD)}
+        names["0002"] = "dateTime"
+        values = {told: value.lexical for told, value in self._written.values()}
+        text = _WRITTEN_ERA.sub(lambda found: names.get(found[1], found[0]), axiom)
+        text = _WRITTEN_REAL.sub(lambda found: found[1] or found[2], text)
+        return _WRITTEN_VALUE.sub(
+            lambda found: f'"{values[found[1]]}"' if found[1] in values else found[0], text
+        )
+
+    def _interval(self, name: str) -> tuple[int, int]:
+        """The first era of a datatype, and the one after its last."""
+        parts = [self._eras[part] for part in _HELD.get(name, (name,))]
+        return parts[0], parts[-1] + 1
+
+
+class Numbers:
+    """Points of time for the opaque values of one question, in the order of their appearance."""
+
+    __slots__ = ("_datatypes", "_known")
+
+    def __init__(self, datatypes: Datatypes, known: _Known) -> None:
+        self._datatypes = datatypes
+        self._known = known
+
+    def original(self, told: Literal) -> Literal:
+        """The first literal that was told as this one; O(values)."""
+        if told.datatype == XSD_DATE_TIME and told.lexical.startswith("-"):
+            for point, value in self._known.values():
+                if point == told.lexical:
+                    return value
+        return told
+
+    def tell(self, value: Literal) -> Told:
+        """A literal as the reasoner gets it.
+
+        Raises:
+            TermError: the text is not in the datatype's lexical space.
+        """
+        if not self._datatypes.is_opaque(value.datatype):
+            _ = value.value
+            kind = _NC_NAME if value.datatype in _NAMES else value.datatype
+            if value.language is not None or kind == XSD_STRING:
+                return Told(value.lexical, kind, value.language)
+            return Told(value.lexical.strip(), kind)
+        key = meaning(value)
+        known = self._known.get(key)
+        if known is None:
+            known = _point(self._datatypes.era(value), len(self._known)), value
+            self._known[key] = known
+        return Told(known[0], XSD_DATE_TIME)
+
+    def literal(self, value: Literal) -> Literal:
+        """The same as a literal; one whose text is not valid is as before."""
+        try:
+            told = self.tell(value)
+        except TermError:
+            return value
+        if (told.lexical, told.datatype) == (value.lexical, value.datatype):
+            return value
+        return Literal(told.lexical, told.datatype, language=told.language)
+
+
+class _Ranges:
+    """Data ranges in RDF; :attr:`node` is the one made next."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self.node = self._fresh()
+
+    def _fresh(self) -> BlankNode:
+        self._count += 1
+        return BlankNode(f"_:range{self._count}")
+
+    def interval(self, first: int, end: int) -> Iterator[Triple]:
+        """From the beginning of one era up to that of another."""
+        ends = ((_FROM, _point_literal(first)), (_BEFORE, _point_literal(end)))
+        yield from self.facets(IRI(XSD_DATE_TIME), ends)
+
+    def facets(self, base: IRI, facets: Sequence[tuple[IRI, Literal]]) -> Iterator[Triple]:
+        """A datatype restricted by facets."""
+        node, self.node = self.node, self._fresh()
+        yield node, RDF_TYPE, _DATATYPE
+        yield node, OWL_ON_DATATYPE, base
+        members: list[Term] = []
+        for facet, bound in facets:
+            member = self._fresh()
+            members.append(member)
+            yield member, facet, bound
+        yield from self._list(node, _WITH, members)
+
+    def and_facet(self, facet: IRI, bound: Literal, others: Term) -> Iterator[Triple]:
+        """A list of facets with one more."""
+        cell, member = self.node, self._fresh()
+        self.node = self._fresh()
+        yield member, facet, bound
+        yield cell, RDF_FIRST, member
+        yield cell, RDF_REST, others
+
+    def reals(self, base: IRI) -> Iterator[Triple]:
+        """All of ``xsd:double`` or ``xsd:float``: HermiT takes any literal for the bare name."""
+        union, numbers, nan = self.node, self._fresh(), self._fresh()
+        yield union, RDF_TYPE, _DATATYPE
+        yield from self._list(union, _UNION_OF, [numbers, nan])
+        yield nan, RDF_TYPE, _DATATYPE
+        yield from self._list(nan, OWL_ONE_OF, [Literal("NaN", base)])
+        self.node = numbers
+        yield from self.facets(base, ((_FROM, _LOWEST[base]),))
+
+    def _list(self, node: Subject, link: IRI, members: Sequence[Term]) -> Iterator[Triple]:
+        cells = [self._fresh() for _ in members]
+        yield node, link, cells[0]
+        rests: list[Term] = [*cells[1:], RDF_NIL]
+        for cell, member, rest in zip(cells, members, rests, strict=True):
+            yield cell, RDF_FIRST, member
+            yield cell, RDF_REST, rest
+
+
+def _year(era: int) -> str:
+    return f"{_FIRST_YEAR - era * _YEARS:04}"
+
+
+def _point(era: int, number: int) -> str:
+    """A point of time, at most 290,000,000 of each era; days after the 28th are left out."""
+    rest, second = divmod(number, 86_400)
+    months, day = divmod(rest, 28)
+    years, month = divmod(months, 12)
+    year = _FIRST_YEAR - era * _YEARS - years
+    clock = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+    return f"-{year:04}-{month + 1:02}-{day + 1:02}T{clock}Z"
+
+
+def _point_literal(era: int) -> Literal:
+    return Literal(_point(era, 0), XSD_DATE_TIME)
+
+
+def _short(name: str) -> str:
+    return re.split("[#/]", name)[-1]
