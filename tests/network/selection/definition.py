@@ -15,7 +15,8 @@ import pyoxigraph as ox
 
 from sensorstream.dotr.syntax import Aggregation, Between, Pick, Rule, Selection, attribute
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.terms import Term, Triple
+from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.terms import Literal, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of, value_of
 from sensorstream.network.expressions.values import compare
 from sensorstream.sparql.scope import names_in
@@ -138,7 +139,7 @@ def _of(part: Aggregation, fits: list[Event]) -> Term | None:
     name = next(iter(names_in(part.aggregate.expression)))
     terms = [term for _, event in fits for n, term in event if n == name]
     if part.aggregate.name == "SUM":
-        return _number(sum(int(each.lexical) for each in terms))  # type: ignore[union-attr]
+        return _number(sum(int(each.lexical) for each in terms if isinstance(each, Literal)))
     best: Term | None = None
     for each in terms:
         if best is None or compare(each, best) == 1:
@@ -147,9 +148,6 @@ def _of(part: Aggregation, fits: list[Event]) -> Term | None:
 
 
 def _number(value: int) -> Term:
-    from sensorstream.model.datatypes import XSD_INTEGER
-    from sensorstream.model.terms import Literal
-
     return Literal(str(value), XSD_INTEGER)
 
 
@@ -157,7 +155,7 @@ def _is_in(scope: Any, event: Event, bound: Bound) -> bool:
     if isinstance(scope, Between):
         return bound[scope.start][0] <= event[0] <= bound[scope.end][0]
     end = bound[scope.anchor][0]
-    return end - scope.length.total_seconds() <= event[0] <= end
+    return bool(end - scope.length.total_seconds() <= event[0] <= end)
 
 
 def _holds(rule: Rule, label: str, bound: Bound) -> bool:
