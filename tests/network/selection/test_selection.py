@@ -333,3 +333,14 @@ def test_in_window_mode_a_solution_happens_when_it_becomes_one() -> None:
         machine.graph.add(triple)
         machine.push(time, (triple,))
     assert [each.time for each in machine.finish()] == [2]
+
+
+@pytest.mark.parametrize("pick", ["each", "first", "last"])
+def test_what_is_consumed_is_taken_once(pick: str) -> None:
+    machine = Machine(
+        f"define {{ :it :took ?b }} from T(SELECT ?t {{ ?t a :T }}) and {pick} "
+        "B(SELECT ?b { ?b a :B }) within 9 s from T with ?b = B.?b consuming B"
+    )
+    for time, label in enumerate("BTT"):
+        machine.push(time, triples_of(time, (label, "x", 1)))
+    assert [each.time for each in machine.finish()] == [1]
