@@ -93,8 +93,9 @@ def variables_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> list[str]:
 
 
 def _candidates(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[str]:
-    if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire):
-        yield rule.trigger.variable.name
+    trigger = rule.trigger
+    if isinstance(trigger, syntax.OnInsert | syntax.OnExpire | syntax.OnSilence | syntax.OnUpdate):
+        yield trigger.variable.name
         return
     found: dict[str, None] = {}
     for condition in conditions_of(rule):
@@ -175,6 +176,10 @@ class _Question:
                 return "it is tried with the next change of the knowledge base"
             case syntax.Every():
                 return "it is tried when its time comes"
+            case syntax.OnSilence():
+                return "it fires when the individual has been silent for so long"
+            case syntax.OnUpdate():
+                return "it is tried when a value comes in place of another"
             case syntax.When():
                 return "it fires with the next entry"
             case _:
@@ -207,6 +212,16 @@ class _Question:
                 self._steps.append(Step("trigger", text, is_one, note=note))
             case syntax.OnExpire():
                 self._steps.append(Step("trigger", text, one is None, note=where))
+            case syntax.OnSilence(variable=variable):
+                held = present.memory.held.get(self._rule.name, {})
+                watched = held.get(((variable.name, name),))
+                if watched is None:
+                    note = f"{where}; it is not watched"
+                elif watched.due is None:
+                    note = f"silent since {self._time(watched.since)}, and that was told"
+                else:
+                    note = f"heard at {self._time(watched.since)}; due at {self._time(watched.due)}"
+                self._steps.append(Step("trigger", text, False, note=note))
             case syntax.Every():
                 tick = present.memory.ticks.get(self._rule.name)
                 every = self._compiled.every
@@ -313,14 +328,13 @@ class _Question:
             ]
             for holding, solution in begun[:3]:
                 since, told = self._time(holding.since), self._names.solution(solution)
-                if holding.fired:
+                if holding.due is None:
                     note = "it has fired then, and does so again only after it has ended"
                     end = "" if trigger.until is None else condition_text(trigger.until)
                     note += f": until {' '.join(end.split())}" if end else ""
                     self._steps.append(Step("held", f"true since {since}", False, 1, (told,), note))
-                elif trigger.lasting is not None:
-                    wait = self._present.line.duration(trigger.lasting.text)
-                    note = f"it fires at {self._time(holding.since + wait)}, if it holds until then"
+                else:
+                    note = f"it fires at {self._time(holding.due)}, if it holds until then"
                     self._steps.append(Step("held", f"true since {since}", False, 1, (told,), note))
         for (name, key), until in memory.quiet.items():
             if name == rule.name and until > self._present.now and self._concerns(key, solutions):
