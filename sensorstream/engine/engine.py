@@ -580,7 +580,7 @@ class Engine:
     @property
     def memory(self) -> RuleMemory:
         """What the semantic rules remember."""
-        return self._cycle.memory
+        return self._cycle.memory.copy()
 
     @property
     def inferences(self) -> Inferences:

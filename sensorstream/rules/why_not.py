@@ -93,8 +93,9 @@ def variables_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> list[str]:
 
 
 def _candidates(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[str]:
-    if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire):
-        yield rule.trigger.variable.name
+    trigger = rule.trigger
+    if isinstance(trigger, syntax.OnInsert | syntax.OnExpire | syntax.OnSilence | syntax.OnUpdate):
+        yield trigger.variable.name
         return
     found: dict[str, None] = {}
     for condition in conditions_of(rule):
@@ -175,6 +176,10 @@ class _Question:
                 return "it is tried with the next change of the knowledge base"
             case syntax.Every():
                 return "it is tried when its time comes"
+            case syntax.OnSilence():
+                return "it fires when the individual has been silent for so long"
+            case syntax.OnUpdate():
+                return "it is tried when a value comes in place of another"
             case syntax.When():
                 return "it fires with the next entry"
             case _:
@@ -207,6 +212,16 @@ class _Question:
                 self._steps.append(Step("trigger", text, is_one, note=note))
             case syntax.OnExpire():
                 self._steps.append(Step("trigger", text, one is None, note=where))
+            case syntax.OnSilence(variable=variable):
+                held = present.memory.held.get(self._rule.name, {})
+                watched = held.get(((variable.name, name),))
+                if watched is None:
+                    note = f"{where}; it is not watched"
+                elif watched.due is None:
+                    note = f"silent since {self._time(watched.since)}, and that was told"
+                else:
+                    note = f"heard at {self._time(watched.since)}; due at {self._time(watched.due)}"
+                self._steps.append(Step("trigger", text, False, note=note))
             case syntax.Every():
                 tick = present.memory.ticks.get(self._rule.name)
                 every = self._compiled.every
