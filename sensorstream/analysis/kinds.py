@@ -327,7 +327,8 @@ def _with(operation: Expression, terms: tuple[Term, ...]) -> Expression:
 
 
 def _may_be_equal(one: frozenset[str], other: frozenset[str]) -> bool:
-    if (one & other) - {INVALID}:
+    if one & other:
+        # Even a literal that is not valid is equal to itself.
         return True
     pairs = product(_samples(one), _samples(other))
     return any(compare(a, b) is not None for a, b in pairs)
