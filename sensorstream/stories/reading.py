@@ -1,8 +1,8 @@
 """Reads stories from Markdown documents.
 
 A block ``story`` is a story, named by the heading above it. A block ``rules`` directly before it
-holds the rules that it runs with, a block ``sparql`` a continuous query. A line that begins at the margin is a step; indented lines
-continue it.
+holds the rules that it runs with, a block ``sparql`` a continuous query. A line that begins at the
+margin is a step; indented lines continue it.
 """
 
 from __future__ import annotations
