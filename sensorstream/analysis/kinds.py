@@ -54,6 +54,7 @@ from sensorstream.sparql.algebra import (
     Values,
     Variable,
 )
+from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.scope import children, in_scope, plain_keys
 
 Kinds: TypeAlias = frozenset[str] | None
@@ -148,6 +149,8 @@ class Scope:
                 return frozenset((XSD_DATE_TIME,))
             case FunctionCall(function, _) if function in CASTS:
                 return frozenset((XSD_DECIMAL if function in NUMERIC_TYPES else str(function),))
+            case FunctionCall(function, _) if function in EXTENSIONS:
+                return frozenset((EXTENSIONS[function].datatype,))
             case Arithmetic() | Sign() | Call():
                 return self._results(expression) or None
         return None
