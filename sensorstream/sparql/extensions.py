@@ -5,7 +5,7 @@ The network and Oxigraph compute them alike; SQL has none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -49,6 +49,22 @@ class Extension:
             return self.value(one, other)
         except TermError:
             return None
+
+
+def fault_of_call(function: IRI, arguments: Sequence[object]) -> str:
+    """Why a call of one of :data:`EXTENSIONS` never has a value; empty if it may have one."""
+    extension = EXTENSIONS.get(function)
+    if extension is None:
+        return ""
+    if len(arguments) != 2:
+        return f"expected two arguments, not {len(arguments)}"
+    constant = arguments[1]
+    if isinstance(constant, IRI | Literal):
+        try:
+            extension.check(constant)
+        except TermError as error:
+            return error.message
+    return ""
 
 
 def _local(time: Term, zone: Term) -> Literal:

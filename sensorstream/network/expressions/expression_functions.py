@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal, DivisionByZero, InvalidOperation
 from typing import TypeAlias, TypeVar
 
-from sensorstream.errors import NotIncremental, TermError, UnsupportedQuery
+from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.functions import (
     CASTS,
@@ -275,13 +275,6 @@ def _named_by_iri(
             f"<{function}>(): there is no such function; those named by an IRI are the casts, "
             f"such as xsd:integer(?x), and {', '.join(f'<{each}>' for each in EXTENSIONS)}"
         )
-    if len(arguments) != 2:
-        raise UnsupportedQuery(f"<{function}>(): expected two arguments, not {len(arguments)}")
-    if isinstance(arguments[1], IRI | Literal):
-        try:
-            extension.check(arguments[1])
-        except TermError as error:
-            raise UnsupportedQuery(f"<{function}>(): {error.message}") from None
     left, right = (value_of(each, places) for each in arguments)
 
     def value(row: Row) -> Term | None:

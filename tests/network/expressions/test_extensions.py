@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.errors import UnsupportedQuery
+from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.kb.oxigraph import FUNCTIONS, from_oxigraph
 from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DATE, XSD_DATE_TIME, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Term
@@ -18,6 +18,7 @@ from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql.algebra import BGP, Extend, FunctionCall, Project, Query, Select, Variable
 from sensorstream.sparql.extensions import LOCAL, SF_WITHIN, WKT
 from sensorstream.sparql.oxigraph_text import oxigraph_text
+from sensorstream.sparql.parser import parse_query
 
 ZONES = ("Europe/Bucharest", "America/New_York", "Asia/Kathmandu", "UTC", "Africa/Monrovia")
 _STORE = ox.Store()
@@ -111,17 +112,19 @@ def test_a_point_is_within_a_polygon_or_not(point: str, expected: str | None) ->
 
 
 @pytest.mark.parametrize(
-    ("function", "arguments", "told"),
+    ("call", "told"),
     [
-        (LOCAL, (NOON, Literal("Bucarest")), "'Bucarest' is not a known time zone"),
-        (LOCAL, (NOON,), "expected two arguments, not 1"),
-        (SF_WITHIN, (Variable("a"), Literal("POLYGON(())", WKT)), "expected"),
-        (SF_WITHIN, (Variable("a"), Literal("POLYGON((0 0))")), "no geo:wktLiteral"),
-        (IRI("urn:f"), (), "there is no such function"),
+        (f'<{LOCAL}>(?t, "Bucarest")', "1:19: .*'Bucarest' is not a known time zone"),
+        (f"<{LOCAL}>(?t)", "expected two arguments, not 1"),
+        (f'<{SF_WITHIN}>(?p, "POLYGON(())"^^<{WKT}>)', "no pair of coordinates"),
+        (f'<{SF_WITHIN}>(?p, "POLYGON((0 0))")', "no geo:wktLiteral"),
     ],
 )
-def test_what_can_never_have_a_value_is_refused(
-    function: IRI, arguments: tuple[Variable | Literal, ...], told: str
-) -> None:
-    with pytest.raises(UnsupportedQuery, match=told):
-        value_of(FunctionCall(function, arguments), {"a": 0})
+def test_a_call_that_never_has_a_value_is_refused_with_its_place(call: str, told: str) -> None:
+    with pytest.raises(QueryError, match=told):
+        parse_query(f"SELECT * {{ FILTER({call}) }}")
+
+
+def test_another_function_is_refused_with_those_that_exist() -> None:
+    with pytest.raises(UnsupportedQuery, match=f"no such function.*{LOCAL}"):
+        value_of(FunctionCall(IRI("urn:f"), ()), {})
