@@ -108,7 +108,8 @@ class Position:
 class SensorStreamError(Exception):
     """Root of the tree. ``message`` says what is wrong, where, and what was expected.
 
-    ``message_id`` names the journalled message that could not be taken in, where there is one.
+    ``message_id`` names the journalled message that could not be taken in, where there is one;
+    ``rule`` the semantic rule that failed on it.
     ``problem`` is the problem document (RFC 9457) of an error that a server has answered with.
     """
 
@@ -121,6 +122,7 @@ class SensorStreamError(Exception):
         self.message = message
         self.position = position
         self.message_id: str | None = None
+        self.rule = ""
         self.problem: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:

@@ -18,8 +18,8 @@ from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import Inferences, latest_message
 from sensorstream.engine.intake import Verdicts, admit
 from sensorstream.engine.live_queries import LiveQueries, QueryTerms
-from sensorstream.engine.notices import Notices
-from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.notices import RULE_FAILED, Notices
+from sensorstream.engine.outcome import Outcome, Status, Timings, counted
 from sensorstream.engine.run import MessageRun
 from sensorstream.engine.shedding import LoadShedder, Shedding
 from sensorstream.engine.stream_clock import StreamClock
@@ -36,6 +36,7 @@ from sensorstream.errors import (
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import (
     Alert,
+    Cleared,
     Delta,
     Departure,
     Event,
@@ -117,6 +118,8 @@ class Cycle:
         self._filters = tuple(filters)
         self._windowless = window is None
         self._answers = answers
+        # Rules that had failed and are in force no more, until an outcome tells of it.
+        self._dropped: list[str] = []
         # Up to then the window could not be moved without a message.
         self._stuck: Instant | None = None
         reasoner.start(knowledge)
@@ -162,6 +165,7 @@ class Cycle:
             passed = elapse(self, message, events[0].time, heard, waiting_only=True)
         if message.id in refused or message.id in self.refused:
             outcome = outcome_of(arrived, Status.REJECTED, timings)
+            self.notices.doubt([rule.name for rule in self._rules.rules])
         else:
             outcome = self._take(arrived, timings, heard, waited=received is not None)
             if outcome.time is not None and self.now is not None and not arrived.silent:
@@ -240,7 +244,7 @@ class Cycle:
             run.take_back()
             self.queries.take_back()
             self.inferences.settle()
-            outcome = self._passed_over(entry, now, error)
+            outcome = self._passed_over(entry, now, error, names.removeprefix(entry.id))
         else:
             self.inferences.settle()
             if run.visible:
@@ -249,7 +253,7 @@ class Cycle:
         outcome = self.with_queries(outcome)
         return self._with_reasoner(outcome, before) if self.degraded else outcome
 
-    def _passed_over(self, entry: Message, now: Instant, error: Exception) -> Outcome:
+    def _passed_over(self, entry: Message, now: Instant, error: Exception, step: str) -> Outcome:
         """Tell that what was due could not be done."""
         self._rules.give_up(self.memory, now)
         self._stuck = now
@@ -259,8 +263,11 @@ class Cycle:
         else:
             _LOG.error("a fault of our own at what was due at %s", due, exc_info=error)
             told = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
-        notices = self.notices.passed_over(entry, told, due, now)
-        return Outcome(entry, Status.ACCEPTED, alerts=notices, warnings=(str(told),), time=now)
+        notices = self.notices.passed_over(entry, told, due, now, step)
+        failed = self.notices.rule_failed(entry, told, now, step)
+        return Outcome(
+            entry, Status.ACCEPTED, alerts=(*notices, *failed), warnings=(str(told),), time=now
+        )
 
     def _run_of(self, message: str, timings: Timings) -> MessageRun:
         return MessageRun(
@@ -327,11 +334,16 @@ class Cycle:
         ended = self.inferences.take_ended()
         if ended:
             outcome = replace(outcome, ended=(*outcome.ended, *ended))
+        if self._dropped:
+            now, message = self.now or 0, outcome.message.id
+            over = (Cleared("", RULE_FAILED, rule, now, message) for rule in self._dropped)
+            outcome = replace(outcome, cleared=(*over, *outcome.cleared))
+            self._dropped = []
         stopped = self._stopped(outcome.message)
         reports = self.queries.take_reports()
         if not stopped and not reports:
             return outcome
-        before = sum(each.kind == "rule" for each in outcome.alerts)
+        before = counted(outcome.alerts)
         raised, cleared = self.queries.alerts.raised(outcome.message.id, before)
         return replace(
             outcome,
@@ -356,7 +368,10 @@ class Cycle:
         return Outcome(
             message,
             Status.REJECTED,
-            alerts=self.notices.rejected(message, error, self.now),
+            alerts=(
+                *self.notices.rejected(message, error, self.now),
+                *self.notices.rule_failed(message, error, self.now),
+            ),
             phases=Timings() if timings is None else timings,
             warnings=(str(error),),
             rejection=error,
@@ -456,6 +471,7 @@ class Cycle:
         # The rules' own share: what their actions cost window and reasoner is counted there.
         timings.t_s += self._counter() - start - (timings.t_i + timings.t_w - spent)
         self.memory.keep(now, result.news)
+        worked = self.notices.worked(result.fired)
         return Outcome(
             entry,
             Status.ACCEPTED,
@@ -467,7 +483,10 @@ class Cycle:
             phases=timings,
             warnings=result.warnings,
             time=now,
-            cleared=result.cleared,
+            cleared=(
+                *(Cleared("", RULE_FAILED, rule, now, entry.id) for rule in worked),
+                *result.cleared,
+            ),
         )
 
     def _enter(
@@ -559,6 +578,7 @@ class Cycle:
         self.evaluator.prepare(rule.queries for rule in rules)
         same = {rule.name for rule in rules if before.get(rule.name) == (rule.every, rule.waits)}
         self.memory.forget_but(same)
+        self._dropped += self.notices.dropped({rule.name for rule in rules})
 
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one, which catches up with the window.

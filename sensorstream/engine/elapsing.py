@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome, Status, counted
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Instant
 
@@ -60,7 +60,7 @@ def elapse(
 
 def following(before: Outcome, outcome: Outcome) -> Outcome:
     """What an entry came to, with what had become of the time before it."""
-    raised = sum(alert.kind == "rule" for alert in before.alerts)
+    raised = counted(before.alerts)
     cleared = (replace(each, place=each.place + raised) for each in outcome.cleared)
     is_told = outcome.status in (Status.ACCEPTED, Status.PARTIAL)
     return replace(

@@ -5,7 +5,7 @@ Loud, but no flood: of equal causes the first is reported, then the tenth, the h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,6 +16,8 @@ from sensorstream.model.timeline import Instant
 
 _KNOWN_CAUSES: Final = 1000
 """Causes counted apart; a stream of ever new ones is counted as one."""
+RULE_FAILED: Final = "rule-failed"
+"""The kind of the alert of a rule that fails; its key is the rule's name."""
 _SHOWN: Final = 10
 
 
@@ -24,6 +26,8 @@ class Notices:
     """How often each cause occurred."""
 
     counts: dict[str, int] = field(default_factory=dict)
+    failing: dict[str, int] = field(default_factory=dict)
+    """Rules that have not fired since they failed, and how often they did; 0: maybe they did."""
 
     def unmatched(
         self, message: Message, root: str, hint: str, now: Instant | None
@@ -76,11 +80,43 @@ class Notices:
         return self._raise(message, "synopses-given-up", "synopses", reason, now, "-synopses")
 
     def passed_over(
-        self, entry: Message, error: SensorStreamError, due: str, now: Instant | None
+        self, entry: Message, error: SensorStreamError, due: str, now: Instant | None, step: str
     ) -> tuple[Alert, ...]:
         """What rules were to do at a time could not be done, and is not tried again."""
         text = f"what was due at {due} is passed over: {error}"
-        return self._raise(entry, "passed-over", error.code, text, now, "-passed")
+        return self._raise(entry, "passed-over", error.code, text, now, f"{step}-passed")
+
+    def rule_failed(
+        self, message: Message, error: SensorStreamError, now: Instant | None, step: str = ""
+    ) -> tuple[Alert, ...]:
+        """The rule that an error is of, if it is of one, fails.
+
+        ``step`` tells apart what one entry causes at several times.
+        """
+        rule = error.rule
+        if not rule:
+            return ()
+        count = self.failing[rule] = self.failing.get(rule, 0) + 1
+        if not _is_told(count):
+            return ()
+        text = f"the rule '{rule}' fails{_times(count)}: {error}"
+        return (_alert(message, RULE_FAILED, rule, text, now, f"{step}-rule"),)
+
+    def doubt(self, rules: Sequence[str]) -> None:
+        """A message that was rejected before is passed over: any of the rules may have failed."""
+        if len(self.failing) < len(rules):
+            for rule in rules:
+                self.failing.setdefault(rule, 0)
+
+    def worked(self, fired: Iterable[str]) -> list[str]:
+        """Those of the rules that fired which had failed, or maybe had; they fail no more."""
+        if not self.failing:
+            return []
+        return [rule for rule in fired if self.failing.pop(rule, None) is not None]
+
+    def dropped(self, same: Collection[str]) -> list[str]:
+        """The rules that had failed, or maybe had, but for some; they are in force no more."""
+        return self.worked([rule for rule in self.failing if rule not in same])
 
     def degraded(self, message: Message, reason: str, now: Instant | None) -> Alert:
         """The reasoner failed: from this message on the plain profile infers."""
@@ -133,10 +169,17 @@ class Notices:
         if key not in self.counts and len(self.counts) >= _KNOWN_CAUSES:
             key = kind
         count = self.counts[key] = self.counts.get(key, 0) + 1
-        if str(count).strip("0") != "1":
+        if not _is_told(count):
             return ()
-        times = "" if count == 1 else f" ({count} times by now)"
-        return (_alert(message, kind, cause, text + times, now, suffix),)
+        return (_alert(message, kind, cause, text + _times(count), now, suffix),)
+
+
+def _is_told(count: int) -> bool:
+    return str(count).strip("0") == "1"
+
+
+def _times(count: int) -> str:
+    return "" if count == 1 else f" ({count} times by now)"
 
 
 def _alert(

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.notices import RULE_FAILED
+from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant
+
+_COUNTED: Final = frozenset({"rule", KIND, RULE_FAILED})
 
 
 class Status(Enum):
@@ -51,6 +57,16 @@ class Timings:
     def by_phase(self) -> dict[str, float]:
         """The four phases by name."""
         return {"t_i": self.t_i, "t_w": self.t_w, "t_m": self.t_m, "t_s": self.t_s}
+
+
+def counts(alert: Alert) -> bool:
+    """Whether the place of a :class:`.Cleared` counts an alert: one of a rule or query."""
+    return alert.kind in _COUNTED
+
+
+def counted(alerts: Iterable[Alert]) -> int:
+    """How many of the alerts :func:`counts`."""
+    return sum(alert.kind in _COUNTED for alert in alerts)
 
 
 @dataclass(frozen=True, slots=True)

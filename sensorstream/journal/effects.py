@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from sensorstream.engine.live_queries import QueryReport
-from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.engine.outcome import Outcome, Status, counts
 from sensorstream.errors import Contradiction, Inconsistent
 from sensorstream.journal.facts import facts_of
 from sensorstream.journal.message import TakeMessage
@@ -134,12 +134,12 @@ def alerts_of(outcome: Outcome) -> Iterator[Alert | Cleared]:
     end = next(ends, None)
     raised = 0
     for alert in outcome.alerts:
-        counted = alert.kind in ("rule", "query")
-        while end is not None and end.place <= raised and counted:
+        is_counted = counts(alert)
+        while end is not None and end.place <= raised and is_counted:
             yield end
             end = next(ends, None)
         yield alert
-        raised += counted
+        raised += is_counted
     if end is not None:
         yield end
         yield from ends

@@ -228,7 +228,7 @@ class Cleared:
     """What an alert told of holds no longer: the open alert of this rule and key ends.
 
     ``rule``, ``kind`` and ``key`` are those of the alert, ``time`` and ``message`` those at which
-    it ends. ``place`` is how many alerts of rules and queries the same entry raised before it: an
+    it ends. ``place`` is how many alerts that end like this the same entry raised before it: an
     alert may be raised and cleared by one entry, or cleared and raised again. Where nothing is
     open, nothing happens.
     """

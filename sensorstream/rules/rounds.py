@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import islice
 
-from sensorstream.errors import Overrun, RuleCycle
+from sensorstream.errors import Overrun, RuleCycle, SensorStreamError
 from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Message
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Subject, Term
@@ -114,39 +114,51 @@ def _round(
     Returns:
         The rules that requested a change of the knowledge base.
     """
-    run, host = moment.run, moment.run.host
+    run = moment.run
     changing: list[str] = []
     for rule in rules.awake(moment):
-        try:
-            solutions = rule.trigger(moment)
-            for condition in rule.conditions:
-                if not solutions:
-                    break
-                solutions = condition(host, solutions)
-        except Overrun as error:
-            raise Overrun(f"rule {rule.name} ({rule.position}): {error.message}") from None
-        if not solutions:
-            continue
-        seen = fired.get(rule.name, set())
-        fresh = {key: each for each in solutions if (key := frozenset(each.items())) not in seen}
-        if not fresh:
-            continue
-        fired[rule.name] = seen | fresh.keys()
         before = len(run.changes.inserted) + len(run.changes.removed)
-        for solution in sorted(fresh.values(), key=_written):
-            firing = Firing(run, solution, rule.lineage)
-            there = len(run.changes.inserted)
-            for action in rule.actions:
-                action(firing)
-            for triple in islice(run.changes.inserted, there, None):
-                if triple not in host.kb:
-                    run.made.setdefault(triple, firing)
+        try:
+            _fire(rule, moment, fired)
+        except SensorStreamError as error:
+            error.rule = rule.name
+            raise
         if len(run.changes.inserted) + len(run.changes.removed) > before:
             changing.append(rule.name)
     for rule_name, alert_key in run.endings:
         run.clear(rule_name, alert_key)
     run.endings.clear()
     return changing
+
+
+def _fire(
+    rule: CompiledRule, moment: Moment, fired: dict[str, set[frozenset[tuple[str, Term]]]]
+) -> None:
+    """Carry out the actions of a rule for each of its solutions that is new in this message."""
+    run, host = moment.run, moment.run.host
+    try:
+        solutions = rule.trigger(moment)
+        for condition in rule.conditions:
+            if not solutions:
+                break
+            solutions = condition(host, solutions)
+    except Overrun as error:
+        raise Overrun(f"rule {rule.name} ({rule.position}): {error.message}") from None
+    if not solutions:
+        return
+    seen = fired.get(rule.name, set())
+    fresh = {key: each for each in solutions if (key := frozenset(each.items())) not in seen}
+    if not fresh:
+        return
+    fired[rule.name] = seen | fresh.keys()
+    for solution in sorted(fresh.values(), key=_written):
+        firing = Firing(run, solution, rule.lineage)
+        there = len(run.changes.inserted)
+        for action in rule.actions:
+            action(firing)
+        for triple in islice(run.changes.inserted, there, None):
+            if triple not in host.kb:
+                run.made.setdefault(triple, firing)
 
 
 def _written(solution: Solution) -> list[tuple[str, str]]:
@@ -175,7 +187,9 @@ def _cycle(
     turning = {name for names in latest[len(latest) // 2 :] for name in names}
     named = [rule for rule in rules if rule.name in turning]
     names = ", ".join(f"{rule.name} ({rule.position})" for rule in named)
-    return RuleCycle(
+    error = RuleCycle(
         f"rules kept changing the knowledge base for {max_rounds} rounds: {names}",
         position=named[0].position,
     )
+    error.rule = named[0].name
+    return error

@@ -246,7 +246,7 @@ def left_behind(store: MemoryStore) -> list[list[str]]:
     """Everything stored; how it was grouped does not matter.
 
     Alerts of rejected messages are left out: what was rejected before the crash is not tried
-    again, so it does not count for their damping.
+    again, so it does not count for their damping, and any rule may have failed on it.
     """
     every = store.committed
     return [
@@ -256,7 +256,7 @@ def left_behind(store: MemoryStore) -> list[list[str]]:
             repr(each)
             for effects in every
             for each in effects.alerts
-            if each.kind != "rejected-message"
+            if each.kind not in ("rejected-message", "rule-failed")
         ],
     ]
 

@@ -434,7 +434,7 @@ def test_a_held_message_that_cannot_be_taken_in_is_rejected_when_its_turn_comes(
     assert send(engine, 1, person("p", 10, 99), 1).status is Status.HELD
     (rejected,) = send(engine, 2, person("q", 15), 2).released
     assert (rejected.message.id, rejected.status) == ("m1", Status.REJECTED)
-    assert [a.kind for a in rejected.alerts] == ["rejected-message"]
+    assert [a.kind for a in rejected.alerts] == ["rejected-message", "rule-failed"]
 
 
 def test_what_was_rejected_in_an_earlier_life_is_rejected_again(engine: Engine) -> None:

@@ -141,7 +141,7 @@ then insert individual :{?s} ; :value "{?s}"^^xsd:integer .
     engine = start(deploy(ONTOLOGY, HEAD + broken + HOT))
     send(engine, "a", 1, 31)
     outcome = tick(engine, 11)
-    assert [alert.kind for alert in outcome.alerts] == ["passed-over"]
+    assert [alert.kind for alert in outcome.alerts] == ["passed-over", "rule-failed"]
     assert "what was due at 11 is passed over" in outcome.alerts[0].text
     assert engine.due is None
     assert texts(send(engine, "b", 30, 3)) == []
