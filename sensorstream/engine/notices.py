@@ -76,11 +76,16 @@ class Notices:
         return self._raise(message, "synopses-given-up", "synopses", reason, now, "-synopses")
 
     def passed_over(
-        self, entry: Message, error: SensorStreamError, due: str, now: Instant | None
+        self, entry: Message, error: SensorStreamError, due: str, now: Instant | None, names: str
     ) -> tuple[Alert, ...]:
-        """What rules were to do at a time could not be done, and is not tried again."""
+        """What rules were to do at a time could not be done, and is not tried again.
+
+        ``names``: what the alert's id begins with; more than one may be told of one entry.
+        """
         text = f"what was due at {due} is passed over: {error}"
-        return self._raise(entry, "passed-over", error.code, text, now, "-passed")
+        return self._raise(
+            entry, "passed-over", error.code, text, now, f"{names.removeprefix(entry.id)}-passed"
+        )
 
     def degraded(self, message: Message, reason: str, now: Instant | None) -> Alert:
         """The reasoner failed: from this message on the plain profile infers."""
