@@ -65,53 +65,63 @@ def identity_of(kind: str, rule: str, key: str) -> str:
 
 
 # Each alert continues the open incident of its rule and key, or opens one. Receivers are told of
-# all that no silence is about.
-RAISE: Final = f"""
-      with given as materialized (
-        select *, {identity_of("kind", "rule", "key")} as identity
-        from unnest(alert_ids, alert_rules, alert_kinds, severities, alert_texts, alert_keys,
-          alert_times, alert_messages, alert_causes, evidences, alert_turns)
-          with ordinality as a (id, rule, kind, severity, text, key, time, message, causes,
-            evidence, at_turn, place)
-        where at_turn = turn
-      ), one as (
-        select identity, count(*) as count, min(place) as first, max(place) as last
-        from given group by identity
-      ), kept as (
-        insert into store.incidents as i (id, identity, rule, kind, key, severity, text, count,
-            first_time, last_time, first_at, last_at, last_alert)
-          select f.id, o.identity, l.rule, l.kind, l.key, l.severity, l.text, o.count,
-            f.time, l.time, raised, raised, l.id
-          from one o join given f on f.place = o.first join given l on l.place = o.last
-          order by o.first
-          on conflict (identity) where state <> 'cleared' do update set
-            severity = excluded.severity, text = excluded.text, count = i.count + excluded.count,
-            last_time = excluded.last_time, last_at = excluded.last_at,
-            last_alert = excluded.last_alert
-          returning i.id, i.identity
-      ), opened as (
-        insert into store.alert_changes (incident, change, at, time, text, severity, count)
-          select g.id, 'raised', raised, g.time, g.text, g.severity, 1
-          from kept k join given g on g.id = k.id order by g.place
-      ), stored as (
-        insert into store.alerts
-          (id, rule, kind, severity, text, key, time, raised_at, message_id, messages, incident,
-            evidence)
-          select g.id, g.rule, g.kind, g.severity, g.text, g.key, g.time, raised, g.message,
-            g.causes::bigint[], k.id, g.evidence
-          from given g join kept k on k.identity = g.identity order by g.place
-      )
-      insert into store.events (seq, alert_id, raised_at, due_at)
-        select last_event + row_number() over (order by place), id, raised, raised
-        from given g
-        where exists (select from store.webhooks) and not exists (
-          select from store.silences s
-          where s.starts_at <= raised and s.ends_at > raised and g.key like coalesce(s.key, '%')
-            and case when g.rule = '' then g.kind else g.rule end like coalesce(s.rule, '%')
-            and g.severity = coalesce(s.severity, g.severity)
-        );
-      get diagnostics fresh = row_count;
-      last_event := last_event + fresh"""
+# all that no silence is about. The planner guesses that an array has few elements, and would
+# compare each alert with each other one in nested loops.
+_RAISE: Final = f"""
+create function pg_temp.raise_alerts(
+  raised timestamptz, inout last_event bigint,
+  ids text[], rules text[], kinds text[], severities text[], texts text[], keys text[],
+  times bigint[], messages text[], causes text[], evidences text[]
+) language plpgsql set enable_nestloop = off as $body$
+declare
+  fresh bigint;
+begin
+  with given as materialized (
+    select *, {identity_of("kind", "rule", "key")} as identity
+    from unnest(ids, rules, kinds, severities, texts, keys, times, messages, causes, evidences)
+      with ordinality
+      as a (id, rule, kind, severity, text, key, time, message, cause, evidence, place)
+  ), one as (
+    select identity, count(*) as count, min(place) as first, max(place) as last
+    from given group by identity
+  ), kept as (
+    insert into store.incidents as i (id, identity, rule, kind, key, severity, text, count,
+        first_time, last_time, first_at, last_at, last_alert)
+      select f.id, o.identity, l.rule, l.kind, l.key, l.severity, l.text, o.count,
+        f.time, l.time, raised, raised, l.id
+      from one o join given f on f.place = o.first join given l on l.place = o.last
+      order by o.first
+      on conflict (identity) where state <> 'cleared' do update set
+        severity = excluded.severity, text = excluded.text, count = i.count + excluded.count,
+        last_time = excluded.last_time, last_at = excluded.last_at,
+        last_alert = excluded.last_alert
+      returning i.id, i.identity
+  ), opened as (
+    insert into store.alert_changes (incident, change, at, time, text, severity, count)
+      select g.id, 'raised', raised, g.time, g.text, g.severity, 1
+      from kept k join given g on g.id = k.id order by g.place
+  ), stored as (
+    insert into store.alerts
+      (id, rule, kind, severity, text, key, time, raised_at, message_id, messages, incident,
+        evidence)
+      select g.id, g.rule, g.kind, g.severity, g.text, g.key, g.time, raised, g.message,
+        g.cause::bigint[], k.id, g.evidence
+      from given g join kept k on k.identity = g.identity order by g.place
+  )
+  insert into store.events (seq, alert_id, raised_at, due_at)
+    select last_event + row_number() over (order by place), id, raised, raised
+    from given g
+    where exists (select from store.webhooks) and not exists (
+      select from store.silences s
+      where s.starts_at <= raised and s.ends_at > raised and g.key like coalesce(s.key, '%')
+        and case when g.rule = '' then g.kind else g.rule end like coalesce(s.rule, '%')
+        and g.severity = coalesce(s.severity, g.severity)
+    );
+  get diagnostics fresh = row_count;
+  last_event := last_event + fresh;
+end
+$body$
+"""
 
 _WRITE: Final = f"""
 create function pg_temp.write_effects(
@@ -155,6 +165,8 @@ declare
   last_event bigint;
   first_event bigint;
   turn int;
+  here int;
+  there int;
 begin
   queued := false;
   given := '{{}}';
@@ -257,7 +269,20 @@ begin
       0, coalesce(alert_turns[cardinality(alert_turns)], 0),
       coalesce(ended_turns[cardinality(ended_turns)], 0)
     ) loop
-      {RAISE};
+      here := array_position(alert_turns, turn);
+      if here is not null then
+        there := here;
+        while alert_turns[there + 1] = turn loop
+          there := there + 1;
+        end loop;
+        last_event := pg_temp.raise_alerts(
+          raised, last_event, alert_ids[here:there], alert_rules[here:there],
+          alert_kinds[here:there], severities[here:there], alert_texts[here:there],
+          alert_keys[here:there],
+          alert_times[here:there], alert_messages[here:there], alert_causes[here:there],
+          evidences[here:there]
+        );
+      end if;
       with ended as (
         select distinct on (identity) * from (
           select {identity_of("kind", "rule", "key")} as identity, time
@@ -322,7 +347,7 @@ def make_routines(cursor: extensions.cursor) -> None:
     Their plans are made once, while tables may still be small: they must use the indexes.
     """
     cursor.execute("set plan_cache_mode = force_generic_plan; set enable_seqscan = off")
-    cursor.execute(_APPEND + ";" + _WRITE)
+    cursor.execute(_APPEND + ";" + _RAISE + ";" + _WRITE)
 
 
 def append_entries(cursor: extensions.cursor, rows: Sequence[Row]) -> None:

@@ -218,6 +218,47 @@ def test_rules_that_share_selectors_select_what_each_selects_alone(
         assert found(mine) == found(machine.finish())
 
 
+@settings(max_examples=examples(20))
+@given(
+    rules(),
+    st.lists(st.integers(0, 3), min_size=2, max_size=4),
+    streams,
+    st.sets(st.integers(0, 11), max_size=1),
+)
+def test_rules_that_differ_in_constants_select_what_each_selects_alone(
+    drawn: tuple[str, dict[str, str]], constants: list[int], stream: Any, stops: set[int]
+) -> None:
+    alike = [drawn[0].replace("?v > 1", f"?v > {each}") for each in constants]
+    text = "\n".join(f"rule r{place} {each}" for place, each in enumerate(alike))
+    together = Machine(text)
+    alone = [Machine(each) for each in alike]
+    for place, (time, graph) in enumerate(timed(stream)):
+        for machine in (together, *alone):
+            machine.push(time, graph)
+        if place in stops:
+            together.restart()
+    reports = together.finish()
+    for place, machine in enumerate(alone):
+        mine = [each for each in reports if each.rule == f"r{place}"]
+        assert found(mine) == found(machine.finish())
+
+
+def test_graphs_of_rules_that_run_together_have_identifiers_of_their_own() -> None:
+    machine = Machine(
+        "\n".join(
+            f"rule r{least} define {{ dotr_id1 a :High ; :see _:x . _:x :of ?v }} "
+            f"from T(SELECT ?v {{ ?s a :T ; :v ?v FILTER(?v > {least}) }}) with ?v = T.?v"
+            for least in range(4)
+        )
+    )
+    machine.push(5, triples_of(1, ("T", "x", 3)))
+    reports = machine.finish()
+    assert [each.rule for each in reports] == ["r0", "r1", "r2"]
+    graphs = [set(each.triples or ()) for each in reports]
+    assert [len(each) for each in graphs] == [3, 3, 3]
+    assert len({triple[0] for graph in graphs for triple in graph}) == 6
+
+
 places = st.sampled_from(["a", "b", "c", "d"]).map(term)
 facts = st.lists(
     st.one_of(
