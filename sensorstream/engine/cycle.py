@@ -223,9 +223,10 @@ class Cycle:
         late: str,
         with_window: bool,
     ) -> Outcome:
-        """Let time come to ``now``, of which ``entry`` tells; all or nothing.
+        """Let time come to ``now``, of which ``entry`` tells.
 
-        What fails is not tried again: the rules that waited for this time are passed over.
+        All or nothing; if it fails, the window and each rule of which something is due have a turn
+        of their own. What then fails is not tried again: it is passed over.
 
         Args:
             entry: the entry of the journal.
@@ -236,33 +237,79 @@ class Cycle:
             with_window: whether the window moves, too.
         """
         before = self.degraded
-        run = self._run_of(entry.id, Timings())
-        try:
-            applied = [run.enter(Event((), now, entry.id))] if with_window else []
-            outcome = self._ruled(run, entry, now, applied, names=names, late=late, silent=True)
-        except Exception as error:
-            run.take_back()
-            self.queries.take_back()
-            self.inferences.settle()
-            outcome = self._passed_over(entry, now, error, names.removeprefix(entry.id))
-        else:
-            self.inferences.settle()
-            if run.visible:
-                self.queries.take_in((), run.visible, now, received)
+        outcome = self._turn_of(None, entry, now, received, names, late, with_window)
+        if isinstance(outcome, Exception):
+            due = self._rules.due_by(self.memory, now)
+            turns: list[tuple[Collection[str], bool]] = [((each,), False) for each in due]
+            if with_window:
+                turns.insert(0, ((), True))
+            done: Outcome | None = None
+            for number, (rules, moves) in enumerate(turns, 1):
+                prefix = f"{names}-{number}"
+                own: Outcome | Exception = outcome
+                if len(turns) > 1:
+                    own = self._turn_of(rules, entry, now, received, prefix, late, moves)
+                if isinstance(own, Exception):
+                    own = self._passed_over(entry, now, own, prefix, rules, with_window=moves)
+                done = own if done is None else following(done, own)
+            if done is None:
+                done = self._passed_over(entry, now, outcome, names, (), with_window=False)
+            outcome = done
         self.memory.time = now
         outcome = self.with_queries(outcome)
         return self._with_reasoner(outcome, before) if self.degraded else outcome
 
-    def _passed_over(self, entry: Message, now: Instant, error: Exception, step: str) -> Outcome:
+    def _turn_of(
+        self,
+        rules: Collection[str] | None,
+        entry: Message,
+        now: Instant,
+        received: Instant,
+        names: str,
+        late: str,
+        with_window: bool,
+    ) -> Outcome | Exception:
+        """What comes of it that the time of rules has come; an error has left no trace.
+
+        ``rules``: only what of these is due is done now.
+        """
+        run = self._run_of(entry.id, Timings())
+        try:
+            applied = [run.enter(Event((), now, entry.id))] if with_window else []
+            outcome = self._ruled(
+                run, entry, now, applied, names=names, late=late, silent=True, in_turn=rules
+            )
+        except Exception as error:
+            run.take_back()
+            self.queries.take_back()
+            self.inferences.settle()
+            return error
+        self.inferences.settle()
+        if run.visible:
+            self.queries.take_in((), run.visible, now, received)
+        return outcome
+
+    def _passed_over(
+        self,
+        entry: Message,
+        now: Instant,
+        error: Exception,
+        names: str,
+        rules: Collection[str],
+        *,
+        with_window: bool,
+    ) -> Outcome:
         """Tell that what was due could not be done."""
-        self._rules.give_up(self.memory, now)
-        self._stuck = now
+        self._rules.give_up(self.memory, now, rules)
+        if with_window:
+            self._stuck = now
         due = self._timeline.format(now)
         if isinstance(error, SensorStreamError):
             told = error
         else:
             _LOG.error("a fault of our own at what was due at %s", due, exc_info=error)
             told = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
+        step = names.removeprefix(entry.id)
         notices = self.notices.passed_over(entry, told, due, now, step)
         failed = self.notices.rule_failed(entry, told, now, step)
         return Outcome(
@@ -450,6 +497,7 @@ class Cycle:
         names: str = "",
         late: str = "",
         silent: bool = False,
+        in_turn: Collection[str] | None = None,
     ) -> Outcome:
         """Let the rules react to what ``applied`` has changed."""
         timings = run.timings
@@ -467,6 +515,7 @@ class Cycle:
             said=said,
             prefix=names,
             late=late,
+            in_turn=in_turn,
         )
         # The rules' own share: what their actions cost window and reasoner is counted there.
         timings.t_s += self._counter() - start - (timings.t_i + timings.t_w - spent)

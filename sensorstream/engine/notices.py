@@ -82,7 +82,10 @@ class Notices:
     def passed_over(
         self, entry: Message, error: SensorStreamError, due: str, now: Instant | None, step: str
     ) -> tuple[Alert, ...]:
-        """What rules were to do at a time could not be done, and is not tried again."""
+        """What rules were to do at a time could not be done, and is not tried again.
+
+        ``step`` tells apart what one entry causes at several times.
+        """
         text = f"what was due at {due} is passed over: {error}"
         return self._raise(entry, "passed-over", error.code, text, now, f"{step}-passed")
 

@@ -81,6 +81,8 @@ class Run:
     """Which firing has inserted a statement, of this message."""
     endings: list[AlertKey] = field(default_factory=list)
     """Alerts to be cleared when the rules of this round have fired."""
+    in_turn: Collection[str] | None = None
+    """The rules whose time has come; None: all of which something is due."""
 
     def __post_init__(self) -> None:
         self.prefix = self.prefix or self.message.id
@@ -107,12 +109,18 @@ class Run:
 
     def due(self, rule: str) -> list[SolutionKey]:
         """What of a rule is due by now and has not fired."""
+        if not self.is_in_turn(rule):
+            return []
         due = ((key, self.holding(rule, key)) for key in self.memory.due_by(rule, self.time))
         return [
             key
             for key, each in due
             if each is not None and each.due is not None and each.due <= self.time
         ]
+
+    def is_in_turn(self, rule: str) -> bool:
+        """Whether a rule fires now if something of it is due."""
+        return self.in_turn is None or rule in self.in_turn
 
     def begins(self, rule: str) -> bool:
         """Whether a rule that waits is evaluated for the first time; it is not, then."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -49,12 +49,26 @@ class RuleIndex:
         waiting = memory.due
         return min(dues if waiting is None else [*dues, waiting], default=None)
 
-    def give_up(self, memory: RuleMemory, time: Instant) -> None:
-        """Pass over all that is due by a time: it could not be carried out."""
-        memory.give_up(time)
-        for _, rule in self._every:
-            if rule.every is not None and rule.name in memory.ticks:
-                memory.ticks[rule.name] = max(memory.ticks[rule.name], time // rule.every)
+    def due_by(self, memory: RuleMemory, time: Instant) -> list[str]:
+        """The names of the rules of which something is due by a time, in their order."""
+        return [
+            rule.name
+            for rule in self.rules
+            if memory.due_by(rule.name, time)
+            or (
+                rule.every is not None
+                and rule.name in memory.ticks
+                and memory.ticks[rule.name] < time // rule.every
+            )
+        ]
+
+    def give_up(self, memory: RuleMemory, time: Instant, names: Collection[str]) -> None:
+        """Pass over what of some rules is due by a time: it could not be carried out."""
+        for rule in self.rules:
+            if rule.name in names:
+                memory.give_up(time, rule.name)
+                if rule.every is not None and rule.name in memory.ticks:
+                    memory.ticks[rule.name] = max(memory.ticks[rule.name], time // rule.every)
 
     def awake(self, moment: Moment) -> Sequence[CompiledRule]:
         """The rules whose trigger may have a solution, in order; O(those, and the change)."""

@@ -80,11 +80,11 @@ class RuleMemory:
         timers = self._timers.get(rule)
         return [] if timers is None else timers.until(time)
 
-    def give_up(self, time: Instant) -> None:
-        """What is due by a time fires no more: its rules could not be carried out."""
-        for rule, held in self.held.items():
-            for key in self._timers[rule].until(time):
-                held[key] = Holding(held[key].since)
+    def give_up(self, time: Instant, rule: str) -> None:
+        """What of a rule is due by a time fires no more: it could not be carried out."""
+        for key in self.due_by(rule, time):
+            held = self.held[rule]
+            held[key] = Holding(held[key].since)
 
     def copy(self) -> RuleMemory:
         """The memory as it is now; O(memory)."""

@@ -48,6 +48,7 @@ def run_rules(
     said: Collection[Subject] = (),
     prefix: str = "",
     late: str = "",
+    in_turn: Collection[str] | None = None,
 ) -> RuleResult:
     """Let the rules react to a message that the host has taken in (paper section 4.4).
 
@@ -68,6 +69,7 @@ def run_rules(
         said: the subjects of what the message says.
         prefix: what names and alert ids begin with; "": the message's id.
         late: a note for alerts that should have been raised earlier.
+        in_turn: the rules whose time has come; None: all of which something is due.
 
     Raises:
         RuleCycle: the rules still request changes after ``max_rounds`` rounds.
@@ -77,7 +79,7 @@ def run_rules(
     # Changes must not accumulate when no rule evaluates a condition.
     host.evaluator.begin()
     host.evaluator.settle()
-    run = Run(host, message, time, memory, said=said, prefix=prefix, late=late)
+    run = Run(host, message, time, memory, said=said, prefix=prefix, late=late, in_turn=in_turn)
     fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
     latest: list[list[str]] = []
     moment = Moment(run, True, delta, departures, by_message=not silent)

@@ -291,6 +291,8 @@ def _every(rule: str, length: int, line: Timeline) -> Trigger:
         if not moment.is_first:
             return NO_SOLUTION
         run = moment.run
+        if not run.is_in_turn(rule):
+            return NO_SOLUTION
         tick, last = run.time // length, run.memory.ticks.get(rule)
         if last is not None and tick <= last:
             return NO_SOLUTION

@@ -141,8 +141,14 @@ then insert individual :{?s} ; :value "{?s}"^^xsd:integer .
     engine = start(deploy(ONTOLOGY, HEAD + broken + HOT))
     send(engine, "a", 1, 31)
     outcome = tick(engine, 11)
-    assert [alert.kind for alert in outcome.alerts] == ["passed-over", "rule-failed"]
+    # The other rule of the same moment has its turn.
+    assert [(alert.kind, alert.id) for alert in outcome.alerts] == [
+        ("passed-over", "k11-t1-1-passed"),
+        ("rule-failed", "k11-t1-1-rule"),
+        ("rule", "k11-t1-2-1"),
+    ]
     assert "what was due at 11 is passed over" in outcome.alerts[0].text
+    assert texts(outcome)[2:] == ["a 11"]
     assert engine.due is None
     assert texts(send(engine, "b", 30, 3)) == []
 
@@ -157,3 +163,18 @@ then update individual :next-{new} ; :value 1 .
     send(engine, "a", 1, 31)
     send(engine, "b", 1_000_000, 3)
     assert len(engine.window) == 3
+
+
+def test_each_rule_of_a_moment_has_a_turn_when_others_fail(deploy: Deploy, start: Start) -> None:
+    broken = 'rule b{} every "10" then insert individual :b ; :value "x{{?now}}"^^xsd:integer . '
+    digest = 'rule digest every "10" then alert info "{?now}" '
+    engine = start(deploy(ONTOLOGY, HEAD + broken.format(1) + digest + broken.format(2) + HOT))
+    send(engine, "a", 1, 31)
+    outcome = tick(engine, 20)
+    assert [(each.kind, each.id, each.time) for each in outcome.alerts] == [
+        ("passed-over", "k20-t1-1-passed", 10),
+        ("rule", "k20-t1-2-1", 10),
+        ("rule", "k20-t2-1", 11),
+        ("rule", "k20-t3-2-1", 20),
+    ]
+    assert engine.due == 30
