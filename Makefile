@@ -42,6 +42,7 @@ bench: $(READY)  ## the papers' evaluations, and the core before and after: tabl
 	$(BIN)/python -m benchmarks.queries
 	$(BIN)/python -m benchmarks.paths
 	$(BIN)/python -m benchmarks.patterns
+	$(BIN)/python -m benchmarks.dotr
 	$(BIN)/python -m benchmarks.applications
 	$(BIN)/python -m benchmarks.selection
 	$(BIN)/python -m benchmarks.history --individuals 1000000

@@ -54,6 +54,7 @@ from sensorstream.sparql.algebra import (
     Values,
     Variable,
 )
+from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.scope import children, in_scope, plain_keys
 
 Kinds: TypeAlias = frozenset[str] | None
@@ -148,6 +149,8 @@ class Scope:
                 return frozenset((XSD_DATE_TIME,))
             case FunctionCall(function, _) if function in CASTS:
                 return frozenset((XSD_DECIMAL if function in NUMERIC_TYPES else str(function),))
+            case FunctionCall(function, _) if function in EXTENSIONS:
+                return frozenset((EXTENSIONS[function].datatype,))
             case Arithmetic() | Sign() | Call():
                 return self._results(expression) or None
         return None
@@ -327,7 +330,8 @@ def _with(operation: Expression, terms: tuple[Term, ...]) -> Expression:
 
 
 def _may_be_equal(one: frozenset[str], other: frozenset[str]) -> bool:
-    if (one & other) - {INVALID}:
+    if one & other:
+        # Even a literal that is not valid is equal to itself.
         return True
     pairs = product(_samples(one), _samples(other))
     return any(compare(a, b) is not None for a, b in pairs)

@@ -5,10 +5,10 @@ A stream that is sent begins after the latest time that the server knows: its me
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import click
 
@@ -126,84 +126,64 @@ def auctions(
     _run(messages, count, rate, out, url, config, as_json)
 
 
-@command.command("stocks")
-@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
-@_stream_options
-def stocks(
-    count: int,
-    seed: int,
-    rate: float | None,
-    out: Path | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
+class _Messages(Protocol):
+    """Makes the messages of a stream."""
+
+    def __call__(self, count: int, *, seed: int, start: datetime) -> Iterator[bytes]: ...
+
+
+def _application(stream: Callable[[], tuple[datetime, _Messages]]) -> click.Command:
+    """A command for a stream that has no options of its own: when it starts, and its messages."""
+
+    @command.command(stream.__name__, help=stream.__doc__)
+    @click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
+    @_stream_options
+    def simulate(
+        count: int,
+        seed: int,
+        rate: float | None,
+        out: Path | None,
+        url: str | None,
+        config: Path,
+        as_json: bool,
+    ) -> None:
+        first, messages = stream()
+        start = _start(first, _latest(out, url, config))
+        _run(messages(count, seed=seed, start=start), count, rate, out, url, config, as_json)
+
+    return simulate
+
+
+@_application
+def stocks() -> tuple[datetime, _Messages]:
     """Prices, ratings and acquisitions of a stock exchange."""
     from sensorstream.simulation.stocks import START, stock_messages
 
-    start = _start(START, _latest(out, url, config))
-    messages = stock_messages(count, seed=seed, start=start)
-    _run(messages, count, rate, out, url, config, as_json)
+    return START, stock_messages
 
 
-@command.command("delivery")
-@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
-@_stream_options
-def delivery(
-    count: int,
-    seed: int,
-    rate: float | None,
-    out: Path | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
+@_application
+def delivery() -> tuple[datetime, _Messages]:
     """Roads that are closed and opened, and agents who ask for their way."""
     from sensorstream.simulation.deliveries import START, delivery_messages
 
-    start = _start(START, _latest(out, url, config))
-    messages = delivery_messages(count, seed=seed, start=start)
-    _run(messages, count, rate, out, url, config, as_json)
+    return START, delivery_messages
 
 
-@command.command("buoys")
-@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
-@_stream_options
-def buoys(
-    count: int,
-    seed: int,
-    rate: float | None,
-    out: Path | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
+@_application
+def buoys() -> tuple[datetime, _Messages]:
     """Buoys that measure the water above them, with the tide and now and then a tsunami."""
     from sensorstream.simulation.buoys import START, buoy_messages
 
-    start = _start(START, _latest(out, url, config))
-    messages = buoy_messages(count, seed=seed, start=start)
-    _run(messages, count, rate, out, url, config, as_json)
+    return START, buoy_messages
 
 
-@command.command("fires")
-@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
-@_stream_options
-def fires(
-    count: int,
-    seed: int,
-    rate: float | None,
-    out: Path | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
+@_application
+def fires() -> tuple[datetime, _Messages]:
     """Sensors of smoke and temperature in the rooms of a building."""
     from sensorstream.simulation.fires import START, fire_messages
 
-    start = _start(START, _latest(out, url, config))
-    messages = fire_messages(count, seed=seed, start=start)
-    _run(messages, count, rate, out, url, config, as_json)
+    return START, fire_messages
 
 
 def _start(first: datetime, now: int | datetime | None) -> datetime:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Final, NoReturn
 
 from lark import Token
@@ -30,6 +30,7 @@ class Cursor:
         self.at = 0
         self.prefixes: Mapping[str, str] = {}
         self.base: str | None = None
+        self._read: dict[Hashable, Query] = {}
 
     @property
     def token(self) -> Token | None:
@@ -115,14 +116,20 @@ class Cursor:
     def query(self, before: str, inner: str, after: str, at: int) -> Query:
         """The meaning of a query of which ``inner`` stands in the text, from a token on.
 
+        Of a thousand rules many say the same: what has been read is remembered.
+
         Raises:
             QueryError: it is not valid; the place is that in the text.
         """
-        place = self.position(at)
-        start = Position(place.file, place.line, place.column - len(before))
-        return read_query(
-            f"{before}{inner}{after}", start=start, prefixes=self.prefixes, base=self.base
-        ).meaning
+        text = f"{before}{inner}{after}"
+        key = text, self.base, tuple(self.prefixes.items())
+        if key not in self._read:
+            place = self.position(at)
+            start = Position(place.file, place.line, place.column - len(before))
+            self._read[key] = read_query(
+                text, start=start, prefixes=self.prefixes, base=self.base
+            ).meaning
+        return self._read[key]
 
     def fail(self, expected: str) -> NoReturn:
         """Say what was expected here.

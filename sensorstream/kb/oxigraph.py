@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 import pyoxigraph as ox
@@ -9,6 +10,7 @@ import pyoxigraph as ox
 from sensorstream.errors import TermError
 from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
+from sensorstream.sparql.extensions import EXTENSIONS, Extension
 
 OxigraphTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
 OxigraphSubject: TypeAlias = ox.NamedNode | ox.BlankNode
@@ -55,6 +57,22 @@ def from_oxigraph(term: OxigraphTerm) -> Term:
     if isinstance(term, ox.BlankNode):
         return BlankNode(f"_:{term.value}")
     raise TermError(f"'{term}' is a triple term: expected an IRI, blank node or literal")
+
+
+def _for_oxigraph(extension: Extension) -> Callable[..., OxigraphTerm | None]:
+    def function(*terms: OxigraphTerm) -> OxigraphTerm | None:
+        if len(terms) != 2 or any(isinstance(term, ox.Triple) for term in terms):
+            return None
+        found = extension(*map(from_oxigraph, terms))
+        return None if found is None else to_oxigraph(found)
+
+    return function
+
+
+FUNCTIONS: Final = {
+    ox.NamedNode(name): _for_oxigraph(extension) for name, extension in EXTENSIONS.items()
+}
+"""The functions of :data:`.EXTENSIONS` for Oxigraph."""
 
 
 def stored_form(literal: Literal) -> Literal:

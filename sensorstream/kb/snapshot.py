@@ -12,7 +12,7 @@ from sensorstream.kb.changes import ALL_GRAPHS, UNION, Graphs
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.mirror import Mirror
-from sensorstream.kb.oxigraph import OxigraphTerm, from_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph import FUNCTIONS, OxigraphTerm, from_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.sparql.answerable import GRAPHS, check_answerable, check_graphs
 from sensorstream.sparql.oxigraph_text import oxigraph_text
@@ -109,6 +109,7 @@ class Snapshot:
                 if named and not dataset
                 else None,
                 substitutions=given or None,
+                custom_functions=FUNCTIONS,
             )
             assert isinstance(found, ox.QuerySolutions)
             names = [variable.value for variable in found.variables]
@@ -163,7 +164,12 @@ def answer_from(
         default = [ox.NamedNode(graph) for graph in default_graphs]
         named = [ox.NamedNode(graph) for graph in named_graphs]
         if not default and not named:
-            return store.query(text)
-        return store.query(text, default_graph=list(default), named_graphs=list(named))
+            return store.query(text, custom_functions=FUNCTIONS)
+        return store.query(
+            text,
+            default_graph=list(default),
+            named_graphs=list(named),
+            custom_functions=FUNCTIONS,
+        )
     except (SyntaxError, ValueError, RuntimeError, OSError) as error:
         raise QueryError(f"the query cannot be answered: {error}") from None

@@ -13,7 +13,12 @@ import pyoxigraph as ox
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
-from sensorstream.kb.oxigraph import same_when_stored, subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph import (
+    FUNCTIONS,
+    same_when_stored,
+    subject_to_oxigraph,
+    to_oxigraph,
+)
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.merged import Merged
 
@@ -83,6 +88,7 @@ class Copies:
             text,
             default_graph=ox.NamedNode(default),
             named_graphs=[each.graph for each in copies],
+            custom_functions=FUNCTIONS,
         )
         assert isinstance(found, ox.QuerySolutions)
         return found

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 import pyoxigraph as ox
 
 from sensorstream.errors import LanguageError, Position, QueryError
+from sensorstream.kb.oxigraph import FUNCTIONS
 from sensorstream.language import syntax
 from sensorstream.model.datatypes import XSD_BOOLEAN
 from sensorstream.model.terms import IRI, Literal
@@ -165,7 +166,7 @@ def _answered(
     """The query, after a trial run on an empty Oxigraph store."""
     query = condition_query(Query(Select(pattern), dataset, base=base), given, asks=asks)
     try:
-        ox.Store().query(query.text)
+        ox.Store().query(query.text, custom_functions=FUNCTIONS)
     except (SyntaxError, ValueError, RuntimeError, OSError) as error:
         raise LanguageError(f"the query cannot be answered: {error}", position=position) from None
     return query

@@ -46,8 +46,9 @@ class Since:
 
     @property
     def alerts(self) -> list[Alert]:
-        """Those of semantic rules."""
-        return [a for each in self.outcomes for a in each.alerts if a.kind == "rule"]
+        """Those of semantic rules and continuous queries."""
+        found = (alert for each in self.outcomes for alert in each.alerts)
+        return [each for each in found if each.kind in ("rule", "query")]
 
     @property
     def replies(self) -> list[str]:

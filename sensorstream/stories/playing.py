@@ -188,18 +188,19 @@ class _Played:
             ) from None
 
     def _register(self, step: Query) -> None:
-        path = self.folder / step.path
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise StoryError(
-                f"query: cannot read {path}: {error}", position=step.position
-            ) from None
+        path, text, start = self.folder / step.path, step.text, step.position
+        if step.path:
+            start = Position(str(path), 1, 1)
+            try:
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise StoryError(
+                    f"query: cannot read {path}: {error}", position=step.position
+                ) from None
         base = path.absolute().as_uri()
-        registration = read_query(
-            text, start=Position(str(path), 1, 1), base=base
-        ).meaning.registration
-        name = path.stem if registration is None else str(registration.name)
+        registration = read_query(text, start=start, base=base).meaning.registration
+        unnamed = path.stem if step.path else "query"
+        name = unnamed if registration is None else str(registration.name)
         self.machine.engine.register(name, f"BASE <{base}> {text}")
 
     def _time(self, text: str, step: Given | Advance) -> Instant:

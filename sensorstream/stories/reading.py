@@ -1,8 +1,8 @@
 """Reads stories from Markdown documents.
 
 A block ``story`` is a story, named by the heading above it. A block ``rules`` directly before it
-holds the rules that it runs with. A line that begins at the margin is a step; indented lines
-continue it.
+holds the rules that it runs with, a block ``sparql`` a continuous query. A line that begins at the
+margin is a step; indented lines continue it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Final
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Position, SettingsError, StoryError
 from sensorstream.language.parser import parse
+from sensorstream.sparql.parser import read_query
 from sensorstream.stories.markdown import Block, blocks
 from sensorstream.stories.story import Advance, Amount, Expectation, Given, Query, Step, Story
 
@@ -49,27 +50,32 @@ def stories_of(text: str, file: str) -> list[Story]:
     """The stories of a document's text; see :func:`read_stories`."""
     found: list[Story] = []
     counts: Counter[str] = Counter()
-    rules: Block | None = None
+    before: Block | None = None
     for block in blocks(text):
         if block.language == "story":
-            own = rules if block.after else None
+            own = before if block.after else None
             heading = block.heading or Path(file).stem
             counts[heading] += 1
             name = heading if counts[heading] == 1 else f"{heading} ({counts[heading]})"
             found.append(_story(name, block, own, file))
-        # Several stories may follow the same rules.
+        # Several stories may follow the same rules or query.
         if block.language != "story" or not block.after:
-            rules = block if block.language == "rules" else None
+            before = block if block.language in ("rules", "sparql") else None
     return found
 
 
-def _story(name: str, block: Block, rules: Block | None, file: str) -> Story:
+def _story(name: str, block: Block, before: Block | None, file: str) -> Story:
     prefixes: dict[str, str] = {}
     text = None
-    if rules is not None:
-        text = "\n" * (rules.line - 1) + "\n".join((*rules.lines, ""))
-        prefixes = dict(parse(text, file).prefix_map)
     steps: list[Step] = []
+    if before is not None and before.language == "rules":
+        text = "\n" * (before.line - 1) + "\n".join((*before.lines, ""))
+        prefixes = dict(parse(text, file).prefix_map)
+    elif before is not None:
+        start = Position(file, before.line, 1)
+        query = "\n".join((*before.lines, ""))
+        prefixes = dict(read_query(query, start=start).prefixes)
+        steps.append(Query("", query, start))
     taken = False
     for where, word, rest in _paragraphs(block, file):
         if word == "prefix":
@@ -118,7 +124,7 @@ def _step(word: str, rest: str, where: Position) -> Step:
         case "query":
             if not rest:
                 raise StoryError("expected 'query FILE'", position=where)
-            return Query(rest, where)
+            return Query(rest, "", where)
         case "advance":
             to, _, time = rest.partition(" ")
             if to != "to" or not time.strip():

@@ -39,9 +39,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """``query FILE``: a continuous query begins."""
+    """``query FILE``: a continuous query begins.
+
+    One whose ``text`` is in the document has no ``path``; the text starts at the position.
+    """
 
     path: str
+    text: str
     position: Position
 
 

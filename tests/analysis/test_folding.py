@@ -97,3 +97,10 @@ def test_what_an_expression_comes_to_is_among_what_was_said(
         told = bound.kinds(expression)
         if found is not None and told is not None:
             assert (kind_of(found) or {"any"}) <= told
+
+
+def test_an_invalid_literal_is_equal_to_itself() -> None:
+    invalid = Literal("2014-02-30", f"{XSD}date")
+    for expression in (In(invalid, (invalid, IRI("urn:x"))), Comparison("=", invalid, invalid)):
+        assert truth_of(expression, {})(()) is True
+        assert True in truths(expression, Scope({}))

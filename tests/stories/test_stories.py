@@ -222,6 +222,23 @@ def test_a_document_may_bring_its_own_rules(
     assert "b.md:4:13: unexpected" in faulty.stderr
 
 
+def test_a_document_may_bring_its_own_query(play: Play) -> None:
+    query = (
+        "PREFIX e: <http://example.org/>\n"
+        'SELECT ?r ?v ALERT info "{?v}" KEY "{?r}" WHERE { ?r e:value ?v }'
+    )
+    story = (
+        'event at 1 e:a e:value 7\nfinish\nthen only alert info "7" key "http://example.org/a"\n'
+        "then report query + ?v 7"
+    )
+    document = f"{LOW}\nthen no alert\n```\n```sparql\n%s\n```\n```story\n{story}"
+    result = play(document % query)
+    assert result.stdout.endswith("2 passed, 0 failed\n"), result.output
+    faulty = play(document % f"{query} LIMIT x")
+    assert faulty.exit_code == 1
+    assert "s.md:8:73: unexpected 'x'" in faulty.stderr, faulty.output
+
+
 @pytest.mark.parametrize(
     ("story", "told"),
     [

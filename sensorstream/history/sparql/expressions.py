@@ -44,6 +44,7 @@ from sensorstream.sparql.algebra import (
     Sign,
     Variable,
 )
+from sensorstream.sparql.extensions import EXTENSIONS
 
 _ONE: Final = {**terms.FUNCTIONS, **strings.MAPPINGS, **times.FUNCTIONS, **numbers.FUNCTIONS} | {
     "STRLEN": strings.strlen,
@@ -185,6 +186,10 @@ def _bound(name: str, frame: Frame) -> exp.Expr:
 
 def _cast(function: IRI, arguments: tuple[Expression, ...], frame: Frame) -> Value:
     cast = terms.CASTS.get(function)
+    if function in EXTENSIONS:
+        raise UnsupportedQuery(
+            f"<{function}>(): SQL does not have this function; queries over the window do"
+        )
     if cast is None:
         raise UnsupportedQuery(
             f"<{function}>(): there is no such function; those named by an IRI are the casts, "

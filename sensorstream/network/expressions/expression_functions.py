@@ -49,6 +49,7 @@ from sensorstream.sparql.algebra import (
     Sign,
     Variable,
 )
+from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.walk import replaced
 
 _Node = TypeVar("_Node")
@@ -82,17 +83,7 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
         case Call(name, arguments):
             return _call(name, arguments, places)
         case FunctionCall(function, arguments):
-            cast = CASTS.get(function)
-            if cast is None:
-                raise UnsupportedQuery(
-                    f"<{function}>(): there is no such function; those named by an IRI are the "
-                    "casts, such as xsd:integer(?x)"
-                )
-            if len(arguments) != 1:
-                raise UnsupportedQuery(
-                    f"<{function}>(): expected one argument, not {len(arguments)}"
-                )
-            return _strict(cast, value_of(arguments[0], places))
+            return _named_by_iri(function, arguments, places)
         case Exists():
             raise NotIncremental("EXISTS in a place where its pattern cannot be maintained")
     raise UnsupportedQuery(f"unknown expression: {expression}")
@@ -266,6 +257,29 @@ def _sign(operator: str, operand: Value) -> Value:
         if found is None or type(term) is not Literal:
             return negative_time(term) if operator == "-" else positive_time(term)
         return numeral(-found if operator == "-" else found, rank(term))
+
+    return value
+
+
+def _named_by_iri(
+    function: IRI, arguments: tuple[Expression, ...], places: Mapping[str, int]
+) -> Value:
+    """A cast, or one of the functions of :data:`EXTENSIONS`."""
+    if cast := CASTS.get(function):
+        if len(arguments) != 1:
+            raise UnsupportedQuery(f"<{function}>(): expected one argument, not {len(arguments)}")
+        return _strict(cast, value_of(arguments[0], places))
+    extension = EXTENSIONS.get(function)
+    if extension is None:
+        raise UnsupportedQuery(
+            f"<{function}>(): there is no such function; those named by an IRI are the casts, "
+            f"such as xsd:integer(?x), and {', '.join(f'<{each}>' for each in EXTENSIONS)}"
+        )
+    left, right = (value_of(each, places) for each in arguments)
+
+    def value(row: Row) -> Term | None:
+        one, other = left(row), right(row)
+        return None if one is None or other is None else extension(one, other)
 
     return value
 

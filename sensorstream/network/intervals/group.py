@@ -82,9 +82,6 @@ class TimedGroup(TimedNode):
     def kept(self) -> Sequence[tuple[int, Memory]]:
         return ((0, self._members),)
 
-    def size(self) -> int:
-        return len(self._members)
-
     def describe(self) -> str:
         return self._text
 

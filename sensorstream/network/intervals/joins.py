@@ -76,9 +76,6 @@ class TimedJoin(TimedNode):
     def kept(self) -> Sequence[tuple[int, Kept]]:
         return ((0, self._lefts), (1, self._rights))
 
-    def size(self) -> int:
-        return len(self._lefts) + len(self._rights)
-
     def describe(self) -> str:
         return self._text
 
@@ -131,9 +128,6 @@ class TimedSeq(TimedNode):
 
     def kept(self) -> Sequence[tuple[int, Kept]]:
         return ((0, self._lefts),)
-
-    def size(self) -> int:
-        return len(self._lefts)
 
     def describe(self) -> str:
         return self._text
@@ -305,6 +299,12 @@ class _WithOptional(TimedNode):
     def _alone(self, row: TimedRow) -> TimedRow:
         return (*row[:-2], *self._pad, *row[-2:])
 
+    def renew(self) -> None:
+        """What holds always is neither before nor equal to anything."""
+        (mandatory, _) = self.inputs
+        assert isinstance(mandatory, TimedNode)
+        self.always = [self._alone(row) for row in mandatory.always]
+
     def describe(self) -> str:
         return self._text
 
@@ -351,9 +351,6 @@ class TimedOptional(_WithOptional):
     def kept(self) -> Sequence[tuple[int, Kept]]:
         return ((1, self._optionals),)
 
-    def size(self) -> int:
-        return len(self._optionals)
-
 
 class TimedOptionalSeq(_WithOptional):
     """OPTIONALSEQ: with what has ended before the start of the mandatory row."""
@@ -381,16 +378,8 @@ class TimedOptionalSeq(_WithOptional):
         self.give(found)
         kept.add(optional.added)
 
-    def renew(self) -> None:
-        (mandatory, _) = self.inputs
-        assert isinstance(mandatory, TimedNode)
-        self.always = [self._alone(row) for row in mandatory.always]
-
     def kept(self) -> Sequence[tuple[int, Kept]]:
         return ((1, self._optionals),)
-
-    def size(self) -> int:
-        return len(self._optionals)
 
 
 class TimedEqualsOptional(_WithOptional):
@@ -411,11 +400,6 @@ class TimedEqualsOptional(_WithOptional):
         for row in mandatory.added:
             found += self._with(row, self._optionals.like(key(row), row))
         self.give(found)
-
-    def renew(self) -> None:
-        (mandatory, _) = self.inputs
-        assert isinstance(mandatory, TimedNode)
-        self.always = [self._alone(row) for row in mandatory.always]
 
 
 class TimedMinus(TimedNode):
@@ -462,9 +446,6 @@ class TimedMinus(TimedNode):
 
     def kept(self) -> Sequence[tuple[int, Kept]]:
         return ((1, self._rights),)
-
-    def size(self) -> int:
-        return len(self._rights)
 
     def describe(self) -> str:
         return self._text

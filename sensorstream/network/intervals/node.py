@@ -70,6 +70,9 @@ class TimedNode(Node):
         """What it remembers of which of its inputs, by their numbers."""
         return ()
 
+    def size(self) -> int:
+        return sum(len(side) for _, side in self.kept())
+
 
 class Memory(Protocol):
     """What an operator remembers of one of its inputs."""

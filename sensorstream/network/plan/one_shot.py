@@ -8,6 +8,7 @@ from functools import reduce
 import pyoxigraph as ox
 
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.kb.oxigraph import FUNCTIONS
 from sensorstream.model.terms import IRI
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.sources import Source
@@ -35,7 +36,7 @@ def check_one_shot(plan: Anew) -> None:
     """
     names = {each: IRI(f"urn:sensorstream:copy:{n}") for n, each in enumerate(plan.sources)}
     try:
-        ox.Store().query(one_shot_text(plan, names))
+        ox.Store().query(one_shot_text(plan, names), custom_functions=FUNCTIONS)
     except (SyntaxError, ValueError, RuntimeError) as error:
         raise UnsupportedQuery(
             f"it cannot be kept in step ({plan.reason}), nor evaluated anew: {error}"

@@ -252,8 +252,10 @@ class Instants:
 
             # A store gets its events when the first rule that reads it may fire.
             first: dict[Store, int] = {}
+            # Rules that run together make and select the same: they are of one level.
+            level_of = {each.rule.name: next(numbers) for each in ruleset.patterns.patterns}
             for matcher, make in zip(ruleset.matchers, ruleset.makers, strict=True):
-                level = next(numbers)
+                level = level_of[matcher.pattern.rule.name]
                 trigger = channel(matcher.pattern.trigger.solutions)
                 made[level].add(trigger, ruleset, matcher, make)
                 for store in matcher.stores:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TypeAlias
 
-from sensorstream.model.terms import Literal, Term, Triple
+from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.graph import Channel
@@ -41,8 +42,6 @@ class Level:
             found = rows[channel] if channel in rows else channel.rows()
             for row in found:
                 for ruleset, matcher, graph in rules:
-                    if not matcher.accepts(row):
-                        continue
                     try:
                         firings = matcher.firings(row, time)
                     except Exception as error:
@@ -61,12 +60,8 @@ def _given(
     made: list[Triple] = []
     rows: list[Row] = []
     for firing in firings:
-        triples = graph(firing)
-        if triples:
-            terms: list[Term | None] = [matcher.name]
-            for triple in triples:
-                terms += triple
-            rows.append(tuple(terms))
+        for name, triples in graph(firing, [matcher.names[each] for each in firing.members]):
+            rows.append((name, *chain.from_iterable(triples)))
             made += triples
     ruleset.root.take(rows)
     return made

@@ -1,5 +1,7 @@
-"""Finds what a rule fires on: the events that its pattern takes, for each event of its trigger.
+"""Finds what rules fire on: the events that their pattern takes, for each event of the trigger.
 
+Rules that differ only in tests of single events (``?v > 30``) run together as *members* of one
+matcher: what their events have in common with those taken before is found once for all.
 Conditions decide which events are candidates, before the first or last of them is taken. Of
 several candidates of the first or last moment all are taken. What is consumed is gone from the
 next moment on. So nothing depends on the order in which the events of one moment come.
@@ -7,9 +9,12 @@ next moment on. So nothing depends on the order in which the events of one momen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import heapq
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, TypeAlias
 
 from sensorstream.dotr.syntax import Pick
 from sensorstream.model.terms import Literal
@@ -24,19 +29,45 @@ from sensorstream.network.selection.store import Lane, Store, key_of
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
 from sensorstream.sparql.scope import names_in
 
-Found: TypeAlias = tuple[Row, tuple[Instant, ...]]
-"""What is bound so far, and the times of the events that are taken."""
+Members: TypeAlias = Sequence[int]
+"""The numbers of rules of a matcher."""
+Found: TypeAlias = tuple[Row, tuple[Instant, ...], Members]
+"""What is bound so far, the times of the events that are taken, and the rules that take them."""
+_FIRST: Final = (0,)
+"""Absences and aggregates are the same for all members."""
 StoreOf: TypeAlias = Callable[[Events, Sequence[int], int], Store]
 """The store of a label: its events, the places of what is asked for, how long they are needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """A rule fires: the values of ``with``, and what it has bound, with the times of its events."""
+    """Rules fire: the values of ``with``, and what is bound, with the times of the events."""
 
     values: Row
     bound: Row
     times: tuple[Instant, ...]
+    members: Members
+
+
+class _Own:
+    """The tests that each member makes of an event by itself."""
+
+    __slots__ = ("_common", "_tests")
+
+    def __init__(self, tests: Sequence[Sequence[Expression]], names: Sequence[str]) -> None:
+        common = [each for each in tests[0] if all(each in others for others in tests)]
+        self._common = test_of_all(common, names)
+        rest = [test_of_all([t for t in each if t not in common], names) for each in tests]
+        self._tests = rest if any(rest) else None
+
+    def passed(self, row: Row, members: Members) -> Members:
+        """The members of which all tests are true."""
+        if self._common is not None and not self._common(row):
+            return ()
+        tests = self._tests
+        if tests is None:
+            return members
+        return [each for each in members if (test := tests[each]) is None or test(row)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +77,7 @@ class _Candidates:
     label: str
     store: Store
     keys: tuple[int, ...]
-    own: Test | None
-    """A test of an event by itself."""
+    own: _Own
     cross: Test | None
     """A test of what is bound together with an event."""
     scope: Scope
@@ -58,28 +88,65 @@ class _Candidates:
         start = self.scope.start
         return last - self.scope.length if start is None else times[start], last
 
-    def fits(self, row: Row, bound: Row) -> bool:
-        """Whether an event is a candidate."""
-        own, cross = self.own, self.cross
-        return (own is None or own(row)) and (cross is None or cross(bound + row))
+    def fitting(self, row: Row, bound: Row, members: Members) -> Members:
+        """The members for which an event is a candidate."""
+        if self.cross is not None and not self.cross(bound + row):
+            return ()
+        return self.own.passed(row, members)
 
     def lanes(self, bound: Row) -> Sequence[Lane]:
         """Where its candidates are."""
         return self.store.lanes(key_of([bound[place] for place in self.keys]))
 
 
-class Matcher:
-    """One rule while it runs; ``store_of`` gives it the events of its labels."""
+def likeness(pattern: Pattern) -> Hashable:
+    """What rules have in common that run together.
 
-    def __init__(self, pattern: Pattern, store_of: StoreOf, meter: Meter) -> None:
+    They may differ in their names, and in tests of single events that they take. A rule that
+    consumes events runs alone.
+    """
+    rule = pattern.rule
+    return (
+        rule.mode,
+        rule.template,
+        rule.identifiers,
+        rule.values,
+        rule.name if rule.consumed else None,
+        _shape(pattern.trigger),
+        tuple(
+            (part.pick, _shape(part.events), part.scope) if isinstance(part, Taken) else part
+            for part in pattern.parts
+        ),
+        pattern.conditions,
+        pattern.keeps,
+    )
+
+
+def _shape(events: Events) -> Hashable:
+    cross = tuple(_own_and_cross(events)[1])
+    return events.label, events.solutions, events.pattern, events.names, cross
+
+
+def _own_and_cross(events: Events) -> tuple[list[Expression], list[Expression]]:
+    """The tests of an event by itself, and those together with what was taken before."""
+    own = [test for test in events.tests if names_in(test) <= set(events.names)]
+    return own, [test for test in events.tests if test not in own]
+
+
+class Matcher:
+    """Rules of one likeness while they run; ``store_of`` gives the events of their labels."""
+
+    def __init__(self, patterns: Sequence[Pattern], store_of: StoreOf, meter: Meter) -> None:
+        pattern = patterns[0]
         rule = pattern.rule
         self.pattern = pattern
         self._meter = meter
         self._keeps = dict(pattern.keeps)
+        self._members = range(len(patterns))
         trigger = pattern.trigger
         names = list(trigger.names)
-        self._accepts = test_of_all(trigger.tests, trigger.names)
-        self.name = Literal(rule.name)
+        self._accepts = _Own([each.trigger.tests for each in patterns], trigger.names)
+        self.names = [Literal(each.rule.name) for each in patterns]
         self.stores: list[Store] = []
         self._taken: list[tuple[Pick, _Candidates]] = []
         self._later: list[tuple[_Candidates, Callable[[Iterable[Row]], Row] | None]] = []
@@ -90,8 +157,9 @@ class Matcher:
         ]
         # The places of the variables of each label that can be consumed.
         self._columns: dict[int, slice] = {}
-        for part in pattern.parts:
-            candidates = self._candidates(part, names, store_of)
+        for number, part in enumerate(pattern.parts):
+            alike = [each.parts[number].events for each in patterns]
+            candidates = self._candidates(part, alike, names, store_of)
             if isinstance(part, Taken):
                 own = part.events.names
                 self._columns[len(self._taken)] = slice(len(names), len(names) + len(own))
@@ -110,10 +178,11 @@ class Matcher:
         }
         self._spared = 0
 
-    def _candidates(self, part: Part, names: Sequence[str], store_of: StoreOf) -> _Candidates:
+    def _candidates(
+        self, part: Part, alike: Sequence[Events], names: Sequence[str], store_of: StoreOf
+    ) -> _Candidates:
         events = part.events
-        own = [test for test in events.tests if names_in(test) <= set(events.names)]
-        cross = [test for test in events.tests if test not in own]
+        cross = _own_and_cross(events)[1]
         keys, places = list[int](), list[int]()
         for test in cross:
             if (pair := _equality(test, names, events.names)) is not None:
@@ -125,69 +194,68 @@ class Matcher:
             events.label,
             store,
             tuple(keys),
-            test_of_all(own, events.names),
+            _Own([_own_and_cross(each)[0] for each in alike], events.names),
             test_of_all(cross, (*names, *events.names)),
             part.scope,
         )
 
-    def accepts(self, row: Row) -> bool:
-        """Whether an event of the trigger's selector is one of the trigger."""
-        return self._accepts is None or self._accepts(row)
-
     def firings(self, row: Row, time: Instant) -> list[Firing]:
-        """What the rule fires on because of an event of its trigger.
+        """What rules fire on because of an event of the trigger's selector.
 
         Raises:
             Overrun: that takes more than the limits.
         """
-        found: list[Found] = [(row, (time,))]
+        members = self._accepts.passed(row, self._members)
+        if not members:
+            return []
+        found: list[Found] = [(row, (time,), members)]
         for pick, candidates in self._taken:
-            take = self._each if pick is Pick.EACH else self._ends
-            found = [one for each in found for one in take(each, candidates, pick)]
+            found = [one for each in found for one in self._take(each, candidates, pick)]
             if not found:
                 return []
-            self._meter.take(len(found))
+            self._meter.take(sum(len(each[2]) for each in found))
         firings = []
-        for each in found:
-            bound = self._completed(*each)
+        for row, times, members in found:
+            bound = self._completed(row, times)
             if bound is not None:
                 values = tuple([value(bound) for value in self._values])
-                firings.append(Firing(values, bound, each[1]))
+                firings.append(Firing(values, bound, times, members))
         return firings
 
-    def _each(self, found: Found, candidates: _Candidates, _: Pick) -> Iterator[Found]:
-        bound, times = found
+    def _take(self, found: Found, candidates: _Candidates, pick: Pick) -> Iterator[Found]:
+        """With each candidate, or with all of the first or last moment that has any."""
+        bound, times, members = found
         first, last = candidates.span(times)
         gone = self.consumed.get(candidates.label)
-        for lane in candidates.lanes(bound):
-            rows = lane.rows
-            for place in self._meter.through(lane.span(first, last)):
-                row = rows[place]
-                if gone and (lane.times[place], row) in gone:
+        lanes = [
+            self._events(lane, first, last, latest=pick is Pick.LAST)
+            for lane in candidates.lanes(bound)
+        ]
+        at = itemgetter(0)
+        events = (
+            lanes[0] if len(lanes) == 1 else heapq.merge(*lanes, key=at, reverse=pick is Pick.LAST)
+        )
+        for time, moment in groupby(events, at):
+            taking = set[int]()
+            for event in moment:
+                row = event[1]
+                if gone and event in gone:
                     continue
-                if candidates.fits(row, bound):
-                    yield bound + row, (*times, lane.times[place])
+                fit = candidates.fitting(row, bound, members)
+                if fit:
+                    yield bound + row, (*times, time), fit
+                    taking.update(fit)
+            if pick is not Pick.EACH and taking:
+                members = [each for each in members if each not in taking]
+                if not members:
+                    return
 
-    def _ends(self, found: Found, candidates: _Candidates, pick: Pick) -> list[Found]:
-        """With all candidates of the first, or of the last, moment that has any."""
-        bound, times = found
-        first, last = candidates.span(times)
-        gone = self.consumed.get(candidates.label)
-        earliest = pick is Pick.FIRST
-        at: Instant | None = None
-        rows: list[Row] = []
-        for lane in candidates.lanes(bound):
-            span = lane.span(first, last)
-            for place in self._meter.through(span if earliest else span[::-1]):
-                time, row = lane.times[place], lane.rows[place]
-                if at is not None and (time > at if earliest else time < at):
-                    break
-                if (gone and (time, row) in gone) or not candidates.fits(row, bound):
-                    continue
-                if time != at:
-                    at, rows = time, []
-                rows.append(row)
-        return [] if at is None else [(bound + row, (*times, at)) for row in rows]
+    def _events(
+        self, lane: Lane, first: Instant, last: Instant, *, latest: bool
+    ) -> Iterator[tuple[Instant, Row]]:
+        span = lane.span(first, last)
+        for place in self._meter.through(span[::-1] if latest else span):
+            yield lane.times[place], lane.rows[place]
 
     def _completed(self, bound: Row, times: tuple[Instant, ...]) -> Row | None:
         """What is bound, with the values of aggregates; None: something forbids it."""
@@ -206,7 +274,7 @@ class Matcher:
         for lane in candidates.lanes(bound):
             rows = lane.rows
             for place in self._meter.through(lane.span(first, last)):
-                if candidates.fits(rows[place], bound):
+                if candidates.fitting(rows[place], bound, _FIRST):
                     yield rows[place]
 
     def consume(self, firings: Iterable[Firing], now: Instant) -> None:

@@ -8,18 +8,19 @@ from hashlib import blake2b
 from typing import Final, TypeAlias
 
 from sensorstream.dotr.syntax import Clause, Rule
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.rows import Row
-from sensorstream.network.selection.matcher import Firing, Matcher
-from sensorstream.network.selection.plan import Events, Patterns
+from sensorstream.network.selection.matcher import Firing, Matcher, likeness
+from sensorstream.network.selection.plan import Events, Pattern, Patterns
 from sensorstream.network.selection.store import Store
-from sensorstream.sparql.algebra import TriplePattern, Variable
+from sensorstream.sparql.algebra import Variable
 
 _PREFIX: Final = "urn:dotr:"
-GraphOf: TypeAlias = Callable[[Firing], list[Triple]]
+GraphOf: TypeAlias = Callable[[Firing, Sequence[Literal]], Iterable[tuple[Literal, list[Triple]]]]
+"""From a firing and the names of the rules that fire to their graphs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +78,15 @@ class Ruleset:
         self.stores: dict[tuple[Hashable, tuple[int, ...]], tuple[Events, Store]] = {}
         self.root = Firings(patterns, lambda: sum(len(each) for _, each in self.stores.values()))
         self.matchers: list[Matcher] = []
-        self.makers = [maker(each.rule) for each in patterns.patterns]
+        self.makers: list[GraphOf] = []
 
     def start(self) -> None:
         """Make what the rules remember; the root has its place in a network by now."""
-        self.matchers = [
-            Matcher(each, self._store, self.root.meter) for each in self.patterns.patterns
-        ]
+        alike: dict[Hashable, list[Pattern]] = {}
+        for each in self.patterns.patterns:
+            alike.setdefault(likeness(each), []).append(each)
+        self.matchers = [Matcher(each, self._store, self.root.meter) for each in alike.values()]
+        self.makers = [maker(each[0].rule) for each in alike.values()]
 
     def _store(self, events: Events, places: Sequence[int], keeps: int) -> Store:
         key = ((events.mode, events.solutions), tuple(places))
@@ -123,51 +126,67 @@ class Ruleset:
 
 
 def maker(rule: Rule) -> GraphOf:
-    """From a firing of a rule to its graph.
+    """From a firing to the graphs of a rule and of those that run together with it.
 
     Identifiers and blank nodes are named after the firing: a replay names them again alike. What is
     no triple (an unbound end, a literal as subject) is left out.
     """
     places = {name: place for place, (name, _) in enumerate(rule.values)}
+    ends = [end for t in rule.template for end in (t.subject, t.predicate, t.object)]
+    labels = list(dict.fromkeys(end for end in ends if isinstance(end, BlankNode)))
+    # What stands at each end: a place in the values, a label to name (negative), or a term.
     cells = [
-        tuple(_cell(end, places, rule.identifiers) for end in (t.subject, t.predicate, t.object))
-        for t in rule.template
+        places[end.name]
+        if isinstance(end, Variable)
+        else -1 - labels.index(end)
+        if isinstance(end, BlankNode)
+        else end
+        for end in ends
     ]
-    named = any(isinstance(end, BlankNode) for t in rule.template for end in _ends(t))
+    made = [(each in rule.identifiers, each[2:]) for each in labels]
 
-    def graph(firing: Firing) -> list[Triple]:
+    def graphs(firing: Firing, names: Sequence[Literal]) -> Iterator[tuple[Literal, list[Triple]]]:
         values = firing.values
-        name = _named(rule.name, firing) if named else ""
-        found: list[Triple] = []
-        for subject, predicate, object_ in cells:
-            s, p, o = subject(values, name), predicate(values, name), object_(values, name)
-            if isinstance(s, IRI | BlankNode) and isinstance(p, IRI) and o is not None:
-                found.append((s, p, o))
-        return found
+        found = [
+            each if not isinstance(each, int) else values[each] if each >= 0 else each
+            for each in cells
+        ]
+        triples = [
+            (s, p, o)
+            for s, p, o in zip(found[::3], found[1::3], found[2::3], strict=True)
+            if isinstance(s, IRI | BlankNode | int) and isinstance(p, IRI) and o is not None
+        ]
+        if not triples:
+            return
+        if not labels:
+            for name in names:
+                yield name, triples  # type: ignore[misc]
+            return
+        digest = _digest(firing)
+        for name in names:
+            mine = digest.copy()
+            mine.update(name.lexical.encode())
+            code = mine.hexdigest()
+            new = [
+                IRI(f"{_PREFIX}{code}-{label[3:]}") if new else BlankNode(f"_:d{code}-{label}")
+                for new, label in made
+            ]
+            yield (
+                name,
+                [
+                    (
+                        new[-1 - s] if type(s) is int else s,
+                        p,
+                        new[-1 - o] if type(o) is int else o,
+                    )  # type: ignore[misc]
+                    for s, p, o in triples
+                ],
+            )
 
-    return graph
+    return graphs
 
 
-def _ends(triple: TriplePattern) -> tuple[object, object, object]:
-    return triple.subject, triple.predicate, triple.object
-
-
-def _cell(
-    end: object, places: dict[str, int], identifiers: frozenset[str]
-) -> Callable[[Row, str], Term | None]:
-    if isinstance(end, Variable):
-        place = places[end.name]
-        return lambda values, name: values[place]
-    if isinstance(end, BlankNode):
-        label = end[2:]
-        if end in identifiers:
-            return lambda values, name: IRI(f"{_PREFIX}{name}-{label[3:]}")
-        return lambda values, name: BlankNode(f"_:d{name}-{label}")
-    assert isinstance(end, IRI | Literal)
-    return lambda values, name: end
-
-
-def _named(rule: str, firing: Firing) -> str:
+def _digest(firing: Firing) -> blake2b:
+    """Of what was bound and when; the name of the rule is still to come."""
     terms = ["" if each is None else each.n3 for each in firing.bound]
-    content = "\x00".join((rule, repr(firing.times), *terms))
-    return blake2b(content.encode(), digest_size=12).hexdigest()
+    return blake2b("\x00".join((repr(firing.times), *terms, "")).encode(), digest_size=12)

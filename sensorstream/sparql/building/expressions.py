@@ -27,6 +27,7 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.building.term_builder import NO_PREFIXES, TermBuilder, number
+from sensorstream.sparql.extensions import fault_of_call
 from sensorstream.sparql.lexer import FUNCTIONS, Source
 from sensorstream.sparql.walk import aggregates
 
@@ -127,6 +128,8 @@ class ExpressionBuilder(TermBuilder):
             self.fail_at(
                 function, f"DISTINCT is for aggregates, but <{function}> is not an aggregate"
             )
+        if reason := fault_of_call(function, arguments):
+            self.fail_at(function, f"<{function}>: {reason}")
         return self.operation(self._places[function], FunctionCall(function, arguments))
 
     def builtin(self, children: list[Any]) -> Expression:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from random import Random
 from typing import Any
 
 import pytest
@@ -185,6 +186,11 @@ def expected(rule_text: str, told: list[Firing]) -> Counter[tuple[int, frozenset
 def test_what_a_rule_selects_is_what_the_definition_says(
     drawn: tuple[str, dict[str, str]], stream: Any, stops: set[int]
 ) -> None:
+    agree(drawn, stream, stops)
+
+
+def agree(drawn: tuple[str, dict[str, str]], stream: Any, stops: set[int]) -> None:
+    """Rules and definition find the same, also with restarts after some events."""
     text, texts = drawn
     events = timed(stream)
     machine = Machine(text)
@@ -198,6 +204,40 @@ def test_what_a_rule_selects_is_what_the_definition_says(
     (rule,) = read_program(PREFIX + text, name="r", start=Position("r", 1, 1)).rules
     told = firings(rule, {label: PREFIX + each for label, each in texts.items()}, graphs)
     assert found(machine.finish()) == expected(text, told)
+
+
+def consuming_rule(draw: Random) -> tuple[str, dict[str, str]]:
+    """A rule that nearly always fires: what is consumed decides what fires next."""
+    labels = draw.choice(["B", "C", "BC", "CB"])
+    texts = {each: SELECT.format(each, "") for each in "TBC"}
+    parts = [f"T({texts['T']})"]
+    for label in labels:
+        pick = draw.choice(["each", "first", "last"])
+        parts.append(f"{pick} {label}({texts[label]}) within {draw.randint(1, 8)} s from T")
+    consumed = draw.choice([labels, *labels])
+    names = [f"{name}{label}" for label in f"T{labels}" for name in "kv"]
+    values = ", ".join(f"?{each} = {each[1]}.?{each[0]}" for each in names)
+    where = draw.choice(["", f"where {labels[0]}.?k = T.?k"])
+    template = " ".join(f":it :{each} ?{each} ." for each in names)
+    rule = f"define {{ {template} }} from {' and '.join(parts)} {where} with {values}"
+    return f"{rule} consuming {', '.join(consumed)}", texts
+
+
+def test_what_is_consumed_is_what_the_definition_says() -> None:
+    # Evenly random, as the cases that matter need several events of the right kinds.
+    for seed in range(examples(30)):
+        draw = Random(seed)
+        stream = [
+            (
+                draw.randint(0, 1),
+                [
+                    (draw.choice("TTBC"), draw.choice("xy"), draw.randint(0, 1))
+                    for _ in range(draw.randint(1, 2))
+                ],
+            )
+            for _ in range(10)
+        ]
+        agree(consuming_rule(draw), stream, {draw.randint(0, 20)})
 
 
 @settings(max_examples=examples(15))
@@ -216,6 +256,47 @@ def test_rules_that_share_selectors_select_what_each_selects_alone(
     for place, machine in enumerate(alone):
         mine = [each for each in reports if each.rule == f"r{place}"]
         assert found(mine) == found(machine.finish())
+
+
+@settings(max_examples=examples(20))
+@given(
+    rules(),
+    st.lists(st.integers(0, 3), min_size=2, max_size=4),
+    streams,
+    st.sets(st.integers(0, 11), max_size=1),
+)
+def test_rules_that_differ_in_constants_select_what_each_selects_alone(
+    drawn: tuple[str, dict[str, str]], constants: list[int], stream: Any, stops: set[int]
+) -> None:
+    alike = [drawn[0].replace("?v > 1", f"?v > {each}") for each in constants]
+    text = "\n".join(f"rule r{place} {each}" for place, each in enumerate(alike))
+    together = Machine(text)
+    alone = [Machine(each) for each in alike]
+    for place, (time, graph) in enumerate(timed(stream)):
+        for machine in (together, *alone):
+            machine.push(time, graph)
+        if place in stops:
+            together.restart()
+    reports = together.finish()
+    for place, machine in enumerate(alone):
+        mine = [each for each in reports if each.rule == f"r{place}"]
+        assert found(mine) == found(machine.finish())
+
+
+def test_graphs_of_rules_that_run_together_have_identifiers_of_their_own() -> None:
+    machine = Machine(
+        "\n".join(
+            f"rule r{least} define {{ dotr_id1 a :High ; :see _:x . _:x :of ?v }} "
+            f"from T(SELECT ?v {{ ?s a :T ; :v ?v FILTER(?v > {least}) }}) with ?v = T.?v"
+            for least in range(4)
+        )
+    )
+    machine.push(5, triples_of(1, ("T", "x", 3)))
+    reports = machine.finish()
+    assert [each.rule for each in reports] == ["r0", "r1", "r2"]
+    graphs = [set(each.triples or ()) for each in reports]
+    assert [len(each) for each in graphs] == [3, 3, 3]
+    assert len({triple[0] for graph in graphs for triple in graph}) == 6
 
 
 places = st.sampled_from(["a", "b", "c", "d"]).map(term)

@@ -1,0 +1,125 @@
+"""The functions beyond SPARQL 1.1 that are named by an IRI, of two terms to a term.
+
+The network and Oxigraph compute them alike; SQL has none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from sensorstream.errors import TermError
+from sensorstream.model.datatypes import (
+    XSD_BOOLEAN,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_STRING,
+)
+from sensorstream.model.durations import EXACT
+from sensorstream.model.moments import Moment, moment_text, parse_moment
+from sensorstream.model.places import lies_within, read_area, read_point
+from sensorstream.model.terms import IRI, Literal, Term
+
+LOCAL: Final = IRI("urn:sensorstream:function:local")
+SF_WITHIN: Final = IRI("http://www.opengis.net/def/function/geosparql/sfWithin")
+WKT: Final = "http://www.opengis.net/ont/geosparql#wktLiteral"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """A function of two arguments, and the datatype of its values.
+
+    ``value`` raises TermError where it has none; ``check`` raises it for a second argument with
+    which it never has one.
+    """
+
+    datatype: str
+    value: Callable[[Term, Term], Literal]
+    check: Callable[[Term], object]
+
+    def __call__(self, one: Term, other: Term) -> Literal | None:
+        """The value; None is an error."""
+        try:
+            return self.value(one, other)
+        except TermError:
+            return None
+
+
+def fault_of_call(function: IRI, arguments: Sequence[object]) -> str:
+    """Why a call of one of :data:`EXTENSIONS` never has a value; empty if it may have one."""
+    extension = EXTENSIONS.get(function)
+    if extension is None:
+        return ""
+    if len(arguments) != 2:
+        return f"expected two arguments, not {len(arguments)}"
+    constant = arguments[1]
+    if isinstance(constant, IRI | Literal):
+        try:
+            extension.check(constant)
+        except TermError as error:
+            return error.message
+    return ""
+
+
+def _local(time: Term, zone: Term) -> Literal:
+    """A dateTime as the clocks of a time zone show it: the same moment, another offset."""
+    there = _zone(zone)
+    if not isinstance(time, Literal) or time.datatype not in (XSD_DATE_TIME, XSD_DATE_TIME_STAMP):
+        raise TermError(f"'{time}' is no xsd:dateTime")
+    moment = parse_moment(time.lexical, time.datatype)
+    if moment.zone is None:
+        raise TermError(f"'{time}' has no time zone")
+    try:
+        offset = (_EPOCH + timedelta(seconds=int(moment.utc))).astimezone(there).utcoffset()
+    except (OverflowError, ValueError):
+        raise TermError(f"'{time}' is outside the years 1 to 9999") from None
+    assert offset is not None
+    # Before time zones were of whole minutes, the seconds are left out.
+    minutes = int(offset.total_seconds() // 60)
+    local = Moment(EXACT.add(moment.utc, Decimal(minutes * 60)), minutes)
+    text = moment_text(local, XSD_DATE_TIME)
+    assert text is not None
+    return Literal(text, XSD_DATE_TIME)
+
+
+def _zone(term: Term) -> ZoneInfo:
+    if not isinstance(term, Literal) or term.datatype != XSD_STRING:
+        raise TermError(f"'{term}' is no name of a time zone: expected e.g. \"Europe/Bucharest\"")
+    try:
+        return ZoneInfo(term.lexical)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise TermError(
+            f"'{term.lexical[:80]}' is not a known time zone: expected e.g. Europe/Bucharest"
+        ) from None
+
+
+def _sf_within(point: Term, area: Term) -> Literal:
+    """Whether a point lies within polygons (GeoSPARQL 1.1, 9.3.1), in a plane.
+
+    Both have the same reference system; without one, WKT is in CRS84.
+    """
+    polygons = read_area(_wkt(area))
+    reference, place = read_point(_wkt(point))
+    if reference != polygons.reference:
+        raise TermError(f"a point in <{reference}>, polygons in <{polygons.reference}>")
+    return Literal("true" if lies_within(place, polygons) else "false", XSD_BOOLEAN)
+
+
+def _wkt(term: Term) -> str:
+    if not isinstance(term, Literal) or term.datatype != WKT:
+        raise TermError(f"'{str(term)[:80]}' is no geo:wktLiteral")
+    return term.lexical
+
+
+EXTENSIONS: Final[Mapping[str, Extension]] = MappingProxyType(
+    {
+        LOCAL: Extension(XSD_DATE_TIME, _local, _zone),
+        SF_WITHIN: Extension(XSD_BOOLEAN, _sf_within, lambda area: read_area(_wkt(area))),
+    }
+)

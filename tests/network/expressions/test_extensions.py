@@ -1,0 +1,130 @@
+"""Local times and geofences: alike in the network and on Oxigraph, and refused by SQL."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sensorstream.errors import QueryError, UnsupportedQuery
+from sensorstream.kb.oxigraph import FUNCTIONS, from_oxigraph
+from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DATE, XSD_DATE_TIME, XSD_INTEGER
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.expressions.expression_functions import value_of
+from sensorstream.sparql.algebra import BGP, Extend, FunctionCall, Project, Query, Select, Variable
+from sensorstream.sparql.extensions import LOCAL, SF_WITHIN, WKT
+from sensorstream.sparql.oxigraph_text import oxigraph_text
+from sensorstream.sparql.parser import parse_query
+
+ZONES = ("Europe/Bucharest", "America/New_York", "Asia/Kathmandu", "UTC", "Africa/Monrovia")
+_STORE = ox.Store()
+
+
+def of_oxigraph(call: FunctionCall) -> Term | None:
+    variable = Variable("x")
+    query = Query(Select(Project(Extend(BGP(()), variable, call), (variable,))))
+    found = _STORE.query(oxigraph_text(query), custom_functions=FUNCTIONS)
+    assert isinstance(found, ox.QuerySolutions)
+    value = next(iter(found))["x"]
+    return None if value is None else from_oxigraph(value)
+
+
+def of_network(call: FunctionCall) -> Term | None:
+    """The value for a row, so that no constant is checked."""
+    places = {"a": 0, "b": 1}
+    variables = FunctionCall(call.function, (Variable("a"), Variable("b")))
+    return value_of(variables, places)(call.arguments)  # type: ignore[arg-type]
+
+
+def value(function: IRI, one: IRI | Literal, other: IRI | Literal) -> Term | None:
+    call = FunctionCall(function, (one, other))
+    found = of_network(call)
+    assert of_oxigraph(call) == found
+    return found
+
+
+@settings(max_examples=150)
+@given(
+    st.integers(100_000_000, 2_800_000_000).map(lambda second: datetime.fromtimestamp(second, UTC)),
+    st.sampled_from(ZONES),
+)
+def test_the_local_time_is_that_of_the_time_zone(time: datetime, zone: str) -> None:
+    found = value(LOCAL, Literal(time.isoformat(), XSD_DATE_TIME), Literal(zone))
+    assert isinstance(found, Literal)
+    local = datetime.fromisoformat(found.lexical)
+    assert local == time
+    assert local.replace(tzinfo=None) == time.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+
+
+def test_an_offset_of_old_has_whole_minutes() -> None:
+    # Bucharest was 1:44:24 before Greenwich until 1931.
+    time = Literal("1900-01-01T00:00:00Z", XSD_DATE_TIME)
+    assert value(LOCAL, time, Literal("Europe/Bucharest")) == Literal(
+        "1900-01-01T01:44:00+01:44", XSD_DATE_TIME
+    )
+
+
+NOON = Literal("2026-03-02T12:00:00Z", XSD_DATE_TIME)
+TRIANGLE = Literal("POLYGON((0 0, 4 0, 0 4, 0 0))", WKT)
+
+
+@pytest.mark.parametrize(
+    ("time", "zone"),
+    [
+        (Literal("2026-03-02T12:00:00", XSD_DATE_TIME), Literal("UTC")),
+        (Literal("2026-03-02Z", XSD_DATE), Literal("UTC")),
+        (Literal("7", XSD_INTEGER), Literal("UTC")),
+        (Literal("99999-03-02T12:00:00Z", XSD_DATE_TIME), Literal("UTC")),
+        (Literal("noon", XSD_DATE_TIME), Literal("UTC")),
+        (IRI("urn:a"), Literal("UTC")),
+        (NOON, Literal("Nowhere/Town")),
+        (NOON, Literal("Europe")),
+        (NOON, Literal("../UTC")),
+        (NOON, Literal("/etc/passwd")),
+        (NOON, Literal("")),
+        (NOON, Literal("a\0b")),
+        (NOON, Literal("UTC", language="en")),
+        (NOON, IRI("urn:a")),
+    ],
+)
+def test_what_has_no_local_time_is_an_error(time: IRI | Literal, zone: IRI | Literal) -> None:
+    assert value(LOCAL, time, zone) is None
+
+
+@pytest.mark.parametrize(
+    ("point", "expected"),
+    [
+        ("POINT(1 1)", "true"),
+        ("POINT(2 2)", "false"),
+        ("<http://www.opengis.net/def/crs/OGC/1.3/CRS84> POINT(1 1)", "true"),
+        ("<urn:other> POINT(1 1)", None),
+        ("1 1", None),
+    ],
+)
+def test_a_point_is_within_a_polygon_or_not(point: str, expected: str | None) -> None:
+    found = value(SF_WITHIN, Literal(point, WKT), TRIANGLE)
+    assert found == (None if expected is None else Literal(expected, XSD_BOOLEAN))
+    assert value(SF_WITHIN, Literal(point), TRIANGLE) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (f'<{LOCAL}>(?t, "Bucarest")', "1:19: .*'Bucarest' is not a known time zone"),
+        (f"<{LOCAL}>(?t)", "expected two arguments, not 1"),
+        (f'<{SF_WITHIN}>(?p, "POLYGON(())"^^<{WKT}>)', "no pair of coordinates"),
+        (f'<{SF_WITHIN}>(?p, "POLYGON((0 0))")', "no geo:wktLiteral"),
+    ],
+)
+def test_a_call_that_never_has_a_value_is_refused_with_its_place(call: str, told: str) -> None:
+    with pytest.raises(QueryError, match=told):
+        parse_query(f"SELECT * {{ FILTER({call}) }}")
+
+
+def test_another_function_is_refused_with_those_that_exist() -> None:
+    with pytest.raises(UnsupportedQuery, match=f"no such function.*{LOCAL}"):
+        value_of(FunctionCall(IRI("urn:f"), ()), {})
