@@ -19,17 +19,20 @@ def setting(
     required: bool = False,
     secret: bool = False,
     least: int = 0,
+    or_zero: bool = False,
 ) -> Any:
     """A setting: its default, what it is for, and the values it may have.
 
     A ``required`` one has to be given, its default is empty. No repr shows a ``secret`` one.
-    ``least`` is the smallest whole number that it may be.
+    ``least`` is the smallest whole number that it may be; ``or_zero``: a number above zero that
+    may also be zero.
     """
     told = {
         "sentence": sentence,
         "choices": tuple(choices),
         "required": required,
         "least": least,
+        "or_zero": or_zero,
     }
     return field(default=default, metadata=told, repr=not secret)
 

@@ -374,14 +374,20 @@ class AlertSettings:
     """``[alerts]``: what the wall clock does with open alerts."""
 
     clear_after: float = _setting(
-        7.0, "Days without a repeat after which an alert that nothing clears is cleared; 0: never."
+        7.0,
+        "Days without a repeat after which an alert that nothing clears is cleared; 0: never.",
+        or_zero=True,
     )
     most_open: int = _setting(10_000, "Open alerts at a time; those repeated longest ago end.")
     remind_every: float = _setting(
-        0.0, "Minutes between two reminders of an alert that nobody acknowledges; 0: none."
+        0.0,
+        "Minutes between two reminders of an alert that nobody acknowledges; 0: none.",
+        or_zero=True,
     )
     escalate_after: float = _setting(
-        0.0, "Minutes after which one that nobody acknowledges gets the next severity; 0: never."
+        0.0,
+        "Minutes after which one that nobody acknowledges gets the next severity; 0: never.",
+        or_zero=True,
     )
 
 

@@ -239,7 +239,9 @@ def _section(
             reading.given.append(Given(label, value, "default"))
             continue
         try:
-            value = values[each.name] = _READERS[str(each.type)](given, path.parent)
+            is_zero = each.metadata["or_zero"] and given in (0, "0") and given is not False
+            read = _READERS[str(each.type)]
+            value = values[each.name] = 0.0 if is_zero else read(given, path.parent)
         except (TypeError, ValueError) as error:
             raise SettingsError(f"{label}: {error}, not {given!r}", position=where) from None
         choices = each.metadata["choices"]

@@ -36,6 +36,12 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
     assert settings.history.folder == tmp_path / "kept"
 
 
+def test_zero_turns_off_what_the_clock_does_with_alerts(tmp_path: Path) -> None:
+    text = "[alerts]\nclear_after = 0\nremind_every = 0.0\nescalate_after = 5"
+    alerts = load(tmp_path, text).alerts
+    assert (alerts.clear_after, alerts.remind_every, alerts.escalate_after) == (0, 0, 5)
+
+
 def test_patterns_name_all_files_that_match_in_order(tmp_path: Path) -> None:
     for name in ("b.rules", "a.rules", "c.txt"):
         (tmp_path / name).touch()
@@ -94,6 +100,10 @@ def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
             "[limits]\nquery_rows = 0",
             ":2:1: limits.query_rows: expected a whole number, 1 or more, not 0; leave it out for "
             "the default, 2,000,000",
+        ),
+        (
+            "[alerts]\nremind_every = -1",
+            "alerts.remind_every: expected a number above zero, not -1",
         ),
         ("[limits]\nquestion_seconds = 0", "expected a number above zero, not 0"),
         ("[limits]\nquestion_rows = true", "expected a whole number, not True"),

@@ -337,17 +337,19 @@ class Cycle:
         message, mapped, left_out = arrived.message, arrived.mapped, arrived.mapped.warnings
         notices = self.notices.partial(message, left_out, self.now) if left_out else ()
         raised, cleared = self.queries.alerts.raised(message.id, 0)
+        stopped, now = self._stopped(message), self.now
+        over = self.queries.alerts.over(message.id, now or 0, len(raised))
         return Outcome(
             message,
             Status.PARTIAL if left_out else Status.ACCEPTED,
             matched=mapped.matched,
             individuals=mapped.individuals,
-            alerts=(*notices, *raised, *self._stopped(message)),
+            alerts=(*notices, *raised, *stopped),
             phases=timings,
             warnings=left_out,
             reports=self.queries.take_reports(),
-            time=self.now,
-            cleared=cleared,
+            time=now,
+            cleared=(*cleared, *over),
         )
 
     def _given_up(self, outcome: Outcome, error: Exception) -> Outcome:
@@ -383,20 +385,21 @@ class Cycle:
             outcome = replace(outcome, ended=(*outcome.ended, *ended))
         if self._dropped:
             now, message = self.now or 0, outcome.message.id
-            over = (Cleared("", RULE_FAILED, rule, now, message) for rule in self._dropped)
-            outcome = replace(outcome, cleared=(*over, *outcome.cleared))
+            ended_rules = (Cleared("", RULE_FAILED, rule, now, message) for rule in self._dropped)
+            outcome = replace(outcome, cleared=(*ended_rules, *outcome.cleared))
             self._dropped = []
         stopped = self._stopped(outcome.message)
         reports = self.queries.take_reports()
-        if not stopped and not reports:
+        if not stopped and not reports and not self.queries.alerts.ending:
             return outcome
-        before = counted(outcome.alerts)
-        raised, cleared = self.queries.alerts.raised(outcome.message.id, before)
+        before, message = counted(outcome.alerts), outcome.message.id
+        raised, cleared = self.queries.alerts.raised(message, before)
+        over = self.queries.alerts.over(message, self.now or 0, before + len(raised))
         return replace(
             outcome,
             reports=(*outcome.reports, *reports),
             alerts=(*outcome.alerts, *raised, *stopped),
-            cleared=(*outcome.cleared, *cleared),
+            cleared=(*outcome.cleared, *cleared, *over),
         )
 
     def _stopped(self, message: Message) -> tuple[Alert, ...]:

@@ -479,6 +479,9 @@ class LiveQueries:
         if not self.processor.faults and not self.lost:
             return []
         faults, self.lost = self.lost, []
+        for name, *_ in faults:
+            if name not in self._registered:
+                self.alerts.lose(name)
         for name, error in self.processor.faults:
             stopped = self._note_stop(name, str(error))
             faults.append((name, stopped.entry, error))

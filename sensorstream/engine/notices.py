@@ -20,6 +20,9 @@ RULE_FAILED: Final = "rule-failed"
 """The kind of the alert of a rule that fails; its key is the rule's name."""
 _SHOWN: Final = 10
 
+STOPPED: Final = "query-stopped"
+"""The kind of the alert of a query that was stopped; its key is the query's name."""
+
 
 @dataclass(slots=True)
 class Notices:
@@ -153,7 +156,7 @@ class Notices:
                 f"the query '{query}' met a fault of the server and was stopped: "
                 f"{type(error).__name__}: {error}"
             )
-        return _alert(message, "query-stopped", query, text, now, f"-{entry}")
+        return _alert(message, STOPPED, query, text, now, f"-{entry}")
 
     def told(self, message: Message, kind: str, key: str, now: Instant | None) -> Alert:
         """What an entry of the journal says of the system, in its content."""

@@ -12,6 +12,7 @@ from typing import Final
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Literal, Term
+from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.sparql.algebra import AlertClause, Relation
 from sensorstream.streams.continuous_query import ContinuousQuery
@@ -56,15 +57,19 @@ class QueryAlerts:
     def __init__(self) -> None:
         self._alerting: dict[str, _Alerting] = {}
         self._told: list[_Told] = []
+        # Alerts that end with their queries, by query and key, until an outcome tells of it.
+        self._over: list[tuple[str, str | None]] = []
 
     def begin(self, running: ContinuousQuery) -> None:
         """A query runs from now on, maybe in place of one of its name.
 
-        What it finds already raises nothing.
+        What it finds already raises nothing. Open alerts of what it is in place of go on if it
+        says when they end, and finds them.
         """
         query, name = running.query, running.name
-        self._alerting.pop(name, None)
+        before = self._alerting.pop(name, None)
         if query.alert is None:
+            self._end(name, before)
             return
         # What a pattern in time finds is over when it is found.
         relation = Relation.ISTREAM if is_in_time(query) else running.schedule.relation
@@ -73,10 +78,33 @@ class QueryAlerts:
             for row in running.result():
                 values = dict(zip(running.root.variables, row, strict=False))
                 alerting.keys[_key(query.alert, values)] += 1
+        if before is not None and before.relation is None and relation is None:
+            self._over += ((name, key) for key in before.keys if key not in alerting.keys)
+        else:
+            self._end(name, before)
 
     def end(self, name: str) -> None:
-        """A query runs no more."""
+        """A query runs no more: its open alerts end."""
+        self._end(name, self._alerting.pop(name, None))
+
+    def lose(self, name: str) -> None:
+        """A query of an earlier life cannot be run any more: its open alerts end."""
         self._alerting.pop(name, None)
+        self._over.append((name, None))
+
+    def _end(self, name: str, alerting: _Alerting | None) -> None:
+        if alerting is not None:
+            self._over.append((name, None))
+
+    @property
+    def ending(self) -> bool:
+        """Whether :meth:`over` has something to tell."""
+        return bool(self._over)
+
+    def over(self, message: str, time: Instant, place: int) -> tuple[Cleared, ...]:
+        """The alerts that have ended with their queries since the last call."""
+        over, self._over = self._over, []
+        return tuple(Cleared(name, KIND, key, time, message, place) for name, key in over)
 
     def take(self, id: str, report: Report) -> None:
         """A query has reported; ``id`` is that of the report."""

@@ -285,10 +285,17 @@ begin
       end if;
       with ended as (
         select distinct on (identity) * from (
-          select {identity_of("kind", "rule", "key")} as identity, time
+          select o.identity, a.time
           from unnest(ended_rules, ended_kinds, ended_keys, ended_times, ended_turns)
             as a (rule, kind, key, time, at_turn)
-          where at_turn = turn
+          cross join lateral (
+            select {identity_of("a.kind", "a.rule", "a.key")} as identity where a.key is not null
+            union all
+            select i.identity from store.incidents i
+            where a.key is null and i.rule = a.rule and i.kind = a.kind
+              and i.state in ('open', 'acknowledged')
+          ) o
+          where a.at_turn = turn
         ) e order by identity, time desc
       ), gone as (
         update store.incidents i set state = 'cleared', cleared_at = raised

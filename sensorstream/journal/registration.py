@@ -7,11 +7,12 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
+from sensorstream.engine.notices import STOPPED
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import QueryConflict, QueryError, SensorStreamError, UnknownQuery
 from sensorstream.journal.entry import Change, Entry, Target
 from sensorstream.journal.records import Record
-from sensorstream.model.events import Message
+from sensorstream.model.events import Cleared, Message
 
 MOST_QUERIES: Final = 1000
 """The most queries that may run at the same time."""
@@ -81,7 +82,7 @@ class RegisterQuery(Change):
     def make(self, target: Target, message: Message) -> Outcome:
         queries = target.engine.queries
         queries.register(self.name, self.text, message.id, replaces=self.replaces)
-        return Outcome(message, Status.ACCEPTED)
+        return _outcome(target, message, self.name)
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
         """Tell of it with the next outcome that is stored."""
@@ -115,7 +116,7 @@ class RemoveQuery(Change):
 
     def make(self, target: Target, message: Message) -> Outcome:
         target.engine.unregister(self.name)
-        return Outcome(message, Status.ACCEPTED)
+        return _outcome(target, message, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,15 @@ class QueryStopped(Entry):
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         target.engine.queries.stop(self.name, self.registered, self.reason)
         return Outcome(record.message, Status.ACCEPTED)
+
+
+def _outcome(target: Target, message: Message, name: str) -> Outcome:
+    """What a new, or no more wanted, query of a name ends: it is not stopped, or not missed."""
+    engine = target.engine
+    now = engine.now or 0
+    stopped = Cleared("", STOPPED, name, now, message.id)
+    over = engine.queries.alerts.over(message.id, now, 0)
+    return Outcome(message, Status.ACCEPTED, cleared=(stopped, *over))
 
 
 def stops_of(target: Target, at: int) -> list[QueryStopped]:

@@ -228,17 +228,18 @@ class Cleared:
     """What an alert told of holds no longer: the open alert of this rule and key ends.
 
     ``rule``, ``kind`` and ``key`` are those of the alert, ``time`` and ``message`` those at which
-    it ends. ``place`` is how many alerts that end like this the same entry raised before it: an
-    alert may be raised and cleared by one entry, or cleared and raised again. Where nothing is
-    open, nothing happens.
+    it ends; without a key all open alerts of the rule end. ``place`` is how many alerts that end
+    like this the same entry raised before it: an alert may be raised and cleared by one entry, or
+    cleared and raised again. Where nothing is open, nothing happens.
     """
 
     rule: str
     kind: str
-    key: str
+    key: str | None
     time: Instant
     message: str
     place: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "key", shortened_key(self.key))
+        if self.key is not None:
+            object.__setattr__(self, "key", shortened_key(self.key))

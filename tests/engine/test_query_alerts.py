@@ -14,7 +14,7 @@ from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.effects import alerts_of, in_order
-from sensorstream.model.events import Alert, Cleared
+from sensorstream.model.events import Alert, Cleared, Message
 from sensorstream.model.terms import Literal
 from sensorstream.settings import WindowSettings
 from tests.engine.test_live_queries import (
@@ -67,6 +67,7 @@ def test_what_is_open_is_what_the_query_finds(
             assert each.text.endswith(f" has {each.key}")
         else:
             # Whatever ends was raised.
+            assert each.key is not None
             known.remove(each.key)
     found = engine.queries.processor.queries["q0"].result()
     assert known == {row[1].lexical for row in found if isinstance(row[1], Literal)}
@@ -113,6 +114,36 @@ def test_what_a_query_begins_with_is_no_news_and_counts(start: Start, deploy: De
     ]
 
 
+@pytest.mark.parametrize("relation", ["", "REGISTER ISTREAM q AS "])
+def test_what_a_query_has_raised_ends_with_it(relation: str, start: Start, deploy: Deploy) -> None:
+    deployment = deploy(ONTOLOGY, RULES)
+    engine = registered(start(deployment), PREFIX + relation + HIGH)
+    process(engine, message(0, 0, 7))
+    process(engine, message(1, 1, 1))
+    saved = dump(engine.state())
+    engine = start(deployment)
+    engine.restore(load(saved))
+    assert not engine.queries.alerts.ending
+    engine.unregister("q0")
+    outcome = engine.accepted(Message("end", b"", 1))
+    (end,) = outcome.cleared
+    assert (end.rule, end.kind, end.key, end.message) == ("q0", "query", None, "end")
+    assert engine.accepted(Message("more", b"", 1)).cleared == ()
+
+
+def test_what_another_text_of_a_query_still_finds_stays_open(start: Start, deploy: Deploy) -> None:
+    engine = registered(start(deploy(ONTOLOGY, RULES)), PREFIX + HIGH)
+    for number, value in enumerate((5, 7, 1)):
+        process(engine, message(number, number, value))
+    engine.queries.register("q0", PREFIX + HIGH.replace("4", "6"), "again", replaces=True)
+    (end,) = engine.accepted(Message("put", b"", 1)).cleared
+    assert (end.rule, end.key) == ("q0", "5")
+    # Without ALERT nothing would say when the others end.
+    engine.queries.register("q0", PREFIX + "SELECT * { ?r :value ?v }", "last", replaces=True)
+    (end,) = engine.accepted(Message("last", b"", 1)).cleared
+    assert (end.rule, end.key) == ("q0", None)
+
+
 def test_a_pattern_in_time_raises_and_ends_nothing(start: Start, deploy: Deploy) -> None:
     text = """SELECT ?r ?w ALERT critical "{?r} rose to {?w}" WHERE { { ?r :value ?v }
         SEQ { ?r :value ?w } FILTER(?w > ?v) }"""
@@ -121,7 +152,7 @@ def test_a_pattern_in_time_raises_and_ends_nothing(start: Start, deploy: Deploy)
         process(engine, message(0, time, value)) for time, value in ((0, 1), (1, 5), (9, 2))
     ]
     found = told([*outcomes, engine.finish()])
-    assert [(each.key.rsplit("/")[-1], each.time) for each in found] == [
+    assert [((each.key or "").rsplit("/")[-1], each.time) for each in found] == [
         ("r-0 rose to 5", 1),
         ("r-0 rose to 2", 9),
     ]
