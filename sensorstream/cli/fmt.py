@@ -14,6 +14,7 @@ from sensorstream.errors import LanguageError, Position, SensorStreamError, Sett
 
 _STANDARD_INPUT: Final = "-"
 _QUERY: Final = ".rq"
+_OVER_TIME: Final = (".dotr", ".dlog")
 
 
 @click.command("fmt")
@@ -64,12 +65,17 @@ def _laid_out(file: Path, only_check: bool, to_stdout: bool) -> bool:
     Raises:
         LanguageError: the file is not in the rule language.
         QueryError: the file is not a query, and is named as one.
-        SettingsError: the file cannot be read, or it is a query that is to be changed.
+        SettingsError: the file cannot be read, it is a query that is to be changed, or one of
+            DOTR or Datalog rules.
     """
     from sensorstream.language.layout import format_rules
     from sensorstream.sparql.parser import parse_query
     from sensorstream.sparql.printing import query_text
 
+    if file.suffix in _OVER_TIME:
+        raise SettingsError(
+            f"{file}: rules over time have no standard layout: expected files of the rule language"
+        )
     is_given = str(file) == _STANDARD_INPUT
     name = "<stdin>" if is_given else str(file)
     try:

@@ -81,3 +81,12 @@ def test_a_faulty_file_is_left_as_it_is_and_the_others_are_laid_out(
     assert "no.rules" in errors[2]
     assert faulty.read_text() == "rule a\non chance"
     assert good.read_text() == NEAT
+
+
+def test_rules_over_time_are_refused_as_what_they_are(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "fire.dotr"
+    file.write_text("define { :it a :Fire }")
+    result = run("fmt", file)
+    assert result.exit_code == 1
+    assert "rules over time have no standard layout" in result.stderr
+    assert file.read_text() == "define { :it a :Fire }"
