@@ -95,7 +95,7 @@ def test_effects_that_were_lost_are_made_again_from_the_journal(
     application.close()
     with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
         cursor.execute("delete from store.checkpoints")
-        for table in ("deliveries", "alerts", "stays", "statements"):
+        for table in ("deliveries", "incidents", "alerts", "stays", "statements"):
             cursor.execute(f"delete from store.{table}")
         cursor.execute("update store.messages set status = null, reason = null")
         cursor.execute("update store.progress set watermark = 0")

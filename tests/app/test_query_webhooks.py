@@ -95,7 +95,7 @@ def test_reports_that_were_lost_are_queued_again_under_the_same_ids(
     send(application, 12, 1)
     before = outbox(settings.history.url)
     application.close()
-    tables = ("deliveries", "events", "alerts", "stays", "statements", "checkpoints")
+    tables = ("deliveries", "events", "incidents", "alerts", "stays", "statements", "checkpoints")
     change(
         settings.history.url,
         *(f"delete from store.{table}" for table in tables),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ from sensorstream.cli.client import Client
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
+TOMORROW: Final = datetime.now(UTC) + timedelta(days=1)
 RECEIVER: Final = "http://127.0.0.1:9/alerts"
 HUMAN: Final = "http://sensorstream.example/tracking#Human"
 SEEN: Final = "http://sensorstream.example/tracking#human-2678"
@@ -68,6 +70,9 @@ def bodies(client: Client) -> Bodies:
         "POST /queries": ("application/sparql-query", PEOPLE.encode()),
         "PUT /queries/{name}": ("application/sparql-query", f"{PEOPLE}\n".encode()),
         "PUT /webhooks/{webhook_id}": ("application/json", {"url": f"{RECEIVER}/again"}),
+        "POST /alerts/{id}/comment": ("application/json", {"text": "seen"}),
+        "POST /alerts/{id}/assign": ("application/json", {"to": "ann"}),
+        "POST /silences": ("application/json", {"key": "nobody", "ends_at": TOMORROW.isoformat()}),
     }
 
 
@@ -79,6 +84,8 @@ def values(client: Client, url: str, operation: str) -> dict[str, object]:
             return {"id": client.send("<Nothing/>")["message_id"]}
         case [_, path] if path.startswith("/alerts/{id}"):
             return {"id": client.alerts(1)[0]["id"]}
+        case ["DELETE", "/silences/{silence_id}"]:
+            return {"silence_id": client.silence(TOMORROW, key="nobody")["id"]}
         case ["DELETE", "/webhooks/{webhook_id}"]:
             return {"webhook_id": client.add_webhook(RECEIVER)["id"]}
         case ["PUT" | "DELETE", "/rules/{name}"]:
@@ -109,6 +116,8 @@ def values(client: Client, url: str, operation: str) -> dict[str, object]:
         "wsdl": "",
         "query": PEOPLE,
         "since": "2026-01-01T00:00:00Z",
+        "rule": "uncertain-face",
+        "individual": SEEN,
     }
 
 
