@@ -10,7 +10,7 @@ from lark import Token
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.lexer import Source, tokens
-from sensorstream.sparql.parser import read_query
+from sensorstream.sparql.parser import Parsed, read_query
 
 _OPEN: Final = frozenset("({[")
 _CLOSED: Final = frozenset(")}]")
@@ -30,7 +30,7 @@ class Cursor:
         self.at = 0
         self.prefixes: Mapping[str, str] = {}
         self.base: str | None = None
-        self._read: dict[Hashable, Query] = {}
+        self._read: dict[Hashable, Parsed[Query]] = {}
 
     @property
     def token(self) -> Token | None:
@@ -114,7 +114,11 @@ class Cursor:
         return self.source.text[self.offset(first) : self.offset(last)]
 
     def query(self, before: str, inner: str, after: str, at: int) -> Query:
-        """The meaning of a query of which ``inner`` stands in the text, from a token on.
+        """The meaning of :meth:`parsed`."""
+        return self.parsed(before, inner, after, at).meaning
+
+    def parsed(self, before: str, inner: str, after: str, at: int) -> Parsed[Query]:
+        """A query of which ``inner`` stands in the text, from a token on.
 
         Of a thousand rules many say the same: what has been read is remembered.
 
@@ -126,9 +130,7 @@ class Cursor:
         if key not in self._read:
             place = self.position(at)
             start = Position(place.file, place.line, place.column - len(before))
-            self._read[key] = read_query(
-                text, start=start, prefixes=self.prefixes, base=self.base
-            ).meaning
+            self._read[key] = read_query(text, start=start, prefixes=self.prefixes, base=self.base)
         return self._read[key]
 
     def fail(self, expected: str) -> NoReturn:

@@ -5,13 +5,15 @@ In the expressions of a rule the variable ``?x`` of the selector ``Smoke`` is na
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from typing import TypeAlias
 
 from sensorstream.errors import Position
 from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Query, TriplePattern
+from sensorstream.sparql.parser import Parsed
 
 
 class Mode(Enum):
@@ -36,6 +38,8 @@ class Selector:
     """A labelled query: each of its solutions at a moment is an event of that moment."""
 
     label: str
+    parsed: Parsed[Query] = field(compare=False)
+    """As it was first written: of equal texts in one file the first one counts."""
     query: Query
     variables: tuple[str, ...]
     position: Position
@@ -140,3 +144,5 @@ class Program:
 
     clauses: tuple[Clause, ...]
     rules: tuple[Rule, ...]
+    prefixes: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Those that it declares, without the colon."""

@@ -88,6 +88,21 @@ def test_a_fault_of_a_datalog_rule_is_told(text: str, told: str) -> None:
         read(f"PREFIX : <http://e.org/>\n{text}")
 
 
+def test_relative_names_are_completed_by_the_base() -> None:
+    text = (
+        "BASE <http://e.org/a/b> <p>(?x) :- <q>(?x). "
+        "define { ?x a <c> } from A(SELECT ?x { ?x a <d> }) with ?x = A.?x"
+    )
+    program = read(text)
+    assert program.clauses[0].head[0].object == "http://e.org/a/p"
+    assert program.rules[0].template[0].object == "http://e.org/a/c"
+    assert "http://e.org/a/d" in str(program.rules[0].trigger.query)
+    # A second one is relative to the first.
+    assert read(text.replace("b> ", "b> BASE <z/> ")).clauses[0].head[0].object == (
+        "http://e.org/a/z/p"
+    )
+
+
 def test_rules_are_told_from_queries() -> None:
     assert is_rules(RULE)
     assert is_rules(TEXT)
