@@ -15,10 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from sensorstream.model.terms import IRI
 from sensorstream.network.operators.group import group_text
 from sensorstream.network.plan.nodes import End, Over, Pair, Plan
-from sensorstream.sparql.algebra import Aggregate, Consumption, Expression, Variable
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.algebra import Aggregate, Consumption, Expression, Path, Variable
+from sensorstream.sparql.printing import expression_text, node_text, path_text
 
 TimedRow: TypeAlias = tuple[Any, ...]
 """Terms, None where unbound; then start and end."""
@@ -52,6 +53,34 @@ class Occurrence(Plan):
     def text(self) -> str:
         ends = (str(e) if isinstance(e, Variable) else e.n3 for e in self.ends)
         return f"Occurrences of {' '.join(ends)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Known(Plan):
+    """What holds always and fits a triple pattern or a path.
+
+    ``graph`` is the name of the graph; None: the background knowledge.
+    """
+
+    subject: End
+    predicate: Variable | Path
+    object: End
+    graph: IRI | None = None
+
+    @property
+    def ends(self) -> tuple[End, Variable | Path, End]:
+        return (self.subject, self.predicate, self.object)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable)))
+
+    @property
+    def text(self) -> str:
+        where = "the background" if self.graph is None else self.graph.n3
+        verb = self.predicate
+        written = str(verb) if isinstance(verb, Variable) else path_text(verb)
+        return f"In {where} {node_text(self.subject)} {written} {node_text(self.object)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +207,42 @@ class Minus(_Both):
     @property
     def text(self) -> str:
         return f"MINUS{self.on}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark(_Both):
+    """EXISTS: whether something that agrees, and of which the conditions hold, has ended by then.
+
+    The conditions see both sides; ``flag`` is the variable that says so.
+    """
+
+    conditions: tuple[Expression, ...]
+    flag: str
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.left.variables, self.flag)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain | {self.flag}
+
+    @property
+    def text(self) -> str:
+        return f"Mark ?{self.flag} where there is a match{self.on}{_if(*self.conditions)}"
+
+
+@dataclass(frozen=True, slots=True)
+class First(Over):
+    """LIMIT and OFFSET: the solutions that end first."""
+
+    offset: int
+    limit: int | None
+
+    @property
+    def text(self) -> str:
+        number = "All" if self.limit is None else f"The {self.limit} that end first"
+        return f"{number}, after the first {self.offset}" if self.offset else number
 
 
 @dataclass(frozen=True, slots=True)
