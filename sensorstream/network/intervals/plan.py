@@ -12,6 +12,7 @@ the filters above say so: it bounds what is kept.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -72,6 +73,11 @@ class Known(Plan):
         return (self.subject, self.predicate, self.object)
 
     @property
+    def is_path(self) -> bool:
+        """Whether it is a path of any length."""
+        return not isinstance(self.predicate, Variable | IRI)
+
+    @property
     def variables(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable)))
 
@@ -106,7 +112,8 @@ class Join(_Both):
 
     @property
     def text(self) -> str:
-        return f"Join{self.on}{_kept(self.longest)}"
+        asked = not is_timeless(self.left) and not is_timeless(self.right)
+        return f"Join{self.on}{_kept(self.longest) if asked else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +290,8 @@ class Group(Over):
     @property
     def text(self) -> str:
         told = ((variable.name, expression_text(each)) for variable, each in self.aggregates)
-        return f"{group_text(self.keys, told)}{_if(*self.lengths)}"
+        bound = _if(*self.lengths) if self.lengths else _kept(None)
+        return f"{group_text(self.keys, told)}{bound}"
 
 
 def _if(*conditions: Expression | None) -> str:
@@ -292,4 +300,16 @@ def _if(*conditions: Expression | None) -> str:
 
 
 def _kept(longest: int | None) -> str:
-    return "" if longest is None else f", no longer than {longest} units of time"
+    return ", without a bound" if longest is None else f", no longer than {longest} units of time"
+
+
+def is_timeless(plan: Plan) -> bool:
+    """Whether all solutions of a plan hold always: nothing ever happens to it."""
+    return not isinstance(plan, Occurrence) and all(map(is_timeless, plan.inputs))
+
+
+def parts(plan: Plan) -> Iterator[Plan]:
+    """A plan and all below it, from the top."""
+    yield plan
+    for each in plan.inputs:
+        yield from parts(each)

@@ -173,7 +173,7 @@ class _Planner:
     def _happening(self, operator: str, *patterns: Pattern) -> list[Plan]:
         """The plans of what an operator compares by their intervals."""
         found = [self.planned(each) for each in patterns]
-        if any(map(_is_timeless, found)):
+        if any(map(timed.is_timeless, found)):
             raise UnsupportedQuery(
                 f"{operator}: one of its sides holds always (a path of any length, GRAPH or VALUES "
                 "alone), so it is neither before nor equal to anything: put it into a group "
@@ -269,11 +269,6 @@ def _exchanged(old: Exists, new: Variable, node: object) -> object | None:
     return new if node is old else None
 
 
-def _is_timeless(plan: Plan) -> bool:
-    """Whether nothing ever happens to it."""
-    return not isinstance(plan, timed.Occurrence) and all(map(_is_timeless, plan.inputs))
-
-
 def _is_unit(plan: Plan) -> bool:
     return isinstance(plan, plans.Constant) and plan.is_unit
 
@@ -316,7 +311,7 @@ def _without_unused(plan: Plan, names: frozenset[str]) -> Plan:
 def _check(plan: Plan, clock: Clock) -> None:
     """Refuse expressions that cannot be evaluated, before any operator is made."""
     try:
-        for each in _all(plan):
+        for each in timed.parts(plan):
             names = each.variables
             match each:
                 case plans.Filter(_, condition):
@@ -345,9 +340,3 @@ def _check(plan: Plan, clock: Clock) -> None:
                         timed_test(each.condition, names, clock)
     except NotIncremental as error:
         raise UnsupportedQuery(f"within a pattern in time: {error.message}") from None
-
-
-def _all(plan: Plan) -> Iterable[Plan]:
-    yield plan
-    for each in plan.inputs:
-        yield from _all(each)
