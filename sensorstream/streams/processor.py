@@ -165,7 +165,7 @@ class StreamProcessor:
         plan = self.check(name, query, named, replaces=replaces)
         schedule = self._lengths.schedule(query)
         if is_in_time(query):
-            return self._register_in_time(name, text, query, sink, plan, schedule)
+            return self._register_in_time(name, text, query, sink, plan, schedule, named)
         windows: dict[IRI, StreamWindow] = {}
         try:
             shapes = self._shapes(query)
@@ -203,11 +203,12 @@ class StreamProcessor:
         sink: Sink,
         plan: Plan,
         schedule: Schedule,
+        named: Mapping[IRI, TripleIndex] | None,
     ) -> ContinuousQuery:
         """Start a query of a pattern in time, as :meth:`register` does."""
         try:
             with self.network.budget.alone():
-                root = self.patterns.build(plan)
+                root = self.patterns.build(plan, named)
         except BaseException as error:
             self.network.sweep()
             raise _told(error) from error
@@ -285,7 +286,7 @@ class StreamProcessor:
         try:
             self._lengths.schedule(query)
             if is_in_time(query):
-                return self.patterns.plan(name, query)
+                return self.patterns.plan(name, query, named or ())
             return planned(query, self._shapes(query), named)
         except Exception as error:
             raise _told(error) from error
