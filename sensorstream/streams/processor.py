@@ -431,6 +431,8 @@ class StreamProcessor:
                 except Exception as error:
                     self._break(stream, error)
                     continue
+                if stream.tick.delay:
+                    self._agenda.note(stream)
                 for window in stream.filled():
                     self._agenda.note(window)
                 if stream.computed != computed:
