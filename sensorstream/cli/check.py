@@ -213,12 +213,8 @@ def deployment_notes(
         settings.time.timeline,
         others_make=not all(map(is_rule_file, settings.rules.files)),
     )
-    for rule, reason in evaluated_anew(rules):
-        yield Note(
-            "evaluated-anew",
-            f"rule {rule.name}: its queries are evaluated anew whenever it is tried: {reason}",
-            rule.position,
-        )
+    for rule, told in evaluated_anew(rules):
+        yield Note("evaluated-anew", f"rule {rule.name}: {told}", rule.position)
 
 
 def _settings(config: Path, files: Sequence[Path]) -> Settings:
