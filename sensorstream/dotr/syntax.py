@@ -5,7 +5,7 @@ In the expressions of a rule the variable ``?x`` of the selector ``Smoke`` is na
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from typing import TypeAlias
@@ -131,7 +131,7 @@ class Clause:
 
     head: tuple[TriplePattern, ...]
     body: Pattern
-    position: Position
+    position: Position = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
