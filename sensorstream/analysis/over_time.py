@@ -54,8 +54,9 @@ def rules_notes(program: Program, known: Known, beside: Iterable[Program] = ()) 
         found |= dict.fromkeys(names.notes(parsed, declared))
     for rule in program.rules:
         for selector in rule.selectors:
-            found |= dict.fromkeys(names.notes(selector.parsed, declared))
-            found |= dict.fromkeys(filters.notes(selector.parsed, known))
+            parsed = selector.reading()
+            found |= dict.fromkeys(names.notes(parsed, declared))
+            found |= dict.fromkeys(filters.notes(parsed, known))
         found |= dict.fromkeys(_of_rule(rule, known))
     return tuple(sorted(found, key=_place))
 

@@ -189,8 +189,8 @@ def _read_selector(cursor: Cursor, names: Names) -> Selector:
         raise QueryError(f"a second '{label}': choose another label", position=cursor.position(at))
     start = cursor.at + 1
     end = cursor.closing()
-    parsed = cursor.parsed("", cursor.between(start, end), "", start)
-    query = parsed.meaning
+    text = cursor.between(start, end)
+    query = cursor.query("", text, "", start)
     where = cursor.position(start)
     if not isinstance(query.form, Select):
         raise QueryError("expected SELECT", position=where)
@@ -202,7 +202,7 @@ def _read_selector(cursor: Cursor, names: Names) -> Selector:
         )
     shown = tuple(each.name for each in visible(query.form.pattern))
     names.add(label, shown)
-    return Selector(label, parsed, query, shown, cursor.position(at))
+    return Selector(label, cursor.reading(text, start), query, shown, cursor.position(at))
 
 
 def _read_part(cursor: Cursor, names: Names) -> Part:

@@ -5,7 +5,7 @@ In the expressions of a rule the variable ``?x`` of the selector ``Smoke`` is na
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
@@ -14,6 +14,10 @@ from typing import TypeAlias
 from sensorstream.errors import Position
 from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Query, TriplePattern
 from sensorstream.sparql.parser import Parsed
+
+
+Reading: TypeAlias = Callable[[], Parsed[Query]]
+"""Reads a query again, for those who ask for the places of its parts."""
 
 
 class Mode(Enum):
@@ -38,8 +42,7 @@ class Selector:
     """A labelled query: each of its solutions at a moment is an event of that moment."""
 
     label: str
-    parsed: Parsed[Query] = field(compare=False)
-    """As it was first written: of equal texts in one file the first one counts."""
+    reading: Reading = field(compare=False)
     query: Query
     variables: tuple[str, ...]
     position: Position
@@ -135,7 +138,7 @@ class Clause:
 
     head: tuple[TriplePattern, ...]
     body: Pattern
-    position: Position
+    position: Position = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

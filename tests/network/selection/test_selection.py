@@ -185,7 +185,7 @@ def expected(rule_text: str, told: list[Firing]) -> Graphs:
     return graphs
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(rules(), streams, st.sets(st.integers(0, 11), max_size=2))
 def test_what_a_rule_selects_is_what_the_definition_says(
     drawn: tuple[str, dict[str, str]], stream: Any, stops: set[int]
@@ -230,7 +230,7 @@ def consuming_rule(draw: Random) -> tuple[str, dict[str, str]]:
 
 def test_what_is_consumed_is_what_the_definition_says() -> None:
     # Evenly random, as the cases that matter need several events of the right kinds.
-    for seed in range(examples(30)):
+    for seed in range(examples(20)):
         draw = Random(seed)
         stream = [
             (
@@ -327,7 +327,7 @@ def derived(graph: set[Triple]) -> set[tuple[Any, Any]]:
     return {(s, r) for s, place in at for one, r in part if one == place and r not in hidden}
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(facts, st.lists(facts, min_size=1, max_size=5))
 def test_at_each_moment_holds_what_follows_from_it_and_the_background(
     background: list[Triple], moments: list[list[Triple]]
