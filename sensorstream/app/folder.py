@@ -16,7 +16,8 @@ from pathlib import Path
 from sensorstream.app.query_files import completed_rules, is_over_time, query_files
 from sensorstream.app.rule_texts import read_texts
 from sensorstream.app.webhooks import definition_text
-from sensorstream.errors import QueryError, SettingsError
+from sensorstream.errors import QueryError, SettingsError, WebhookError
+from sensorstream.grouping import read_grouping
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.settings import Settings
 from sensorstream.sparql.parser import parse_query
@@ -81,7 +82,7 @@ def _webhooks(folder: Path) -> Iterator[tuple[str, str, Path]]:
                 f"{path}: a secret has no place in a file: the server makes one when the webhook "
                 "is new, and 'sensorstream webhooks rotate' sets another"
             )
-        unknown = told.keys() - {"url", "queries", "format", "changes"}
+        unknown = told.keys() - {"url", "queries", "format", "changes", "group"}
         queries, changes = told.get("queries", []), told.get("changes", False)
         url = told.get("url")
         wrong = not (
@@ -90,10 +91,16 @@ def _webhooks(folder: Path) -> Iterator[tuple[str, str, Path]]:
         if unknown or wrong:
             raise SettingsError(
                 f'{path}: expected url = "…", and maybe queries = ["…"], '
-                'format = "cloudevents" or "alertmanager", and changes = true or false, no more'
+                'format = "cloudevents" or "alertmanager", changes = true or false, and '
+                'group = { by = ["rule"], wait = 30, interval = 300 }, no more'
                 + (f"; not {', '.join(sorted(unknown))}" if unknown else "")
             )
-        yield path.stem, definition_text(told["url"], queries, told.get("format"), changes), path
+        try:
+            group = read_grouping(told.get("group"))
+        except WebhookError as error:
+            raise SettingsError(f"{path}: {error}") from None
+        text = definition_text(told["url"], queries, told.get("format"), changes, group)
+        yield path.stem, text, path
 
 
 def _by_name(found: Iterator[tuple[str, str, Path]]) -> dict[str, str]:

@@ -15,7 +15,6 @@ from sensorstream.errors import Position
 from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Query, TriplePattern
 from sensorstream.sparql.parser import Parsed
 
-
 Reading: TypeAlias = Callable[[], Parsed[Query]]
 """Reads a query again, for those who ask for the places of its parts."""
 

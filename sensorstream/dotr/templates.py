@@ -2,8 +2,8 @@
 
 In ``?v > 30`` the number is cut out and another one of its kind, which stands nowhere else, is
 parsed in its place. Where that one is found in the meaning, the constants of all such texts have
-their place. If it is not found as a term, what was cut out was no constant, but part of a text or of
-a comment, say: then each such text is parsed by itself.
+their place. If it is not found as a term, what was cut out was no constant, but part of a text or
+of a comment, say: then each such text is parsed by itself.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from sensorstream.dotr.syntax import Mode, Program
+from sensorstream.dotr.syntax import Program
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Instant
@@ -103,10 +103,7 @@ class Selections:
                 "Datalog rules alone report nothing: expected a rule with 'define'"
             )
         ruleset = Ruleset(name, plan_rules(program, self._lengths.exact), program.clauses)
-        check_clauses(
-            program.clauses,
-            [e.pattern for e in ruleset.channels().values() if e.mode is Mode.INSTANT],
-        )
+        check_clauses(ruleset.sees)
         self.instants.check(ruleset)
         return ruleset
 

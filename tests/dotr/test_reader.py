@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sensorstream.dotr.reader import is_rules, read_program
-from sensorstream.dotr.syntax import Aggregation, Mode, Pick, Selection, Within
+from sensorstream.dotr.syntax import Aggregation, Mode, Pick, Program, Selection, Within
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import Comparison, Variable
 
@@ -24,7 +24,7 @@ with ?r = A.?y
 consuming B"""
 
 
-def read(text: str) -> object:
+def read(text: str) -> Program:
     return read_program(text, name="r", start=Position("r.dotr", 1, 1))
 
 
