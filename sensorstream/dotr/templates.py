@@ -2,8 +2,8 @@
 
 In ``?v > 30`` the number is cut out and another one of its kind, which stands nowhere else, is
 parsed in its place. Where that one is found in the meaning, the constants of all such texts have
-their place. If it is not found as a term, what was cut out was no constant, but part of a text or of
-a comment, say: then each such text is parsed by itself.
+their place. If it is not found as a term, or more than once, what was cut out may have been part of
+a text or of a comment: then each such text is parsed by itself.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ def _template(without: str, kinds: list[str], read: Callable[[str], Query]) -> _
     except QueryError:
         # The error has to be told of the text as it is written.
         return None
-    found: set[int] = set()
+    found: list[int] = []
     places = _places(query, marks, found)
-    return _Template(query, places) if len(found) == len(kinds) else None
+    return _Template(query, places) if sorted(found) == list(range(len(kinds))) else None
 
 
 def _mark(number: int, kind: str) -> tuple[Constant, str]:
@@ -123,13 +123,13 @@ def _mark(number: int, kind: str) -> tuple[Constant, str]:
     return Literal(f"\ue000{number}"), f'"\ue000{number}"'
 
 
-def _places(node: object, marks: Mapping[Constant, int], found: set[int]) -> _Places:
-    """Where the constants are below a node; those that are somewhere are noted in ``found``."""
+def _places(node: object, marks: Mapping[Constant, int], found: list[int]) -> _Places:
+    """Where the constants are below a node; each that is found is noted in ``found``."""
     places: _Places = {}
     for place, child in enumerate(children(node)):
         if isinstance(child, IRI | Literal) and child in marks:
             places[place] = marks[child]
-            found.add(marks[child])
+            found.append(marks[child])
         elif below := _places(child, marks, found):
             places[place] = below
     return places
