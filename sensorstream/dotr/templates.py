@@ -9,6 +9,7 @@ a text or of a comment: then each such text is parsed by itself.
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -29,6 +30,7 @@ _CONSTANT: Final = re.compile(
     r"|(?P<prefix>(?:[A-Za-z][\w-]{0,99})?):(?P<local>[A-Za-z0-9_]{1,99})(?![\w:.%\\-])"
     r")"
 )
+_SECRET: Final = 10**30 + secrets.randbelow(10**30)
 _PREFIX: Final = re.compile(r"\bprefix\b", re.IGNORECASE)
 
 
@@ -113,14 +115,14 @@ def _template(without: str, kinds: list[str], read: Callable[[str], Query]) -> _
 
 
 def _mark(number: int, kind: str) -> tuple[Constant, str]:
-    """A constant of a kind that no text has, and how it is written."""
+    """A constant of a kind that no text has, as nobody can know it, and how it is written."""
     if kind == "":
-        name = f"urn:dotr-constant:{number}"
+        name = f"urn:{_SECRET}:{number}"
         return IRI(name), f"<{name}>"
     if kind in (XSD_INTEGER, XSD_DECIMAL):
-        digits = f"{10**20 + number}{'.1' if kind == XSD_DECIMAL else ''}"
+        digits = f"{_SECRET + number}{'.1' if kind == XSD_DECIMAL else ''}"
         return Literal(digits, kind), digits
-    return Literal(f"\ue000{number}"), f'"\ue000{number}"'
+    return Literal(f"{_SECRET}:{number}"), f'"{_SECRET}:{number}"'
 
 
 def _places(node: object, marks: Mapping[Constant, int], found: list[int]) -> _Places:
