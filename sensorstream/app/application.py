@@ -68,6 +68,7 @@ from sensorstream.errors import Position, RunsOnSpark
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
+from sensorstream.history.flapping import set_damping
 from sensorstream.history.grouping import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.journal_rows import journal_rows
@@ -206,6 +207,7 @@ class Application:
             PostgresIncidents(database), clock, lambda: self._announce(queued=True)
         )
         self._set_outputs(registered)
+        set_damping(database, settings.alerts)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
         if time is not None:
             stack.callback(time.close)

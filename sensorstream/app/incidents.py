@@ -104,8 +104,9 @@ class Incidents:
         )
 
     def end_silence(self, silence: int) -> None:
-        """Tell receivers again of what it matched."""
-        self._kept.end_silence(silence)
+        """Tell receivers again of what it matched, at once of what is open still."""
+        self._kept.end_silence(silence, self._clock.now())
+        self._announce()
 
     def _told(self, incident: Incident) -> Incident:
         self._announce()

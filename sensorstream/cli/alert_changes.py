@@ -13,7 +13,7 @@ from sensorstream.clock import SystemClock
 
 _FIELDS = (
     *("id", "state", "severity", "escalated", "rule", "kind", "key", "text", "count", "first_at"),
-    *("last_at", "acknowledged_by", "assignee", "cleared_at", "silenced"),
+    *("last_at", "acknowledged_by", "assignee", "cleared_at", "silenced", "flapping"),
 )
 
 
