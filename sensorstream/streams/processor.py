@@ -650,8 +650,9 @@ class StreamProcessor:
             # A round: what CONSTRUCT queries make of it is handed on in the next one.
             occurring.elapse(now)
             self.network.settle()
-        for name, error in self._instants.take_faults():
-            self._broken[self.queries[name]] = error
+        if not self._instants.idle:
+            for name, error in self._instants.take_faults():
+                self._broken[self.queries[name]] = error
         if occurring.overrun is not None:
             overrun, occurring.overrun = occurring.overrun, None
             for name in self.patterns.feeding():
@@ -659,8 +660,10 @@ class StreamProcessor:
         self._stop_broken()
         if not self._candidates:
             return
-        candidates = sorted(self._candidates, key=_number)
+        candidates = list(self._candidates)
         self._candidates.clear()
+        if len(candidates) > 1:
+            candidates.sort(key=_number)
         for query in candidates:
             if reporting is None or query in reporting:
                 self._report_if_due(query, now)

@@ -120,14 +120,14 @@ class _Planner:
             case Filter(condition, inner):
                 return _filtered(self.planned(inner), _conjuncts(_plain(condition)), self._clock)
             case Extend(inner, variable, expression):
-                return plans.Extend(self.planned(inner), variable.name, _plain(expression))
+                return _extended(self.planned(inner), variable.name, _plain(expression))
             case Values(variables, rows):
                 return plans.Constant(tuple(each.name for each in variables), rows)
             case Group():
                 return self._group(pattern)
             case Project(inner, variables):
                 names = [each.name for each in variables]
-                return _projected(_without_unused(self.planned(inner), names), names)
+                return _projected(_without_unused(self.planned(inner), frozenset(names)), names)
             case Distinct(inner) | Reduced(inner) | OrderBy(inner, _):
                 # Solutions are a set; those of one report are put in order when it is made.
                 return self.planned(inner)
@@ -257,10 +257,28 @@ def _projected(plan: Plan, names: Sequence[str]) -> Plan:
     return plan if tuple(names) == plan.variables else plans.Project(plan, tuple(names))
 
 
-def _without_unused(plan: Plan, names: Sequence[str]) -> Plan:
+def _extended(plan: Plan, name: str, expression: Expression) -> Plan:
+    """The plan with one value more: an aggregate under another name is given out by its group."""
+    if isinstance(plan, timed.Group) and isinstance(expression, Variable):
+        for variable, aggregate in plan.aggregates:
+            if variable == expression:
+                return replace(plan, aggregates=(*plan.aggregates, (Variable(name), aggregate)))
+    return plans.Extend(plan, name, expression)
+
+
+def _without_unused(plan: Plan, names: frozenset[str]) -> Plan:
     """The plan without values that nobody asks for."""
-    while isinstance(plan, plans.Extend) and plan.name not in names:
-        plan = plan.source
+    match plan:
+        case plans.Extend(source, name, expression):
+            if name not in names:
+                return _without_unused(source, names)
+            asked = names | names_in(expression)
+            return replace(plan, source=_without_unused(source, asked))
+        case plans.Filter(source, condition):
+            return replace(plan, source=_without_unused(source, names | names_in(condition)))
+        case timed.Group():
+            used = tuple(each for each in plan.aggregates if each[0].name in names)
+            return replace(plan, aggregates=used)
     return plan
 
 

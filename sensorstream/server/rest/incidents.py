@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from sensorstream.alerts.cloudevents import change_data, incident_data
 from sensorstream.alerts.incidents import Incident, IncidentState
 from sensorstream.app.application import Application
+from sensorstream.server.known import AskedBody
 from sensorstream.server.rest.moment import Moment
 from sensorstream.server.rest.versioned import who
 
@@ -84,25 +85,25 @@ class ChangesBody(BaseModel):
     next: str | None
 
 
-class SaidBody(BaseModel):
+class SaidBody(AskedBody):
     """Why, for those who read the history."""
 
     text: str = Field(default="", max_length=2000)
 
 
-class CommentBody(BaseModel):
+class CommentBody(AskedBody):
     """What is to be remembered."""
 
     text: str = Field(min_length=1, max_length=2000)
 
 
-class AssigneeBody(BaseModel):
+class AssigneeBody(AskedBody):
     """Who is to see to it; empty: nobody in particular."""
 
     to: str = Field(max_length=200)
 
 
-class NewSilenceBody(BaseModel):
+class NewSilenceBody(AskedBody):
     """What receivers are not told of: at least one of rule, key and severity."""
 
     rule: str | None = Field(

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from sensorstream.access.roles import Role
 from sensorstream.alerts.records import (
@@ -30,6 +30,7 @@ from sensorstream.grouping import (
     read_grouping,
 )
 from sensorstream.server.access import user_of
+from sensorstream.server.known import AskedBody
 from sensorstream.server.rest.moment import Moment
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
@@ -45,10 +46,8 @@ _SECRET = "`whsec_` and base64 of 24 to 64 random bytes"
 _LARGEST = 2**63 - 1
 
 
-class GroupBody(BaseModel):
+class GroupBody(AskedBody):
     """Alerts that are alike in these labels are told together; times are seconds."""
-
-    model_config = ConfigDict(extra="forbid")
 
     by: list[Literal["rule", "kind", "severity", "key"]] = Field(max_length=4)
     wait: float = Field(
@@ -59,7 +58,7 @@ class GroupBody(BaseModel):
     )
 
 
-class NewWebhookBody(BaseModel):
+class NewWebhookBody(AskedBody):
     """A receiver to register; without a secret one is made."""
 
     url: str = Field(max_length=2000, examples=["https://hooks.example.org/sensorstream"])
@@ -77,10 +76,8 @@ class NewWebhookBody(BaseModel):
     group: GroupBody | None = Field(default=None, description="told of groups, not of each alert")
 
 
-class DefinitionBody(BaseModel):
+class DefinitionBody(AskedBody):
     """What a webhook is; its secret is made by the server, and never a part of it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     url: str = Field(max_length=2000, examples=["https://hooks.example.org/sensorstream"])
     queries: list[str] = Field(default=[], max_length=1000)
@@ -143,7 +140,7 @@ class WebhooksBody(BaseModel):
     webhooks: list[WebhookBody]
 
 
-class NewSecretBody(BaseModel):
+class NewSecretBody(AskedBody):
     """Another secret; without one it is made."""
 
     secret: str | None = Field(default=None, description=_SECRET)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from random import Random
 from typing import Any, TypeAlias
@@ -380,6 +381,31 @@ def test_rules_that_feed_each_other_at_one_moment_are_refused(clauses: str) -> N
         Machine(
             f"{clauses} define {{ dotr_id1 a :{made} }} from A(SELECT ?a {{ ?a a :Alarm }})",
         )
+
+
+@pytest.mark.parametrize(
+    ("clauses", "told"),
+    [
+        (
+            ":p(?x) :- :q(?x), not :r(?x).\n:r(?x) :- :q(?x), not :p(?x).",
+            r"^r:3:1: .*helps to derive",
+        ),
+        (
+            ":p(?x) :- :q(?x).\n:q(?x) :- :s(?x), FILTER(NOW() > ?x).",
+            r"^r:3:1: .*kept in step: NOW",
+        ),
+    ],
+    ids=["recursive through not", "not in step"],
+)
+def test_datalog_rules_without_a_meaning_are_refused_before_the_first_event(
+    clauses: str, told: str
+) -> None:
+    rule = "\ndefine { dotr_id1 a :Alarm } from P(SELECT ?x { ?x a :p })"
+    with pytest.raises(UnsupportedQuery) as refused:
+        Machine(clauses + rule)
+    assert re.search(told, str(refused.value))
+    # What no selector asks for is not built, and does no harm.
+    Machine(clauses + rule.replace(":p }", ":T }"))
 
 
 def test_identifiers_are_those_of_the_firing() -> None:
