@@ -83,6 +83,15 @@ class PostgresIncidents:
         """It has ended: the next alert of its rule and key opens another."""
         return self._do(alert, "cleared", by, said, now)
 
+    def end(self, kind: str, key: str, said: str, now: datetime) -> bool:
+        """What an alert of the system told of is over; whether there was one."""
+        values = {"kind": kind, "key": text_of(key)}
+        with translating("cannot read the alerts"), self._database.connect() as connection:
+            found = connection.execute(_OF_SYSTEM, values).scalar()
+        if found is not None:
+            self._do(found, "cleared", "", said, now)
+        return found is not None
+
     def comment(self, alert: str, by: str, said: str, now: datetime) -> Incident:
         """Somebody says something of it."""
         return self._do(alert, "commented", by, said, now)
@@ -194,6 +203,10 @@ _CHANGE: Final = """
     select c.*, i.rule, i.kind, i.key, i.first_at
     from store.alert_changes c join store.incidents i on i.id = c.incident
 """
+_OF_SYSTEM: Final = text(
+    "select id from store.incidents where state <> 'cleared' "
+    "and identity = sha256(convert_to(:kind || E'\\n\\n' || :key, 'UTF8'))"
+)
 _HISTORY: Final = text(
     f"{_CHANGE} where c.incident = :incident and c.seq > :after order by c.seq limit :limit"
 )
