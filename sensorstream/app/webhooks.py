@@ -26,6 +26,7 @@ from sensorstream.alerts.records import (
 )
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
+from sensorstream.app.incidents import Incidents
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.clock import Clock
@@ -36,6 +37,7 @@ from sensorstream.history.store import record_of
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import entry_of
+from sensorstream.journal.notice import WEBHOOK_DISABLED
 from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import number_of_message
 from sensorstream.journal.registration import checked_name
@@ -103,8 +105,10 @@ class Webhooks:
         clock: Clock,
         timeline: Timeline,
         url: Callable[[], str],
+        incidents: Incidents,
     ) -> None:
         """``url`` is that of the database."""
+        self._incidents = incidents
         self._registered = registered
         self._dispatcher = dispatcher
         self._pipeline = pipeline
@@ -216,6 +220,8 @@ class Webhooks:
                     )
                     self._pipeline.change(before).result()
                 self._put(entry, now.secret)
+            if self.one(webhook_id).disabled_at is None:
+                self._not_disabled(webhook_id, "it is enabled")
         return None
 
     def try_put(
@@ -287,6 +293,9 @@ class Webhooks:
             group=entry.group,
         )
 
+    def _not_disabled(self, webhook_id: str, said: str) -> None:
+        self._incidents.end(WEBHOOK_DISABLED, webhook_id, said)
+
     def _present(self, webhook_id: str) -> Webhook | None:
         try:
             return self.one(webhook_id).webhook
@@ -312,10 +321,12 @@ class Webhooks:
             check_match(match, definition(now), f"the webhook {webhook_id}")
             self._pipeline.change(RemoveWebhook(webhook_id, by)).result()
             self._registered.delete(webhook_id)
+            self._not_disabled(webhook_id, "it is removed")
 
     def enable(self, webhook_id: str) -> WebhookState:
         """Deliver again to a webhook that was disabled."""
         self._registered.enable(webhook_id)
+        self._not_disabled(webhook_id, "it is enabled")
         self._dispatcher.wake()
         return self.one(webhook_id)
 

@@ -205,9 +205,14 @@ class Client:
         """The newest alerts that the server keeps, newest first, with ``seq`` below ``before``."""
         return self._do(operation.alerts(limit, before))
 
-    def follow_alerts(self, after: str | None = None) -> Iterator[dict[str, Any]]:
-        """Alerts as they arrive; ``after`` as for :meth:`follow`, with the ``seq`` of an alert."""
-        for event in self._events("/alerts/stream", after):
+    def follow_alerts(
+        self, after: str | None = None, changes: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """Alerts as they arrive; ``after`` as for :meth:`follow`, with the ``seq`` of an alert.
+
+        With ``changes`` not each alert, but what becomes of open ones, each with its ``seq``.
+        """
+        for event in self._events(calls.alerts_path(changes), after):
             yield event.data
 
     def alert_messages(self, id_: str, limit: int = 100, after: int = 0) -> dict[str, Any]:

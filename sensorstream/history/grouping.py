@@ -13,7 +13,9 @@ from sqlalchemy import Connection, Engine, Row, text
 
 from sensorstream.alerts.groups import MOST_TOLD, GroupState, group_json
 from sensorstream.history.database import translating
-from sensorstream.history.incidents import incident_of, is_silenced
+from sensorstream.history.flapping import is_flapping
+from sensorstream.history.incidents import SHOWN, incident_of
+from sensorstream.history.silences import is_silenced
 from sensorstream.history.webhooks import last_event
 from sensorstream.model.timeline import Timeline
 
@@ -86,7 +88,7 @@ _UPTO: Final = text(
 _HEARD: Final = """
     select distinct c.incident from store.alert_changes c
     where c.seq > :after and c.seq <= :upto
-      and (:changes or c.change in ('raised', 'cleared', 'escalated'))
+      and (:changes or c.change in ('raised', 'cleared', 'escalated', 'flapping', 'settled'))
 """
 _OF_WEBHOOK: Final = "select id from store.alert_groups where webhook_id = :webhook"
 _CHANGED: Final = text(
@@ -127,7 +129,7 @@ _DROP_EMPTY: Final = text(
     "delete from store.alert_groups g where not exists "
     "(select from store.alert_group_members m where m.group_id = g.id)"
 )
-_HEARABLE: Final = f"(i.state = 'cleared' or not {is_silenced('i')})"
+_HEARABLE: Final = f"(i.state = 'cleared' or not {is_silenced('i')} and not {is_flapping('i')})"
 # One that was told in the future is of a time before the clock was set back.
 _DUE: Final = text(
     f"""
@@ -147,7 +149,7 @@ _DUE: Final = text(
 # First what the receiver does not know of.
 _MEMBERS: Final = text(
     f"""
-    select i.*, false as silenced, count(*) over () as all,
+    select {SHOWN}, count(*) over () as all,
       count(*) filter (where i.state = 'cleared') over () as ended
     from store.alert_group_members m join store.incidents i on i.id = m.incident
     where m.group_id = :group and {_HEARABLE}

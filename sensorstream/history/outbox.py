@@ -157,6 +157,7 @@ def is_for(event: str, receiver: str) -> str:
       when {event}.report_query is not null then {event}.report_query = any({receiver}.queries)
       when {receiver}.group_by is not null then false
       else {event}.change is null or {receiver}.changes
+        or {event}.said in ('flapping', 'settled')
     end"""
 
 

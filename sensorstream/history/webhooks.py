@@ -187,13 +187,14 @@ class PostgresWebhooks:
             last = last_event(connection)
             gone = {row[0]: int(row[1]) for row in connection.execute(waiting)}
             connection.execute(delete(webhooks).where(webhooks.c.id.in_(gone)))
-            asked = select(webhooks.c.id, webhooks.c.queries).where(webhooks.c.output)
-            before = {row.id: row.queries for row in connection.execute(asked)}
+            asked = select(webhooks.c.id, webhooks.c.queries, webhooks.c.changes)
+            there = connection.execute(asked.where(webhooks.c.output))
+            before = {row.id: (row.queries, row.changes) for row in there}
             for each in outputs:
-                queries = list(each.queries)
-                if before.get(each.id, queries) != queries:
+                wanted = (list(each.queries), each.changes)
+                if before.get(each.id, wanted) != wanted:
                     set_aside(connection, each.id)
-                changed = {"url": each.url, "queries": queries}
+                changed = {"url": each.url, "queries": wanted[0], "changes": wanted[1]}
                 command = upsert(webhooks).values({**_row(each), "output": True, "place": last})
                 connection.execute(
                     command.on_conflict_do_update(index_elements=["id"], set_=changed)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from sensorstream.alerts import dispatcher
 from sensorstream.app.application import Application
+from sensorstream.clock import SystemClock
 from sensorstream.grouping import Grouping
 from sensorstream.settings import Settings
 from tests.alerts.conftest import Receiver
@@ -70,3 +72,21 @@ def _json(application: Application, alert: str) -> dict[str, Any]:
     from sensorstream.alerts.cloudevents import incident_data
 
     return incident_data(application.incidents.one(alert), application.timeline)
+
+
+def test_what_a_silence_held_back_is_sent_when_it_ends(
+    settings: Settings, open_application: Open, receiver: Receiver
+) -> None:
+    application = open_application(settings)
+    application.webhooks.register(receiver.url)
+    until = SystemClock().now() + timedelta(hours=1)
+    silence = application.incidents.silence("unmatched-*", None, None, until, "ann")
+    for name in ("Stranger", "Other"):
+        application.submit(f"<{name}/>".encode(), "test").result(60)
+    held, cleared = reversed(application.alerts(2))
+    application.incidents.clear(cleared.id, "ann")
+    application.incidents.end_silence(silence.id)
+    (told,) = bodies(receiver, 1)
+    assert (told["id"], told["data"]["key"]) == (held.id, "Stranger")
+    application.submit(b"<Third/>", "test").result(60)
+    assert [each["data"]["key"] for each in bodies(receiver, 2)] == ["Stranger", "Third"]

@@ -426,6 +426,12 @@ class OneIncident(Incidents):
         self.listed[made.id] = made
         return made
 
+    def changes_after(self, seq: int, limit: int) -> Sequence[AlertChange]:
+        return [each for each in self.changes if each.seq > seq][:limit]
+
+    def last_change(self) -> int:
+        return self.changes[-1].seq
+
     def end_silence(self, silence: int) -> None:
         if self.listed.pop(silence, None) is None:
             raise UnknownSilence(f"there is no silence {silence}")
