@@ -12,7 +12,7 @@ settles, and each query that is due reports, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -233,7 +233,7 @@ class StreamProcessor:
         ruleset = self.check_rules(name, program, replaces=replaces)
         try:
             self.selections.build(ruleset)
-            running = RunningRules(ruleset, text, program, sink)
+            running = RunningRules(ruleset, text, program, sink, self._instants.ready)
         except BaseException as error:
             self.network.sweep()
             raise _told(error) from error
@@ -259,10 +259,10 @@ class StreamProcessor:
         if name in self.queries and not replaces:
             raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
 
-    def _tell(self, triples: Sequence[Triple], time: Instant) -> None:
+    def _tell(self, triples: Iterable[Triple], time: Instant) -> None:
         """Rules over time have made triples: patterns in time see them, too."""
         if not self._occurring.idle:
-            self._occurring.take(triples, time, time)
+            self._occurring.take(tuple(triples), time, time)
 
     def _begin_query(self, running: ContinuousQuery) -> ContinuousQuery:
         running.start(self.now)
@@ -439,6 +439,8 @@ class StreamProcessor:
                 except Exception as error:
                     self._break(stream, error)
                     continue
+                if stream.tick.delay:
+                    self._agenda.note(stream)
                 for window in stream.filled():
                     self._agenda.note(window)
                 if stream.computed != computed:
