@@ -68,6 +68,7 @@ from sensorstream.errors import Position, RunsOnSpark
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
+from sensorstream.history.grouping import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.keys import PostgresKeys
@@ -196,7 +197,10 @@ class Application:
             metrics=self._metrics.registry,
             disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
-            tending=lambda now: tend(database, settings.alerts, now),
+            tending=lambda now: (
+                tend(database, settings.alerts, now)
+                + tell_groups(database, deployment.timeline, now)
+            ),
         )
         self.incidents = Incidents(
             PostgresIncidents(database), clock, lambda: self._announce(queued=True)

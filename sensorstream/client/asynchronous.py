@@ -298,13 +298,14 @@ class AsyncClient:
         queries: Sequence[str] = (),
         format: str | None = None,
         changes: bool = False,
+        group: Mapping[str, object] | None = None,
     ) -> dict[str, Any]:
         """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret.
 
         ``format`` is ``cloudevents`` (also by default) or ``alertmanager``. With ``changes`` it is
         told of what becomes of open alerts, too.
         """
-        return await self._do(webhooks.add(url, secret, queries, format, changes))
+        return await self._do(webhooks.add(url, secret, queries, format, changes, group))
 
     async def delete_webhook(self, webhook_id: str) -> None:
         """Stop delivering to a webhook."""

@@ -300,13 +300,14 @@ class Client:
         queries: Sequence[str] = (),
         format: str | None = None,
         changes: bool = False,
+        group: Mapping[str, object] | None = None,
     ) -> dict[str, Any]:
         """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret.
 
         ``format`` is ``cloudevents`` (also by default) or ``alertmanager``. With ``changes`` it is
         told of what becomes of open alerts, too.
         """
-        return self._do(webhooks.add(url, secret, queries, format, changes))
+        return self._do(webhooks.add(url, secret, queries, format, changes, group))
 
     def delete_webhook(self, webhook_id: str) -> None:
         """Stop delivering to a webhook."""

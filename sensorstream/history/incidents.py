@@ -48,7 +48,7 @@ class PostgresIncidents:
         """
         values = {"state": state, "limit": limit, "before": before, "now": now}
         with translating("cannot read the alerts"), self._database.connect() as connection:
-            return [_incident(row) for row in connection.execute(_LIST, values)]
+            return [incident_of(row) for row in connection.execute(_LIST, values)]
 
     def one(self, alert: str, now: datetime) -> Incident:
         """The incident that an alert belongs to."""
@@ -251,7 +251,7 @@ def _one(connection: Connection, alert: str, now: datetime) -> Incident:
     row = connection.execute(_ONE, {"alert": alert, "now": now}).first()
     if row is None:
         raise _unknown(alert)
-    return _incident(row)
+    return incident_of(row)
 
 
 def _unknown(alert: str) -> UnknownAlert:
@@ -261,7 +261,8 @@ def _unknown(alert: str) -> UnknownAlert:
     )
 
 
-def _incident(row: Row[*tuple[Any, ...]]) -> Incident:
+def incident_of(row: Row[*tuple[Any, ...]]) -> Incident:
+    """The incident in a row that has all its columns."""
     told = row._asdict()
     return Incident(**{each.name: told[each.name] for each in fields(Incident)})
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    UniqueConstraint,
     column,
     table,
     text,
@@ -339,6 +340,13 @@ webhooks: Final = Table(
     Column("place", BigInteger, nullable=False),
     # The last event before it was disabled.
     Column("disabled_from", BigInteger),
+    # The labels by which it is told of groups of alerts; null: of each alert.
+    Column("group_by", ARRAY(Text)),
+    # Seconds until it is told of a new group, and between two times that it is told of one.
+    Column("group_wait", Double),
+    Column("group_interval", Double),
+    # The last change of an incident that its groups know of.
+    Column("grouped", BigInteger, nullable=False, server_default=text("0")),
 )
 
 # What receivers are told, once for all of them, in the order of commits. Numbers have no gaps.
@@ -346,19 +354,22 @@ events: Final = Table(
     "events",
     metadata,
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    # An alert, a change of an incident, or a report of a continuous query, which is stored only
-    # here.
+    # An alert, a change of an incident, a report of a continuous query, or what one receiver is
+    # told of a group of alerts; the last two are stored only here.
     Column("alert_id", Text, ForeignKey(alerts.c.id)),
     Column("change", BigInteger, ForeignKey(alert_changes.c.seq)),
     Column("report_id", Text),
     Column("report_query", Text),
     Column("report_data", Text),
+    Column("receiver", Text),
+    Column("group_data", Text),
     Column("raised_at", _MOMENT, nullable=False),
     # As raised_at, unless the clock was set back since.
     Column("due_at", _MOMENT, nullable=False),
     CheckConstraint(
-        "num_nonnulls(alert_id, change, report_id) = 1 and "
-        "num_nonnulls(report_id, report_query, report_data) in (0, 3)",
+        "num_nonnulls(alert_id, change, report_id, group_data) = 1 and "
+        "num_nonnulls(report_id, report_query, report_data) in (0, 3) and "
+        "num_nonnulls(receiver, group_data) in (0, 2)",
         name="kind",
     ),
     Index("events_change_idx", "change", postgresql_where=text("change is not null")),
@@ -373,6 +384,34 @@ event_head: Final = Table(
     Column("single", Boolean, primary_key=True, server_default=text("true")),
     Column("last", BigInteger, nullable=False),
     CheckConstraint("single", name="single"),
+)
+
+# Groups of alerts, each of one webhook. Their labels may be too long for an index; their digest is
+# SHA-256.
+alert_groups: Final = Table(
+    "alert_groups",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("webhook_id", Text, ForeignKey(webhooks.c.id, ondelete="CASCADE"), nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("labels", JSONB, nullable=False),
+    Column("made_at", _MOMENT, nullable=False),
+    Column("told_at", _MOMENT),
+    UniqueConstraint("webhook_id", "digest"),
+)
+
+# The incidents of a group, until it was told of their end.
+alert_group_members: Final = Table(
+    "alert_group_members",
+    metadata,
+    Column("incident", Text, ForeignKey(incidents.c.id, ondelete="CASCADE"), primary_key=True),
+    Column(
+        "group_id", BigInteger, ForeignKey(alert_groups.c.id, ondelete="CASCADE"), primary_key=True
+    ),
+    # What the receiver knows of it: nothing, all, or not the last change.
+    Column("state", Text, nullable=False, server_default=text("'new'")),
+    CheckConstraint("state in ('new', 'told', 'changed')", name="state"),
+    Index("alert_group_members_group_idx", "group_id"),
 )
 
 # Only of events at or before the receiver's place; store.outbox has all.
@@ -419,7 +458,8 @@ outbox: Final = table(
         for name in (
             *("id", "event", "webhook_id", "status", "attempts", "next_attempt_at", "last_error"),
             *("attempted_at", "seconds", "answered", "answer"),
-            *("alert_id", "change", "report_id", "report_query", "report_data", "raised_at"),
+            *("alert_id", "change", "report_id", "report_query", "report_data", "group_data"),
+            "raised_at",
         )
     ),
     schema=STORE,

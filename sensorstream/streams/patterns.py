@@ -5,13 +5,13 @@ Source: Anicic et al., "EP-SPARQL", 2011, sections 4.2 and 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.terms import Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.build import Setting, build_in_time, renew, timed_operators
 from sensorstream.network.intervals.conditions import Clock
@@ -69,23 +69,25 @@ class Patterns:
         self._roots: dict[str, TimedNode] = {}
         self._feeds: dict[str, Callable[[list[Row], list[Row]], None]] = {}
 
-    def plan(self, name: str, query: Query) -> Plan:
+    def plan(self, name: str, query: Query, graphs: Iterable[IRI] = ()) -> Plan:
         """The plan of a query that could run beside the others.
+
+        ``graphs`` are those that GRAPH matches.
 
         Raises:
             UnsupportedQuery: it asks for something that has no meaning over occurrences.
         """
         _check_form(query)
-        made = plan_in_time(query.form.pattern, self.clock, query.base)
+        made = plan_in_time(query.form.pattern, self.clock, query.base, graphs)
         strata({**self._ends, name: self._ends_of(query, made)})
         return made
 
     def _ends_of(self, query: Query, plan: Plan) -> Ends:
         return ends_of(query, plan, self._knowledge.conclusions)
 
-    def build(self, plan: Plan) -> TimedNode:
+    def build(self, plan: Plan, graphs: Mapping[IRI, TripleIndex] | None) -> TimedNode:
         """The operators of a query, which begin with nothing of what happened before."""
-        return build_in_time(plan, object(), self._setting)
+        return build_in_time(plan, object(), replace(self._setting, graphs=graphs or {}))
 
     def begin(self, name: str, query: Query, plan: Plan, root: TimedNode) -> None:
         """A query runs from now on, in place of one of its name, which has ended already."""
@@ -143,7 +145,13 @@ class Patterns:
         """The background knowledge has changed."""
         self.source.renew()
         for root in self._roots.values():
-            renew(root)
+            try:
+                renew(root)
+            except Exception as error:
+                # It takes more than the limits now, or is broken: its query is stopped.
+                root.fault = error
+                if not root.queued:
+                    self._network.wake(root)
 
 
 def constructed(

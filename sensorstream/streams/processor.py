@@ -12,7 +12,7 @@ settles, and each query that is due reports, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -165,7 +165,7 @@ class StreamProcessor:
         plan = self.check(name, query, named, replaces=replaces)
         schedule = self._lengths.schedule(query)
         if is_in_time(query):
-            return self._register_in_time(name, text, query, sink, plan, schedule)
+            return self._register_in_time(name, text, query, sink, plan, schedule, named)
         windows: dict[IRI, StreamWindow] = {}
         try:
             shapes = self._shapes(query)
@@ -203,11 +203,12 @@ class StreamProcessor:
         sink: Sink,
         plan: Plan,
         schedule: Schedule,
+        named: Mapping[IRI, TripleIndex] | None,
     ) -> ContinuousQuery:
         """Start a query of a pattern in time, as :meth:`register` does."""
         try:
             with self.network.budget.alone():
-                root = self.patterns.build(plan)
+                root = self.patterns.build(plan, named)
         except BaseException as error:
             self.network.sweep()
             raise _told(error) from error
@@ -230,7 +231,7 @@ class StreamProcessor:
         ruleset = self.check_rules(name, program, replaces=replaces)
         try:
             self.selections.build(ruleset)
-            running = RunningRules(ruleset, text, program, sink)
+            running = RunningRules(ruleset, text, program, sink, self._instants.ready)
         except BaseException as error:
             self.network.sweep()
             raise _told(error) from error
@@ -252,10 +253,10 @@ class StreamProcessor:
         if name in self.queries and not replaces:
             raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
 
-    def _tell(self, triples: Sequence[Triple], time: Instant) -> None:
+    def _tell(self, triples: Iterable[Triple], time: Instant) -> None:
         """Rules over time have made triples: patterns in time see them, too."""
         if not self._occurring.idle:
-            self._occurring.take(triples, time, time)
+            self._occurring.take(tuple(triples), time, time)
 
     def _begin_query(self, running: ContinuousQuery) -> ContinuousQuery:
         running.start(self.now)
@@ -285,7 +286,7 @@ class StreamProcessor:
         try:
             self._lengths.schedule(query)
             if is_in_time(query):
-                return self.patterns.plan(name, query)
+                return self.patterns.plan(name, query, named or ())
             return planned(query, self._shapes(query), named)
         except Exception as error:
             raise _told(error) from error
@@ -430,6 +431,8 @@ class StreamProcessor:
                 except Exception as error:
                     self._break(stream, error)
                     continue
+                if stream.tick.delay:
+                    self._agenda.note(stream)
                 for window in stream.filled():
                     self._agenda.note(window)
                 if stream.computed != computed:
@@ -650,8 +653,9 @@ class StreamProcessor:
             # A round: what CONSTRUCT queries make of it is handed on in the next one.
             occurring.elapse(now)
             self.network.settle()
-        for name, error in self._instants.take_faults():
-            self._broken[self.queries[name]] = error
+        if not self._instants.idle:
+            for name, error in self._instants.take_faults():
+                self._broken[self.queries[name]] = error
         if occurring.overrun is not None:
             overrun, occurring.overrun = occurring.overrun, None
             for name in self.patterns.feeding():
@@ -659,8 +663,10 @@ class StreamProcessor:
         self._stop_broken()
         if not self._candidates:
             return
-        candidates = sorted(self._candidates, key=_number)
+        candidates = list(self._candidates)
         self._candidates.clear()
+        if len(candidates) > 1:
+            candidates.sort(key=_number)
         for query in candidates:
             if reporting is None or query in reporting:
                 self._report_if_due(query, now)

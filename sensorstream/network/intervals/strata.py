@@ -100,11 +100,17 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[_Kind, bool]]:
         case timed.OptionalSeq(mandatory, optional):
             yield from _read(mandatory, asked=asked)
             yield from _asked(optional)
+        case timed.First(source):
+            # What else ends at the same moment decides which are the first.
+            yield from _read(source, asked=True)
         case timed.Group(source):
             # More of it at the same moment would make another solution of it.
             yield from _read(source, asked=True)
         case (
-            timed.Optional(one, other) | timed.EqualsOptional(one, other) | timed.Minus(one, other)
+            timed.Optional(one, other)
+            | timed.EqualsOptional(one, other)
+            | timed.Minus(one, other)
+            | timed.Mark(one, other)
         ):
             yield from _read(one, asked=asked)
             yield from _read(other, asked=True)

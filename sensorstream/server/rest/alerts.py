@@ -13,14 +13,14 @@ from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel
 
-from sensorstream.alerts.cloudevents import alert_data
+from sensorstream.alerts.cloudevents import alert_data, incident_data
 from sensorstream.alerts.feed import Subscription
 from sensorstream.alerts.incidents import IncidentState
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.app.application import Application
 from sensorstream.journal.records import message_id
 from sensorstream.server.answers import RaisedAlertBody
-from sensorstream.server.rest.incidents import IncidentsBody, incident_data
+from sensorstream.server.rest.incidents import IncidentsBody
 
 _PAGE: Final = 100
 _LOOK_AGAIN: Final = 30.0  # seconds; a missed notification delays an alert, it is not lost
