@@ -20,8 +20,14 @@ from sensorstream.network.build import build
 from sensorstream.network.intervals.source import Waiting
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.recursion.strata import stratified
 from sensorstream.network.selection.assembly import Assembly, Stores, assembled
-from sensorstream.network.selection.graph import Channel, Holds, InstantGraph
+from sensorstream.network.selection.graph import (
+    Channel,
+    Holds,
+    InstantGraph,
+    derivation_rules,
+)
 from sensorstream.network.selection.level import Fired
 from sensorstream.network.selection.making import triples_of
 from sensorstream.network.selection.ruleset import Firings, Ruleset
@@ -96,7 +102,9 @@ class Instants:
 
         Raises:
             UnsupportedQuery: they would see what they make themselves.
+            ProgramError: Datalog rules have no result, or perhaps no end.
         """
+        stratified(derivation_rules(ruleset.sees))
         levels(_ordered({**self._rulesets, ruleset.name: ruleset}), self._conclusions)
 
     def begin(self, ruleset: Ruleset) -> None:
@@ -189,7 +197,10 @@ class Instants:
         for matcher, firings in fired:
             matcher.consume(firings, time)
         for graph in graphs:
-            graph.end()
+            try:
+                graph.end()
+            except Exception as error:
+                self._break(made, graph, error)
         for channel in self._stirred:
             channel.end()
         self._stirred.clear()
@@ -209,8 +220,17 @@ class Instants:
                 for graph in made.concerned(each):
                     said.setdefault(graph, []).append(each)
         for graph, told in said.items():
-            graphs[graph] = None
-            graph.say(told)
+            try:
+                graph.say(told)
+                graphs[graph] = None
+            except Exception as error:
+                graphs.pop(graph, None)
+                self._break(made, graph, error)
+
+    def _break(self, made: Assembly, graph: InstantGraph, error: Exception) -> None:
+        """A graph is worth nothing any more: those who see it cannot go on."""
+        graph.stirred.clear()
+        self._faults.update((name, error) for name in made.readers[graph])
 
     def _look(self, now: Instant) -> None:
         for name, ruleset in self._rulesets.items():
@@ -235,6 +255,7 @@ class Instants:
                 self._holds,
                 self._stores,
                 self._budget,
+                self._faults,
             )
         return self._assembly
 
