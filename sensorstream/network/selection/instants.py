@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from sensorstream.dotr.syntax import Clause, Mode
+from sensorstream.errors import ProgramError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
@@ -101,10 +102,13 @@ class Instants:
         """Whether rules could run beside the others, in place of those of their name.
 
         Raises:
-            UnsupportedQuery: they would see what they make themselves.
-            ProgramError: Datalog rules have no result, or perhaps no end.
+            UnsupportedQuery: they would see what they make themselves, or Datalog rules have no
+                result.
         """
-        stratified(derivation_rules(ruleset.sees))
+        try:
+            stratified(derivation_rules(ruleset.sees))
+        except ProgramError as error:
+            raise UnsupportedQuery(error.message) from error
         levels(_ordered({**self._rulesets, ruleset.name: ruleset}), self._conclusions)
 
     def begin(self, ruleset: Ruleset) -> None:

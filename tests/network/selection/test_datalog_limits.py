@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.dotr.reader import read_program
-from sensorstream.errors import Overrun, Position, ProgramError
+from sensorstream.errors import Overrun, Position, UnsupportedQuery
 from sensorstream.model.terms import Triple
 from sensorstream.network.budget import Limits
 from sensorstream.streams.processor import StreamProcessor
@@ -34,7 +34,9 @@ def test_rules_that_are_recursive_through_not_are_refused_with_their_circle() ->
         name="r",
         start=Position("r", 1, 1),
     )
-    with pytest.raises(ProgramError, match=r"r:2:1 → Datalog r:3:1 → Datalog r:4:1 → Datalog r:2"):
+    with pytest.raises(
+        UnsupportedQuery, match=r"r:2:1 → Datalog r:3:1 → Datalog r:4:1 → Datalog r:2"
+    ):
         Machine().processor.register_rules("r", "", program, lambda report: None)
 
 
