@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import partial
 from typing import Final, NoReturn
 
 from lark import Token
 
+from sensorstream.dotr.syntax import Reading
 from sensorstream.dotr.templates import Templates
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import Query
@@ -127,14 +129,21 @@ class Cursor:
         text = f"{before}{inner}{after}"
         key = text, self.base, tuple(self.prefixes.items())
         if key not in self._read:
-            place = self.position(at)
-            start = Position(place.file, place.line, place.column - len(before))
 
             def read(text: str) -> Query:
-                return read_query(text, start=start, prefixes=self.prefixes, base=self.base).meaning
+                return self._reading(text, len(before), at)().meaning
 
             self._read[key] = self._templates.query(text, self.prefixes, self.base, read)
         return self._read[key]
+
+    def reading(self, inner: str, at: int) -> Reading:
+        """Reads a query of the text, from a token on, with the places of its parts."""
+        return self._reading(inner, 0, at)
+
+    def _reading(self, text: str, before: int, at: int) -> Reading:
+        place = self.position(at)
+        start = Position(place.file, place.line, place.column - before)
+        return partial(read_query, text, start=start, prefixes=self.prefixes, base=self.base)
 
     def fail(self, expected: str) -> NoReturn:
         """Say what was expected here.

@@ -11,6 +11,7 @@ from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Instant
 from sensorstream.network.network import Network
+from sensorstream.network.selection.clause_checks import check_clauses
 from sensorstream.network.selection.instants import Instants, Told
 from sensorstream.network.selection.making import triples_of
 from sensorstream.network.selection.planning import plan_rules
@@ -94,13 +95,15 @@ class Selections:
         """The rules of a text that could run beside the others.
 
         Raises:
-            UnsupportedQuery: a rule has no meaning here, or would see what it makes itself.
+            UnsupportedQuery: a rule or a Datalog rule has no meaning here, or a rule would see
+                what it makes itself.
         """
         if not program.rules:
             raise UnsupportedQuery(
                 "Datalog rules alone report nothing: expected a rule with 'define'"
             )
         ruleset = Ruleset(name, plan_rules(program, self._lengths.exact), program.clauses)
+        check_clauses(ruleset.sees)
         self.instants.check(ruleset)
         return ruleset
 

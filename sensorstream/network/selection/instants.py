@@ -11,7 +11,6 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from sensorstream.dotr.syntax import Clause, Mode
-from sensorstream.errors import ProgramError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
@@ -19,15 +18,15 @@ from sensorstream.network.agenda import Agenda
 from sensorstream.network.budget import Budget
 from sensorstream.network.build import build
 from sensorstream.network.intervals.source import Waiting
+from sensorstream.network.intervals.strata import Ends, ends_of_rules
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.recursion.strata import stratified
+from sensorstream.network.recursion.reads import reads
 from sensorstream.network.selection.assembly import Assembly, Stores, assembled
 from sensorstream.network.selection.graph import (
     Channel,
     Holds,
     InstantGraph,
-    derivation_rules,
 )
 from sensorstream.network.selection.level import Fired
 from sensorstream.network.selection.making import triples_of
@@ -98,17 +97,24 @@ class Instants:
         faults, self._faults = self._faults, {}
         return [each for each in faults.items() if each[0] in self._rulesets]
 
+    def ends(self, also: Ruleset | None = None) -> Ends | None:
+        """What all rules, and those of another text, add to a moment and read of it."""
+        rulesets = self._rulesets if also is None else {**self._rulesets, also.name: also}
+        if not rulesets:
+            return None
+        rules = [each for each in _ordered(rulesets) if each.rule.mode is Mode.INSTANT]
+        bodies = dict.fromkeys(body for each in rules for body in each.reads)
+        bodies.update((clause.body, None) for each in rules for clause in each.clauses)
+        templates = [each for rule in _ordered(rulesets) for each in rule.rule.template]
+        read = [each.kind for body in bodies for each in reads(body)]
+        return ends_of_rules(templates, read, self._conclusions)
+
     def check(self, ruleset: Ruleset) -> None:
         """Whether rules could run beside the others, in place of those of their name.
 
         Raises:
-            UnsupportedQuery: they would see what they make themselves, or Datalog rules have no
-                result.
+            UnsupportedQuery: they would see what they make themselves.
         """
-        try:
-            stratified(derivation_rules(ruleset.sees))
-        except ProgramError as error:
-            raise UnsupportedQuery(error.message) from error
         levels(_ordered({**self._rulesets, ruleset.name: ruleset}), self._conclusions)
 
     def begin(self, ruleset: Ruleset) -> None:

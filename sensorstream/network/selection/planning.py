@@ -65,7 +65,8 @@ def plan_rules(program: Program, length: Length) -> Patterns:
             found = plan(pattern, Sources(source), selector.query.base)
             if isinstance(found, Anew):
                 raise UnsupportedQuery(
-                    f"{selector.position}: the selector cannot be kept in step: {found.reason}"
+                    f"the selector cannot be kept in step: {found.reason}",
+                    position=selector.position,
                 )
             made[pattern, mode] = found
         return pattern, made[pattern, mode], tests
@@ -177,12 +178,13 @@ def _shared_out(rule: Rule) -> tuple[dict[str, list[Expression]], tuple[Expressi
         own = sorted(about - set(taken))
         if existences(condition):
             raise UnsupportedQuery(
-                f"{rule.position}: EXISTS has its place in a selector, not in 'where'"
+                "EXISTS has its place in a selector, not in 'where'", position=rule.position
             )
         if len(own) > 1 or (own and names & values):
             raise UnsupportedQuery(
-                f"{rule.position}: a condition about {' and '.join(own)} may also name only "
-                f"events that the rule takes: {', '.join(taken)}"
+                f"a condition about {' and '.join(own)} may also name only events that the rule "
+                f"takes: {', '.join(taken)}",
+                position=rule.position,
             )
         if own:
             tests[own[0]].append(condition)
@@ -194,7 +196,8 @@ def _shared_out(rule: Rule) -> tuple[dict[str, list[Expression]], tuple[Expressi
         for used in names_in(expression):
             if used not in values and labels[used] not in taken:
                 raise UnsupportedQuery(
-                    f"{rule.position}: ?{name} cannot be of {labels[used]}: expected one of "
-                    f"{', '.join(taken)}, or the ?variable of an aggregate"
+                    f"?{name} cannot be of {labels[used]}: expected one of {', '.join(taken)}, or "
+                    "the ?variable of an aggregate",
+                    position=rule.position,
                 )
     return tests, tuple(last)

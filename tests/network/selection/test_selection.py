@@ -21,7 +21,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState
-from tests.effort import examples
+from tests.effort import scaled
 from tests.network.selection.definition import Firing, firings
 
 EX = "http://example.org/"
@@ -184,7 +184,7 @@ def expected(rule_text: str, told: list[Firing]) -> Graphs:
     return graphs
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=60)
 @given(rules(), streams, st.sets(st.integers(0, 11), max_size=2))
 def test_what_a_rule_selects_is_what_the_definition_says(
     drawn: tuple[str, dict[str, str]], stream: Any, stops: set[int]
@@ -229,7 +229,7 @@ def consuming_rule(draw: Random) -> tuple[str, dict[str, str]]:
 
 def test_what_is_consumed_is_what_the_definition_says() -> None:
     # Evenly random, as the cases that matter need several events of the right kinds.
-    for seed in range(examples(20)):
+    for seed in range(scaled(30)):
         draw = Random(seed)
         stream = [
             (
@@ -245,7 +245,7 @@ def test_what_is_consumed_is_what_the_definition_says() -> None:
         assert graphs == defined, f"seed {seed}"
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=15)
 @given(st.lists(rules(), min_size=2, max_size=3), streams)
 def test_rules_that_share_selectors_select_what_each_selects_alone(
     drawn: list[tuple[str, dict[str, str]]], stream: Any
@@ -263,7 +263,7 @@ def test_rules_that_share_selectors_select_what_each_selects_alone(
         assert found(mine) == found(machine.finish())
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=20)
 @given(
     rules(),
     st.lists(st.integers(0, 3), min_size=2, max_size=4),
@@ -326,7 +326,7 @@ def derived(graph: set[Triple]) -> set[tuple[Any, Any]]:
     return {(s, r) for s, place in at for one, r in part if one == place and r not in hidden}
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=60)
 @given(facts, st.lists(facts, min_size=1, max_size=5))
 def test_at_each_moment_holds_what_follows_from_it_and_the_background(
     background: list[Triple], moments: list[list[Triple]]
