@@ -1,8 +1,9 @@
 """What a deployment's folder says that a server should have in force.
 
 The ontology and the rule files are those that the settings name. Beside the settings file,
-``queries/*.rq`` are continuous queries and ``webhooks/*.toml`` webhooks; the name of one is that of
-its file, or for a query that of its REGISTER clause.
+``queries/*.rq`` are continuous queries, ``queries/*.dotr`` rules over time, each with the Datalog
+rules of all ``queries/*.dlog``, and ``webhooks/*.toml`` webhooks; the name of one is that of its
+file, or for a query that of its REGISTER clause.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sensorstream.app.query_files import completed_rules, is_over_time, query_files
 from sensorstream.app.rule_texts import read_texts
 from sensorstream.app.webhooks import definition_text
 from sensorstream.errors import QueryError, SettingsError, WebhookError
@@ -35,6 +37,7 @@ def read_folder(settings: Settings) -> Folder:
     """Read all of it.
 
     Raises:
+        QueryError: rules over time cannot be read.
         SettingsError: a file cannot be read, or is not a definition of a webhook.
         OntologyError: the ontology cannot be read.
     """
@@ -48,16 +51,15 @@ def read_folder(settings: Settings) -> Folder:
 
 def folder_files(folder: Path) -> list[Path]:
     """The files of queries and webhooks that are there now."""
-    return [*_query_files(folder), *_sorted(folder / "webhooks", "*.toml")]
-
-
-def _query_files(folder: Path) -> list[Path]:
-    """Queries, and DOTR's rules over time."""
-    return [*_sorted(folder / "queries", "*.rq"), *_sorted(folder / "queries", "*.dotr")]
+    return [*query_files(folder), *_sorted(folder / "webhooks", "*.toml")]
 
 
 def _queries(folder: Path) -> Iterator[tuple[str, str, Path]]:
-    for path in _query_files(folder):
+    files = query_files(folder)
+    yield from ((path.stem, text, path) for path, text in completed_rules(files).items())
+    for path in files:
+        if is_over_time(path):
+            continue
         text = _text(path)
         name = path.stem
         try:

@@ -248,6 +248,14 @@ class Engine:
             following(outcome, passed), status=outcome.status, rejection=outcome.rejection
         )
 
+    def elapse_again(self, entry: Message, time: Instant, *, waiting_only: bool) -> None:
+        """What was due by ``time`` has been told when an entry came, and is not told once more.
+
+        For an entry that is passed over: all else that it has done does not happen.
+        ``waiting_only`` is that of :func:`.elapse`.
+        """
+        elapse(self._cycle, entry, time, entry.received, waiting_only=waiting_only)
+
     def _move(self, outcome: Outcome, entry: Message, time: Instant) -> Outcome:
         """Let time come to where messages to other engines have brought it, as one here would."""
         cycle, received = self._cycle, entry.received

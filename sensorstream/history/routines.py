@@ -82,6 +82,9 @@ begin
     from unnest(ids, rules, kinds, severities, texts, keys, times, messages, causes, evidences)
       with ordinality
       as a (id, rule, kind, severity, text, key, time, message, cause, evidence, place)
+    -- After an entry was skipped another one may do what it has done. With LIMIT the planner goes
+    -- through the index, alert by alert.
+    where (select true from store.alerts s where s.id = a.id limit 1) is null
   ), one as (
     select identity, count(*) as count, min(place) as first, max(place) as last
     from given group by identity
