@@ -59,7 +59,7 @@ def kept(listen: Callable[[Application], Iterator[str]]) -> Iterator[Kept]:
     keys, log, clock = MemoryKeys(), MemoryAuditLog(), ManualClock(NOW)
     application.access = Access(keys, log, clock, needed=True, audit_days=30)
     for url in listen(application):
-        with httpx.Client(base_url=url) as client:
+        with httpx.Client(base_url=url, timeout=60) as client:
             yield Kept(client, keys, log, application.access, clock)
 
 
