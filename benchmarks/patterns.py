@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Final
 
+from sensorstream.app.collector import spare_what_stays
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
@@ -109,13 +110,15 @@ def rate(text: str, events: Iterable[StreamEvent], conclusions: Conclusions) -> 
 
 
 def main() -> None:
+    closure = SchemaClosure(Schema.of(hierarchy()))
+    # As `run` and `serve` do.
+    spare_what_stays()
     print(f"{'':42} {'events/s':>10} {'x ETALIS':>9} {'kept':>8}")
     said = prices()
     for window, published in ETALIS_SEQUENCE.items():
         show(f"query (1) within {window} s", sequence(window), said, nothing, published)
     for window, published in ETALIS_SUM.items():
         show(f"average and sum of {window} s", average(window), said, nothing, published)
-    closure = SchemaClosure(Schema.of(hierarchy()))
     text = f"{PREFIX}SELECT ?x {{ ?x a :c0 BIND(getENDTIME() AS ?t) }}"
     name = f"members of one of {CLASSES} classes"
     show(name, text, members(), closure.conclusions, ETALIS_MEMBERSHIP)

@@ -389,6 +389,12 @@ class AlertSettings:
         "Minutes after which one that nobody acknowledges gets the next severity; 0: never.",
         or_zero=True,
     )
+    flap_count: int = _setting(
+        0, "Times that an alert may end within flap_span until it flaps; 0: it never does."
+    )
+    flap_span: float = _setting(
+        10.0, "Minutes for flap_count, and without any change until such an alert has settled."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ kill before the end of that transaction changes nothing; the next run deletes th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -20,13 +19,14 @@ from sensorstream.archive.files import digest, flush_and_name, part_name, patter
 from sensorstream.archive.layout import STATEMENTS, STAYS, TABLES
 from sensorstream.archive.manifest import Held, Part, State, begin, changing, parts, record
 from sensorstream.archive.moving import Say, sweep
+from sensorstream.archive.told import erase_told, mark_told, names
 from sensorstream.engine.checkpoint import text_of
 from sensorstream.errors import ArchiveError, HistoryError, OntologyError
 from sensorstream.history.class_sets import mend_class_sets
 from sensorstream.history.database import connect, translating
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import Kind, TermKey, look_up
-from sensorstream.journal.takeover import PutOntology
+from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
@@ -35,8 +35,10 @@ from sensorstream.reasoning.ontology import parse_ontology
 if TYPE_CHECKING:
     from psycopg2 import extensions
 
-KEPT: Final = "ontologies that name it, kept"
+KEPT: Final = "ontologies and rules that name it, kept"
 """What is counted, but not erased."""
+_NEEDED: Final = frozenset({PutOntology.kind, PutRules.kind})
+"""Kinds of entries that say what is in force: a restart needs them."""
 _NO_TERM: Final = 0
 # The columns of the files that hold the numbers of terms.
 _NUMBERS: Final = {STATEMENTS: ("subject_id", "predicate_id", "object_id"), STAYS: ("name_id",)}
@@ -63,10 +65,11 @@ def erase(
 
     Its stays and their statements go, with those of the blank nodes that it owned; the statements
     of others with it as object; the messages that told any of these or that name it; the alerts
-    and deliveries that these messages raised or that name it; and the terms that nothing has any
-    more. A message that names others too goes as a whole; what it said of them stays in history.
-    An ontology that names it stays as it is and is only counted: it is no data of the individual,
-    and a restart needs it.
+    and deliveries that these messages raised or that name it, with what people said of them; the
+    outcomes of other messages that name it; and the terms that nothing has any more. A message that
+    names others too goes as a whole; what it said of them stays in history. Ontologies and rules
+    that name it stay as they are and are only counted: they are no data of the individual, and a
+    restart needs them.
 
     Args:
         url: the history's URL, of its writer.
@@ -105,7 +108,7 @@ def erase(
                 "archived statements": sum(each[0] for each in held.rows.values()),
                 "archived stays": sum(each[1] for each in held.rows.values()),
                 "checkpoints": len(old),
-                KEPT: _ontologies(cursor, name, store),
+                KEPT: _in_force(cursor, name, store),
             }
             if dry:
                 connection.rollback()
@@ -115,6 +118,7 @@ def erase(
             _mark_terms(
                 cursor, [each for each in archived if each.id not in held.rows], new, folder
             )
+            erase_told(cursor)
             _delete(cursor)
             _mend(cursor)
             for before, after in new:
@@ -153,11 +157,6 @@ def _checkpoints(store: PostgresStore, name: IRI) -> list[int]:
             "can be erased when it has left"
         )
     return found
-
-
-def names(text: str, name: str) -> bool:
-    """Whether a text names an IRI, and not only a longer one that begins like it."""
-    return re.search(rf"{re.escape(name)}(?![\w/#?=&%~:@-]|\.\w)", text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +255,7 @@ def _mark(
             names(each.message.content.decode("utf-8", "replace"), name)
             or (each.kind == "message" and mapped(each.message))
         )
-        and each.kind != "ontology"
+        and each.kind not in _NEEDED
     ]
     cursor.execute("insert into gone_messages select unnest(%s::bigint[])", (more,))
     cursor.execute(
@@ -268,58 +267,21 @@ def _mark(
             "the last entry of the journal names it, and its number says where to go on counting: "
             "erase after the next message"
         )
-    cursor.execute("select id, text, key, message_id from store.alerts")
-    raised = [(id_, f"{text}\n{key}", message) for id_, text, key, message in cursor.fetchall()]
-    cursor.execute(
-        "create temporary table gone_alerts on commit drop as "
-        "select unnest(%s::text[]) as id union select a.id from store.alerts a "
-        "join gone_messages g on a.message_id = 'm' || g.seq",
-        ([id_ for id_, text, _ in raised if names(text, name)],),
-    )
-    cursor.execute(
-        "select id, evidence from store.alerts where strpos(evidence, %s) > 0",
-        (name,),
-    )
-    evident = [id_ for id_, evidence in cursor.fetchall() if names(evidence, name)]
-    cursor.execute(
-        "create temporary table gone_evidence on commit drop as select unnest(%s::text[]) as id",
-        (evident,),
-    )
-    cursor.execute(
-        "select id, text, key, (select string_agg(c.text, E'\\n') from store.alert_changes c "
-        "where c.incident = i.id) from store.incidents i"
-    )
-    told = [(id_, f"{text}\n{key}\n{said}") for id_, text, key, said in cursor.fetchall()]
-    cursor.execute(
-        "create temporary table gone_incidents on commit drop as "
-        "select unnest(%s::text[]) as id union select a.incident from store.alerts a "
-        "join gone_alerts g on g.id = a.id where a.incident is not null",
-        ([id_ for id_, text in told if names(text, name)],),
-    )
-    cursor.execute(
-        "select seq, report_data from store.events where report_data like '%%' || %s || '%%'",
-        (name,),
-    )
-    reports = [seq for seq, data in cursor.fetchall() if names(data, name)]
-    cursor.execute(
-        "create temporary table gone_events on commit drop as "
-        "select unnest(%s::bigint[]) as seq union "
-        "select e.seq from store.events e join gone_alerts a on a.id = e.alert_id union "
-        "select e.seq from store.events e join store.alert_changes c on c.seq = e.change "
-        "join gone_incidents i on i.id = c.incident",
-        (reports,),
-    )
+    mark_told(cursor, name)
 
 
-def _ontologies(cursor: extensions.cursor, name: IRI, store: PostgresStore) -> int:
-    """How many ontologies that were ever put in force name the individual."""
+def _in_force(cursor: extensions.cursor, name: IRI, store: PostgresStore) -> int:
+    """How many ontologies and rules that were ever put in force name the individual."""
     cursor.execute("select seq, content, media_type from store.ontologies")
     texts = {seq: (bytes(content), kind) for seq, content, kind in cursor.fetchall()}
+    rules = 0
     for each in store.replay(0):
         if each.kind == PutOntology.kind:
             put = PutOntology.decode(each.message.content, each.message.source)
             texts[each.seq] = put.content, put.media_type
-    return sum(_is_in(content, kind, name) for content, kind in texts.values())
+        elif each.kind == PutRules.kind:
+            rules += names(each.message.content.decode("utf-8", "replace"), name)
+    return rules + sum(_is_in(content, kind, name) for content, kind in texts.values())
 
 
 def _is_in(content: bytes, media_type: str, name: IRI) -> bool:
@@ -336,6 +298,9 @@ _PLACES: Final[Mapping[str, str]] = {
     "stays": "select count(*) from store.stays where stay in (select stay from gone_stays)",
     "messages": "select count(*) from store.messages where seq in (select seq from gone_messages)",
     "alerts": "select count(*) from store.alerts where id in (select id from gone_alerts)",
+    "open and cleared alerts": "select count(*) from gone_incidents",
+    "silences": "select count(*) from gone_silences",
+    "outcomes of other messages": "select count(*) from gone_outcomes",
     "deliveries": "select count(*) from store.outbox where event in (select seq from gone_events)",
 }
 
@@ -383,13 +348,6 @@ def _delete(cursor: extensions.cursor) -> None:
         "delete from store.statements s using gone_statements g "
         "where s.tableoid = g.partition and s.ctid = g.place;"
         "delete from store.stays where stay in (select stay from gone_stays);"
-        "delete from store.deliveries where event in (select seq from gone_events);"
-        "delete from store.events where seq in (select seq from gone_events);"
-        "update store.alerts set evidence = null where id in (select id from gone_evidence);"
-        "delete from store.incidents where id in (select id from gone_incidents);"
-        "update store.alerts set incident = null "
-        "where incident in (select id from gone_incidents);"
-        "delete from store.alerts where id in (select id from gone_alerts);"
         "delete from store.messages where seq in (select seq from gone_messages);"
         "delete from store.terms t using gone_terms g where t.id = g.id "
         "and not exists (select from store.statements s where s.subject = t.id) "

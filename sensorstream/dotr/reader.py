@@ -88,7 +88,7 @@ def read_program(text: str, *, name: str, start: Position, base: str | None = No
         rules.append(rule)
     if not rules and not clauses:
         cursor.fail("'define', 'rule' or a Datalog rule")
-    return Program(tuple(clauses), _named(rules, name, several=unnamed > 1))
+    return Program(tuple(clauses), _named(rules, name, several=unnamed > 1), dict(cursor.prefixes))
 
 
 def _named(rules: list[Rule], name: str, *, several: bool) -> tuple[Rule, ...]:
@@ -113,8 +113,9 @@ def _read_prologue(cursor: Cursor) -> None:
                 cursor.fail("an <iri>")
             cursor.take()
     if cursor.at > start:
+        # A query that calls IRI is told its base.
         parsed = read_query(
-            f"{cursor.between(start, cursor.at)} ASK {{}}",
+            f"{cursor.between(start, cursor.at)} ASK {{ FILTER(IRI('')) }}",
             start=cursor.position(start),
             prefixes=cursor.prefixes,
             base=cursor.base,
@@ -188,7 +189,8 @@ def _read_selector(cursor: Cursor, names: Names) -> Selector:
         raise QueryError(f"a second '{label}': choose another label", position=cursor.position(at))
     start = cursor.at + 1
     end = cursor.closing()
-    query = cursor.query("", cursor.between(start, end), "", start)
+    text = cursor.between(start, end)
+    query = cursor.query("", text, "", start)
     where = cursor.position(start)
     if not isinstance(query.form, Select):
         raise QueryError("expected SELECT", position=where)
@@ -200,7 +202,7 @@ def _read_selector(cursor: Cursor, names: Names) -> Selector:
         )
     shown = tuple(each.name for each in visible(query.form.pattern))
     names.add(label, shown)
-    return Selector(label, query, shown, cursor.position(at))
+    return Selector(label, cursor.reading(text, start), query, shown, cursor.position(at))
 
 
 def _read_part(cursor: Cursor, names: Names) -> Part:

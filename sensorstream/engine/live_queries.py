@@ -325,6 +325,11 @@ class LiveQueries:
         """The number of a query's last report; 0 before the first."""
         return self._registered[name].reports
 
+    def count_on(self, reported: Mapping[str, int]) -> None:
+        """Give the next reports numbers above these, by the entries of their registrations."""
+        for each in self._registered.values():
+            each.reports = max(each.reports, reported.get(each.entry, 0))
+
     def entries(self) -> set[str]:
         """The journal's ids of all registrations that run."""
         return {each.entry for each in self._registered.values()}

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.journal.records import Effects, MessageStatus, Settled
-from sensorstream.model.events import Alert, Departure, Ended
+from sensorstream.model.events import Alert, Cleared, Departure, Ended
 
 _LOG = logging.getLogger(__name__)
 _TRIALS: Final = 10_000
 """The most trials for one group: what is undecided then is left out."""
 _NAMED: Final = 10
 """Parts that an alert names, of all that are not stored."""
-_PARTS: Final = ("departures", "ended", "settled", "revoked", "ontologies", "alerts", "reports")
 _TEXTS: Final = "statuses"
+_PARTS: Final = tuple(
+    each.name
+    for each in fields(Effects)
+    if str(each.type).startswith("tuple[") and each.name != _TEXTS
+)
 
 _Part: TypeAlias = tuple[str, int]
 """A field of :class:`.Effects`, and a place in it."""
@@ -137,6 +141,8 @@ def _name(effects: Effects, part: _Part) -> str:
             return f"the stay {one.stay} of {one.name!s:.80}"
         case Ended(triple=(subject, predicate, _)):
             return f"a statement of <{predicate:.80}> about {subject!s:.80}"
+        case Cleared(rule=rule, kind=kind):
+            return f"the end of an alert of {rule or kind:.80}"
         case MessageStatus(seq=seq):
             return f"the report of entry {seq}"
         case Settled(message=message):

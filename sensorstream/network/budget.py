@@ -53,23 +53,21 @@ NO_LIMITS: Final = Limits()
 
 
 class Budget:
-    """The limits of a network's operators, and those that have taken something."""
+    """The limits of a network's operators, and the number of the instant at work."""
 
-    __slots__ = ("_until", "lifted", "limits", "taken")
+    __slots__ = ("_until", "instant", "lifted", "limits")
 
     def __init__(self, limits: Limits = NO_LIMITS) -> None:
         self.limits = limits
         self.lifted = False
         """Whether the limits are not in force: what comes was accepted before."""
-        self.taken: list[Meter] = []
-        """The meters that are not at zero."""
+        self.instant = 0
+        """Meters that have counted in another one begin at zero."""
         self._until: float | None = None
 
     def end(self) -> None:
         """The instant is over: what comes has the whole budget again."""
-        for meter in self.taken:
-            meter.reset()
-        self.taken.clear()
+        self.instant += 1
 
     def check_expected(self, rows: int) -> None:
         """Refuse what would visit so many rows, before it visits any.
@@ -133,17 +131,17 @@ class Budget:
 class Meter:
     """What one operator has taken in the instant at work."""
 
-    __slots__ = ("_budget", "_first", "_looked", "_next", "_spent", "rows")
+    __slots__ = ("_budget", "_first", "_instant", "_looked", "_next", "_rows", "_spent")
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         rows = budget.limits.rows
         self._first = _LOOK if rows is None else min(_LOOK, rows + 1)
-        self.reset()
+        self._begin(budget.instant)
 
-    def reset(self) -> None:
-        """Begin at zero."""
-        self.rows = 0
+    def _begin(self, instant: int) -> None:
+        self._instant = instant
+        self._rows = 0
         self._next = self._first
         self._spent = 0.0
         self._looked: float | None = None
@@ -154,10 +152,10 @@ class Meter:
         Raises:
             Overrun: they, or the time they have taken so far, are too many.
         """
-        if not self.rows:
-            self._budget.taken.append(self)
-        self.rows += rows
-        if self.rows >= self._next:
+        if self._instant != self._budget.instant:
+            self._begin(self._budget.instant)
+        self._rows += rows
+        if self._rows >= self._next:
             self._look()
 
     def through(self, rows: Sequence[_Row]) -> Iterator[_Row] | Sequence[_Row]:
@@ -177,10 +175,10 @@ class Meter:
     def _look(self) -> None:
         budget = self._budget
         limits = budget.limits
-        self._next = self.rows + self._first
+        self._next = self._rows + self._first
         if budget.lifted:
             return
-        if limits.rows is not None and self.rows > limits.rows:
+        if limits.rows is not None and self._rows > limits.rows:
             raise Overrun(
                 f"more than {limits.rows:,} rows in one instant; "
                 f"the setting {limits.settings}_rows raises the limit"

@@ -179,12 +179,14 @@ class Network:
         try:
             for observer in self.observers:
                 observer(changed)
+            listeners = self._listeners
             for node in changed:
-                try:
-                    for listener in self._listeners.get(node, ()):
-                        listener(node.added, node.removed)
-                except Exception as error:
-                    self.faults[node] = error
+                if node in listeners:
+                    try:
+                        for listener in listeners[node]:
+                            listener(node.added, node.removed)
+                    except Exception as error:
+                        self.faults[node] = error
         finally:
             for node in changed:
                 node.added = []

@@ -6,7 +6,7 @@ import json
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
@@ -19,6 +19,7 @@ from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
 from sensorstream.server.access import Guard, security_of
 from sensorstream.server.heads import Heads
+from sensorstream.server.known import KnownParameters
 from sensorstream.server.limits import BodyLimit
 from sensorstream.server.negotiation import tagged
 from sensorstream.server.questions import Questions
@@ -136,6 +137,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
     app.add_middleware(Named)
     app.add_middleware(Timed, application.metrics)
     questions = Questions(application)
+    known = KnownParameters(app.openapi)
     application.watch(questions.parts)
     for router in (
         messages.router(application, max_message_bytes),
@@ -157,7 +159,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
         audit.router(application),
         health.router(application),
     ):
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(known)])
 
     # The page's script and style come with a wheel: the server may have no access to a CDN.
     app.mount("/assets", StaticFiles(packages=[("fastapi_offline", "static")]))

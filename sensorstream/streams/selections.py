@@ -8,10 +8,12 @@ from typing import Final
 
 from sensorstream.dotr.syntax import Program
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Instant
 from sensorstream.network.network import Network
+from sensorstream.network.selection.clause_checks import check_clauses
 from sensorstream.network.selection.instants import Instants, Told
-from sensorstream.network.selection.level import graph_of
+from sensorstream.network.selection.making import triples_of
 from sensorstream.network.selection.planning import plan_rules
 from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.sparql.algebra import BGP, Construct, Query, Relation, ReportKind
@@ -27,13 +29,21 @@ _SCHEDULE: Final = Schedule(ReportKind.INSTANT, Relation.ISTREAM)
 class RunningRules(ContinuousQuery):
     """The rules of one text, which report each graph that they make."""
 
-    def __init__(self, ruleset: Ruleset, text: str, program: Program, sink: Sink) -> None:
+    def __init__(
+        self,
+        ruleset: Ruleset,
+        text: str,
+        program: Program,
+        sink: Sink,
+        ready: Callable[[], None],
+    ) -> None:
         template = tuple(triple for each in program.rules for triple in each.template)
         query = Query(Construct(template, BGP()))
         super().__init__(
             ruleset.name, text, query, ruleset.root, (), _SCHEDULE, sink, ruleset.patterns
         )
         self.ruleset = ruleset
+        self._ready = ready
 
     def report(self, time: Instant) -> None:
         """Give out the graphs of this moment, one by one."""
@@ -41,15 +51,27 @@ class RunningRules(ContinuousQuery):
         self.reports += 1
         self.last_report = time
         for row in added:
-            rule, triples = graph_of(row)
-            self._sink(Report(self.name, time, Operation.ADDED, triples=triples, rule=rule))
+            name = row[0]
+            assert isinstance(name, Literal)
+            self._sink(
+                Report(
+                    self.name,
+                    time,
+                    Operation.ADDED,
+                    triples=triples_of(row),
+                    rule=name.lexical,
+                )
+            )
 
     def state(self, pending: bool) -> QueryState:
-        return replace(super().state(pending), events=tuple(self.ruleset.kept()))
+        self._ready()
+        return replace(
+            super().state(pending), events=tuple(self.ruleset.kept()), since=self.ruleset.since
+        )
 
     def restore(self, state: QueryState) -> None:
         super().restore(state)
-        self.ruleset.keep(state.events)
+        self.ruleset.keep(state.events, state.since)
 
 
 class Selections:
@@ -73,13 +95,15 @@ class Selections:
         """The rules of a text that could run beside the others.
 
         Raises:
-            UnsupportedQuery: a rule has no meaning here, or would see what it makes itself.
+            UnsupportedQuery: a rule or a Datalog rule has no meaning here, or a rule would see
+                what it makes itself.
         """
         if not program.rules:
             raise UnsupportedQuery(
                 "Datalog rules alone report nothing: expected a rule with 'define'"
             )
         ruleset = Ruleset(name, plan_rules(program, self._lengths.exact), program.clauses)
+        check_clauses(ruleset.sees)
         self.instants.check(ruleset)
         return ruleset
 

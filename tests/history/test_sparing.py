@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,9 +15,17 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.sparing import spared
 from sensorstream.history.store import PostgresStore
-from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
 from sensorstream.model.datatypes import XSD_STRING
-from sensorstream.model.events import Alert, Departure, Ended, Individual, Message, Provenance
+from sensorstream.model.events import (
+    Alert,
+    Cleared,
+    Departure,
+    Ended,
+    Individual,
+    Message,
+    Provenance,
+)
 from sensorstream.model.terms import IRI, Literal
 from tests.history.test_store import rows
 
@@ -144,6 +153,32 @@ def test_exactly_what_is_refused_is_left_out(good: list[bool], within: bool) -> 
     own = tuple(each for each in raised(given) if each.text != BAD)
     assert kept.alerts[: len(own)] == own
     assert len(kept.alerts) == len(own) + (not all(good))
+
+
+_LISTS = [each.name for each in fields(Effects) if isinstance(getattr(effects(), each.name), tuple)]
+
+
+@pytest.mark.parametrize("name", _LISTS)
+def test_a_value_that_is_refused_is_left_out_of_any_list_of_effects(name: str) -> None:
+    """Or the writer would stop at it for ever."""
+    good = effects("good")
+    wrong: dict[str, Any] = {
+        "alerts": Cleared("crowded", "rule", BAD, 20, "m1"),
+        "ended": statement(1, BAD),
+        "statuses": replace(good.statuses[0], reason=BAD),
+        "settled": Settled("m1", Status.ACCEPTED, BAD),
+    }
+    placed = (*getattr(good, name), wrong.get(name, BAD))
+    values: dict[str, Any] = {name: placed}
+    kept = spared(replace(good, **values), refusing_anywhere)
+    assert raised(kept)[-1].kind == "unstorable-effects"
+    assert len(getattr(kept, name)) == len(placed) - (name not in ("alerts", "settled", "statuses"))
+    for each in {*_LISTS} - {name, "alerts"}:
+        assert getattr(kept, each) == getattr(good, each)
+
+
+def refusing_anywhere(tried: Effects) -> Unstorable | None:
+    return Unstorable("no") if BAD in str(tried) else None
 
 
 def refusing(is_bad: Callable[[str], bool]) -> Callable[[Effects], Unstorable | None]:

@@ -278,6 +278,20 @@ def test_the_queries_of_the_ep_sparql_paper_are_read(number: int) -> None:
     assert parse_query(query_text(query)) == query
 
 
+def test_temporal_operators_need_no_braces_around_where() -> None:
+    names = "PREFIX : <http://e/> "
+    printed = "WHERE { ?a :p ?b } SEQ { ?a :p ?c } FILTER(?b < ?c) FILTER(?b > 1)"
+    braced = printed.replace("WHERE", "WHERE {") + "}"
+    for form in (f"SELECT ?a {printed} LIMIT 3", f"SELECT * {{ SELECT ?a {printed} ORDER BY ?a }}"):
+        assert parse_query(names + form) == parse_query(names + form.replace(printed, braced))
+
+
+@pytest.mark.parametrize("text", ["{ ?a ?b ?c } UNION { ?c ?b ?a }", "{ ?a ?b ?c } FILTER(?a)"])
+def test_without_temporal_operators_the_braces_are_needed(text: str) -> None:
+    with pytest.raises(QueryError, match="unexpected"):
+        parse_query(f"SELECT * WHERE {text}")
+
+
 def test_the_first_query_of_the_ep_sparql_paper_is_two_sequences_and_a_filter() -> None:
     query = parse_query(
         "PREFIX : <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n" + EP_SPARQL[1]

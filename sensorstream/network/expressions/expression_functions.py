@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from decimal import Decimal, DivisionByZero, InvalidOperation
 from typing import TypeAlias, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.expressions.arithmetic import is_arithmetic, operand_of, order_of, term_of
 from sensorstream.network.expressions.functions import (
     CASTS,
     FUNCTIONS,
@@ -16,28 +16,17 @@ from sensorstream.network.expressions.functions import (
     fault_of_pattern,
     iri_function,
 )
-from sensorstream.network.expressions.times import (
-    calculated_time,
-    negative_time,
-    positive_time,
-)
 from sensorstream.network.expressions.values import (
     FALSE,
     TRUE,
-    Number,
     boolean,
     compare,
     equal,
-    number,
-    numeral,
-    promoted,
-    rank,
     truth,
 )
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import (
     And,
-    Arithmetic,
     Call,
     Comparison,
     Exists,
@@ -46,7 +35,6 @@ from sensorstream.sparql.algebra import (
     In,
     Not,
     Or,
-    Sign,
     Variable,
 )
 from sensorstream.sparql.extensions import EXTENSIONS
@@ -65,6 +53,8 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
         NotIncremental: a function whose value changes without a change of its arguments.
         UnsupportedQuery: an unknown function, or a constant that is not a valid pattern of REGEX.
     """
+    if is_arithmetic(expression):
+        return _computed(expression, places)
     match expression:
         case IRI() | Literal():
             return _constant(expression)
@@ -74,10 +64,6 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
             return _truth_value(truth_of(expression, places))
         case Comparison():
             return _truth_value(_comparison(expression, places))
-        case Arithmetic(operator, left, right):
-            return _arithmetic(operator, value_of(left, places), value_of(right, places))
-        case Sign(operator, operand):
-            return _sign(operator, value_of(operand, places))
         case In():
             return _truth_value(_membership(expression, places))
         case Call(name, arguments):
@@ -187,6 +173,15 @@ def _comparison(expression: Comparison, places: Mapping[str, int]) -> Callable[[
 
         return unequal
     accepted = frozenset(_ORDERS[expression.operator])
+    if is_arithmetic(expression.left) or is_arithmetic(expression.right):
+        one = operand_of(expression.left, places, value_of)
+        other = operand_of(expression.right, places, value_of)
+
+        def ordered_amounts(row: Row) -> bool | None:
+            order = order_of(one(row), other(row))
+            return None if order is None else order in accepted
+
+        return ordered_amounts
 
     def ordered(row: Row) -> bool | None:
         order = compare(left(row), right(row))
@@ -212,53 +207,9 @@ def _membership(expression: In, places: Mapping[str, int]) -> Callable[[Row], bo
     return value
 
 
-def _arithmetic(operator: str, left: Value, right: Value) -> Value:
-    def value(row: Row) -> Term | None:
-        one, other = left(row), right(row)
-        a, b = number(one), number(other)
-        if a is None or b is None:
-            return calculated_time(operator, one, other)
-        assert type(one) is Literal
-        assert type(other) is Literal
-        common = max(rank(one), rank(other))
-        if operator == "/" and common == 0:
-            common = 1
-        try:
-            return numeral(calculated(operator, promoted(a, common), promoted(b, common)), common)
-        except (DivisionByZero, InvalidOperation, OverflowError):
-            return None
-
-    return value
-
-
-def calculated(operator: str, a: Number, b: Number) -> Number:
-    """The result of an operator on two numbers of one type."""
-    if operator == "+":
-        return a + b  # type: ignore[operator]
-    if operator == "-":
-        return a - b  # type: ignore[operator]
-    if operator == "*":
-        return a * b  # type: ignore[operator]
-    if isinstance(a, Decimal):
-        return a / Decimal(b)
-    if b == 0:
-        # IEEE 754: the sign of the infinity is that of the dividend and of the zero.
-        if a == 0 or a != a:
-            return float("nan")
-        negative = (a < 0) != (str(b)[0] == "-")
-        return float("-inf") if negative else float("inf")
-    return a / b  # type: ignore[operator]
-
-
-def _sign(operator: str, operand: Value) -> Value:
-    def value(row: Row) -> Term | None:
-        term = operand(row)
-        found = number(term)
-        if found is None or type(term) is not Literal:
-            return negative_time(term) if operator == "-" else positive_time(term)
-        return numeral(-found if operator == "-" else found, rank(term))
-
-    return value
+def _computed(expression: Expression, places: Mapping[str, int]) -> Value:
+    operand = operand_of(expression, places, value_of)
+    return lambda row: term_of(operand(row))
 
 
 def _named_by_iri(

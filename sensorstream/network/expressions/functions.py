@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
@@ -44,7 +45,6 @@ from sensorstream.network.expressions.values import (
     double_text,
     number,
     numeral,
-    rank,
     text,
     truth,
 )
@@ -231,18 +231,6 @@ def _written_out(new: str, groups: int) -> Callable[[Any], str]:
     return written_out
 
 
-def _rounding(change: Callable[[Number], Number]) -> Function:
-    def function(term: Term | None) -> Term | None:
-        value = number(term)
-        if value is None or type(term) is not Literal:
-            return None
-        if isinstance(value, float) and not math.isfinite(value):
-            return term
-        return numeral(change(value), rank(term))
-
-    return function
-
-
 def _abs(value: Number) -> Number:
     return -value if value < 0 else value
 
@@ -252,19 +240,29 @@ def _round(value: Number) -> Number:
         return value
     if isinstance(value, Decimal):
         return (value + Decimal("0.5")).to_integral_value(ROUND_FLOOR)
-    return float(math.floor(value + 0.5))
+    return float(math.floor(value + 0.5)) if math.isfinite(value) else value
 
 
 def _ceil(value: Number) -> Number:
+    if isinstance(value, int):
+        return value
     if isinstance(value, Decimal):
         return value.to_integral_value(ROUND_CEILING)
-    return float(math.ceil(value)) if isinstance(value, float) else value
+    return float(math.ceil(value)) if math.isfinite(value) else value
 
 
 def _floor(value: Number) -> Number:
+    if isinstance(value, int):
+        return value
     if isinstance(value, Decimal):
         return value.to_integral_value(ROUND_FLOOR)
-    return float(math.floor(value)) if isinstance(value, float) else value
+    return float(math.floor(value)) if math.isfinite(value) else value
+
+
+ROUNDINGS: Final[Mapping[str, Callable[[Number], Number]]] = MappingProxyType(
+    {"ABS": _abs, "ROUND": _round, "CEIL": _ceil, "FLOOR": _floor}
+)
+"""Of a number another one of the same type (section 17.4.4); the rest is arithmetic's."""
 
 
 def _part(place: int) -> Function:
@@ -372,10 +370,6 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "SUBSTR": _substr,
     "REGEX": _regex,
     "REPLACE": _replace,
-    "ABS": _rounding(_abs),
-    "ROUND": _rounding(_round),
-    "CEIL": _rounding(_ceil),
-    "FLOOR": _rounding(_floor),
     "YEAR": _part(0),
     "MONTH": _part(1),
     "DAY": _part(2),

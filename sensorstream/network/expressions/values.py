@@ -73,11 +73,11 @@ def promoted(value: Number, to: int) -> Number:
 
 def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
     """A number as a literal of the type with that rank; None: it has more digits than any may."""
-    if of_rank < 2 and isinstance(value, Decimal) and abs(value.adjusted()) > _MOST_DIGITS:
+    if of_rank < 2 and isinstance(value, Decimal) and not has_digits(value):
         return None
     if of_rank == 0:
         whole = int(value)
-        if whole.bit_length() > _MOST_BITS:
+        if not has_digits(whole):
             return None
         return valued(str(whole), XSD_INTEGER, whole)
     if of_rank == 1:
@@ -87,6 +87,13 @@ def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
         return valued(decimal_text(exact), XSD_DECIMAL, exact)
     double = float(value)
     return valued(double_text(double), _BY_RANK[of_rank], double)
+
+
+def has_digits(value: Number) -> bool:
+    """Whether a whole number or a decimal has no more digits than any may."""
+    if isinstance(value, Decimal):
+        return abs(value.adjusted()) <= _MOST_DIGITS
+    return not isinstance(value, int) or value.bit_length() <= _MOST_BITS
 
 
 def decimal_text(value: Decimal) -> str:
@@ -147,7 +154,8 @@ def text(term: Term | None) -> str | None:
     return None
 
 
-def _comparable(one: Number, other: Number, to: int) -> tuple[Number, Number]:
+def as_comparable(one: Number, other: Number, to: int) -> tuple[Number, Number]:
+    """Two numbers as those of the type with a rank, as far as it has them."""
     try:
         return promoted(one, to), promoted(other, to)
     except OverflowError:
@@ -162,7 +170,7 @@ def compare(left: Term | None, right: Term | None) -> int | None:
     one, other = number(left), number(right)
     if one is not None and other is not None:
         common = max(rank(left), rank(right))
-        one, other = _comparable(one, other, common)
+        one, other = as_comparable(one, other, common)
         if one != one or other != other:
             return 2
         return (one > other) - (one < other)

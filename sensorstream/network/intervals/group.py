@@ -7,33 +7,57 @@ itself never ends, so it is in no group.
 
 from __future__ import annotations
 
-import heapq
-from collections import deque
+from bisect import insort_right
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count
-from typing import Any
+from operator import itemgetter
+from typing import Any, Final
 
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.node import Memory, TimedNode
+from sensorstream.network.intervals.node import Memory, TimedNode, ended
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.operators.group import Column, Columns, GroupState
 from sensorstream.network.rows import key_of, slots_of
 
+_start: Final[Callable[[TimedRow], Any]] = itemgetter(-2)
+
 
 class _Members(GroupState):
-    """The rows of one group, those that started first on top of a heap."""
+    """The rows of one group in the order of their starts; the first ``head`` are gone already."""
 
-    __slots__ = ("heap",)
+    __slots__ = ("end", "head", "rows")
 
     def __init__(self, kept: Iterable[Column]) -> None:
         super().__init__(kept)
-        # Start, number, row.
-        self.heap: list[tuple[Instant, int, TimedRow]] = []
+        self.rows: list[TimedRow] = []
+        self.head = 0
+        self.end: Instant = 0
+        """The end of the row that came last; no other ends later."""
+
+    def add(self, row: TimedRow) -> None:
+        """Take a row in: most often what ends last has started last, too."""
+        rows = self.rows
+        if rows and row[-2] < rows[-1][-2]:
+            insort_right(rows, row, lo=self.head, key=_start)
+        else:
+            rows.append(row)
+        self.end = row[-1]
+        self.take(row, 1)
+
+    def drop_first(self) -> None:
+        """Take out what started first."""
+        rows, head = self.rows, self.head
+        self.take(rows[head], -1)
+        self.head = head = head + 1
+        if 2 * head > len(rows):
+            del rows[:head]
+            self.head = 0
 
 
 class TimedGroup(TimedNode):
-    """Keeps the aggregates of each group; O(log n) a row.
+    """Keeps the aggregates of each group: a row costs what its aggregates make of it.
 
+    One that started before others of its group is put among them, which moves these.
     ``fits`` tests a row's interval for the length that is asked for, ``longest`` is never shorter
     than that; None: all rows stay.
     """
@@ -68,15 +92,13 @@ class TimedGroup(TimedNode):
         if fits is not None:
             # One that is too long by itself is in no group.
             rows = [row for row in rows if fits(row)]
-        members.add(rows)
-        for key in dict.fromkeys(map(self._key, rows)):
-            group = members.groups[key]
+        for key, group in members.take(rows).items():
             if fits is not None:
-                while not fits((group.heap[0][0], now)):
+                while not fits((group.rows[group.head][-2], now)):
                     members.drop_first(group)
             results = self._aggregates.results(group)
             keys = key if self._keys > 1 else (key,) if self._keys else ()
-            row: TimedRow = (*keys, *results, group.heap[0][0], now)
+            row: TimedRow = (*keys, *results, group.rows[group.head][-2], now)
             self.added.append(row)
 
     def kept(self) -> Sequence[tuple[int, Memory]]:
@@ -92,51 +114,51 @@ class _Kept:
     def __init__(
         self, key: Callable[[TimedRow], Any], aggregates: Columns, longest: int | None
     ) -> None:
-        self.groups: dict[Any, _Members] = {}
+        # In the order of their ends.
+        self._groups: OrderedDict[Any, _Members] = OrderedDict()
         self._key = key
         self._columns = aggregates.kept
         self._longest = longest
-        self._numbers = count()
         self._size = 0
-        # Ends and keys of all rows, oldest first.
-        self._ends: deque[tuple[Instant, Any]] = deque()
 
     def __len__(self) -> int:
         return self._size
 
     def add(self, rows: Iterable[TimedRow]) -> None:
+        self.take(rows)
+
+    def take(self, rows: Iterable[TimedRow]) -> dict[Any, _Members]:
+        """Take rows in, none of which ends before one that is there: the groups that get some."""
+        groups, touched = self._groups, dict[Any, _Members]()
         for row in rows:
             key = self._key(row)
-            group = self.groups.get(key)
+            group = groups.get(key)
             if group is None:
-                group = self.groups[key] = _Members(self._columns)
-            heapq.heappush(group.heap, (row[-2], next(self._numbers), row))
-            group.take(row, 1)
+                group = groups[key] = _Members(self._columns)
+            elif key not in touched:
+                groups.move_to_end(key)
+            touched[key] = group
+            group.add(row)
             self._size += 1
-            if self._longest is not None:
-                self._ends.append((row[-1], key))
+        return touched
 
     def drop_first(self, group: _Members) -> None:
-        """Take out what started first."""
-        _, _, row = heapq.heappop(group.heap)
-        group.take(row, -1)
+        """Take out what started first in a group."""
+        group.drop_first()
         self._size -= 1
 
     def forget(self, now: Instant) -> None:
+        """Let go of groups of which nothing can be taken together with what ends now."""
         if self._longest is None:
             return
-        ends, horizon = self._ends, now - self._longest
-        while ends and ends[0][0] < horizon:
-            key = ends.popleft()[1]
-            group = self.groups.get(key)
-            if group is None:
-                continue
-            while group.heap and group.heap[0][0] < horizon:
-                self.drop_first(group)
-            if not group.heap:
-                del self.groups[key]
+        groups, horizon = self._groups, now - self._longest
+        while groups:
+            key, group = next(iter(groups.items()))
+            if group.end >= horizon:
+                return
+            del groups[key]
+            self._size -= group.count
 
     def rows(self) -> Iterator[TimedRow]:
-        everything = (each for group in self.groups.values() for each in group.heap)
-        # In the order of their ends; of one end, in that of their arrival.
-        return (row for _, _, row in sorted(everything, key=lambda each: (each[2][-1], each[1])))
+        everything = (row for each in self._groups.values() for row in each.rows[each.head :])
+        return iter(sorted(everything, key=ended))

@@ -51,21 +51,25 @@ Fit: TypeAlias = Callable[[Term, Term, Term, Any, Any], Any]
 class _Readers:
     """Readers by predicate, object and shape."""
 
-    __slots__ = ("_by_predicate",)
+    __slots__ = ("_by_predicate", "_whatever")
 
     def __init__(self) -> None:
         self._by_predicate: dict[
             Term | None, dict[Term | None, dict[Hashable, dict[Reader, None]]]
         ] = {}
+        # The answers of `of` for predicates that somebody names, and nobody with an object.
+        self._whatever: dict[Term, list[dict[Reader, None]]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._by_predicate)
 
     def add(self, reader: Reader) -> None:
+        self._whatever.clear()
         by_object = self._by_predicate.setdefault(reader.predicate, {})
         by_object.setdefault(reader.object, {}).setdefault(reader.shape, {})[reader] = None
 
     def remove(self, reader: Reader) -> None:
+        self._whatever.clear()
         by_object = self._by_predicate[reader.predicate]
         by_shape = by_object[reader.object]
         del by_shape[reader.shape][reader]
@@ -78,23 +82,27 @@ class _Readers:
 
     def of(self, predicate: Term, object_: Term) -> list[dict[Reader, None]]:
         """The readers of triples with these terms, those of one shape together."""
+        known = self._whatever.get(predicate)
+        if known is not None:
+            return known
         found: list[dict[Reader, None]] = []
-        for name in (predicate, None):
-            by_object = self._by_predicate.get(name)
-            if by_object is not None:
-                if (same := by_object.get(object_)) is not None:
-                    found += same.values()
-                if (any_object := by_object.get(None)) is not None:
-                    found += any_object.values()
+        by_objects = [self._by_predicate.get(predicate, {}), self._by_predicate.get(None, {})]
+        for by_object in by_objects:
+            if (same := by_object.get(object_)) is not None:
+                found += same.values()
+            if (any_object := by_object.get(None)) is not None:
+                found += any_object.values()
+        if by_objects[0] and all(each.keys() <= {None} for each in by_objects):
+            self._whatever[predicate] = found
         return found
 
-    def want(self, triple: Triple) -> bool:
-        """Whether any reader has the terms of a triple."""
-        for name in (triple[1], None):
-            by_object = self._by_predicate.get(name)
-            if by_object is not None and (None in by_object or triple[2] in by_object):
-                return True
-        return False
+    def wanted(self, predicate: Term, objects: Iterable[Term]) -> tuple[Term, ...]:
+        """Those of some objects of a predicate that have readers."""
+        by_objects = [self._by_predicate.get(name, {}) for name in (predicate, None)]
+        if any(None in each for each in by_objects):
+            return tuple(objects)
+        one, other = by_objects
+        return tuple([each for each in objects if each in one or each in other])
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +220,7 @@ class Occurring:
         if self._taken % _SWEEP == 0:
             self._sweep(start)
         wanted: _Occurrences = {}
-        number = self._number
+        number, of = self._number, self._all.of
         for triple in triples:
             if triple[1] == RDF_TYPE:
                 types = self._types.get(triple[2])
@@ -221,10 +229,10 @@ class Occurring:
                 for each in types:
                     wanted[(triple[0], RDF_TYPE, each), start] = number
                 continue
-            if self._all.want(triple):
+            if of(triple[1], triple[2]):
                 wanted[triple, start] = number
             for follows in self._conclusions(triple):
-                if self._all.want(follows):
+                if of(follows[1], follows[2]):
                     wanted[follows, start] = number
         if not wanted:
             return
@@ -238,9 +246,8 @@ class Occurring:
     def _wanted_types(self, triple: Triple) -> tuple[Term, ...]:
         if len(self._types) >= _MOST_TYPES:
             self._types.clear()
-        types = dict.fromkeys((triple[2], *(each[2] for each in self._conclusions(triple))))
-        found = tuple(each for each in types if self._all.want((triple[0], triple[1], each)))
-        self._types[triple[2]] = found
+        types = dict.fromkeys([triple[2], *[each[2] for each in self._conclusions(triple)]])
+        found = self._types[triple[2]] = self._all.wanted(RDF_TYPE, types)
         return found
 
     @property
@@ -253,10 +260,19 @@ class Occurring:
         """The latest end of all that waits."""
         return max(self._ends, default=None)
 
-    def elapse(self, time: Instant) -> None:
-        """Hand on a round of the instant ``time``: to the lowest stratum that lacks something."""
+    def elapse(self, time: Instant, below: int | None = None) -> bool:
+        """Hand on a round of the instant ``time``: to the lowest stratum that lacks something.
+
+        ``below``: only to strata below that; False: none of them lacks anything.
+        """
         occurrences = self._waiting[time]
+        if below is None and not self.fed and not self._given and len(self._order) == 1:
+            self._hand_on(self._order[0], occurrences.items(), time)
+            self._over(time)
+            return True
         for stratum in self._order:
+            if below is not None and stratum >= below:
+                return False
             given = self._given.get(stratum, 0)
             if given < len(occurrences):
                 self._rounds += 1
@@ -269,9 +285,13 @@ class Occurring:
                 self._given[stratum] = len(occurrences)
                 self._hand_on(stratum, list(occurrences.items())[given:], time)
                 if self.fed:
-                    return
+                    return True
         self._given.clear()
         self._rounds = 0
+        self._over(time)
+        return True
+
+    def _over(self, time: Instant) -> None:
         del self._waiting[time]
         heapq.heappop(self._ends)
 
@@ -281,9 +301,9 @@ class Occurring:
         occurrences: Iterable[tuple[tuple[Triple, Instant], int]],
         end: Instant,
     ) -> None:
-        readers = self._readers[stratum]
+        of = self._readers[stratum].of
         for ((subject, predicate, object_), start), number in occurrences:
-            for same in readers.of(predicate, object_):
+            for same in of(predicate, object_):
                 row: Any = self
                 for reader in same:
                     if reader.since > number:

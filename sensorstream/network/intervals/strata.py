@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.source import Conclusions
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.recursion.reads import Kind
 from sensorstream.sparql.algebra import Construct, Query, TriplePattern, Variable
 
+RULES: Final = "the rules over time"
 _Kind: TypeAlias = tuple[Term | None, Term | None]
 """Predicate and object of triples; None stands for any."""
 
@@ -49,12 +51,30 @@ def ends_of(query: Query, plan: Plan, conclusions: Conclusions) -> Ends:
     )
 
 
-def strata(queries: Mapping[str, Ends]) -> dict[str, int]:
+def ends_of_rules(
+    templates: Iterable[TriplePattern], read: Iterable[Kind], conclusions: Conclusions
+) -> Ends:
+    """What rules over time add to a moment, and what they read of it: it must be whole by then."""
+    asked = frozenset((each.predicate, each.object) for each in read)
+    return Ends(frozenset(_added(tuple(templates), conclusions)), frozenset(), asked)
+
+
+def feeds(query: Ends, rules: Ends) -> bool:
+    """Whether rules over time read what a query adds to the moment."""
+    return _meet(query.adds, rules.asked)
+
+
+def strata(queries: Mapping[str, Ends], rules: Ends | None = None) -> dict[str, int]:
     """The stratum of each query: it gets an instant after all lower ones are done with it.
+
+    That of :data:`RULES` is the one of all rules over time together, which have an order of their
+    own.
 
     Raises:
         UnsupportedQuery: what a query adds depends on its own absence at the same moment.
     """
+    if rules is not None:
+        queries = {**queries, RULES: rules}
     levels = dict.fromkeys(queries, 0)
     adding = [name for name, ends in queries.items() if ends.adds]
     changed = True
@@ -62,6 +82,8 @@ def strata(queries: Mapping[str, Ends]) -> dict[str, int]:
         changed = False
         for name, ends in queries.items():
             for other in adding:
+                if name == other == RULES:
+                    continue
                 added = queries[other].adds
                 least = -1
                 if _meet(added, ends.reads):
@@ -100,11 +122,17 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[_Kind, bool]]:
         case timed.OptionalSeq(mandatory, optional):
             yield from _read(mandatory, asked=asked)
             yield from _asked(optional)
+        case timed.First(source):
+            # What else ends at the same moment decides which are the first.
+            yield from _read(source, asked=True)
         case timed.Group(source):
             # More of it at the same moment would make another solution of it.
             yield from _read(source, asked=True)
         case (
-            timed.Optional(one, other) | timed.EqualsOptional(one, other) | timed.Minus(one, other)
+            timed.Optional(one, other)
+            | timed.EqualsOptional(one, other)
+            | timed.Minus(one, other)
+            | timed.Mark(one, other)
         ):
             yield from _read(one, asked=asked)
             yield from _read(other, asked=True)

@@ -20,6 +20,7 @@ from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.rows import Row, net
+from sensorstream.network.selection.store import Wanted
 from sensorstream.network.sources import INSTANT, Sources
 from sensorstream.sparql.algebra import Pattern
 
@@ -29,12 +30,15 @@ Holds: TypeAlias = Callable[[Triple], bool]
 class Channel:
     """The events of one selector at the moment at work.
 
-    ``standing`` are the solutions that hold at every moment.
+    ``standing`` are the solutions that hold at every moment; ``stirred`` is told of changes.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, stirred: Callable[[Channel], None]) -> None:
         self.node = node
         self.standing = dict[Row, int](net(node.rows(), ()))
+        self.wanted: list[Wanted] = []
+        """One of these must be true of a solution that holds at every moment."""
+        self._stirred = stirred
         self._added: list[Row] = []
         self._removed: list[Row] = []
 
@@ -42,6 +46,7 @@ class Channel:
         """The operator's output has changed."""
         self._added += added
         self._removed += removed
+        self._stirred(self)
 
     def rows(self) -> list[Row]:
         """The solutions of this moment, each once."""
@@ -52,6 +57,14 @@ class Channel:
             counts[row] = counts.get(row, 0) + number
         return [row for row, number in counts.items() if number > 0]
 
+    def trim(self) -> None:
+        """Leave out what stands and no rule wants."""
+        self.standing = {
+            row: number
+            for row, number in self.standing.items()
+            if any(wants(row) for wants in self.wanted)
+        }
+
     def end(self) -> None:
         """The moment is over."""
         self._added.clear()
@@ -61,9 +74,9 @@ class Channel:
 class InstantGraph:
     """The graph of each moment in turn, for selectors that see the same Datalog rules.
 
-    Of the background it holds the triples that a selector or a rule body may match; of the
-    clauses those whose conclusions somebody may match. What follows from the background alone is
-    derived once. A moment costs what it says and what follows from that.
+    Of the background it holds the triples that a selector or a rule body may match. What follows
+    from the background alone is derived once. A moment costs what it says and what follows from
+    that.
     """
 
     def __init__(
@@ -74,19 +87,24 @@ class InstantGraph:
         holds: Holds,
     ) -> None:
         kinds = {read.kind for each in selectors.values() for read in reads(each)}
-        wanted = relevant(clauses, kinds)
-        kinds |= {read.kind for each in wanted for read in reads(each.body)}
+        kinds |= {read.kind for each in clauses for read in reads(each.body)}
         self._kb = KnowledgeBase()
         self._kb.add(Origin.STATIC, _known(background, holds, {each.predicate for each in kinds}))
         rules = [
-            DerivationRule(f"Datalog {each.position}", each.head, each.body) for each in wanted
+            DerivationRule(f"Datalog {each.position}", each.head, each.body) for each in clauses
         ]
         self._program = Program(self._kb, Origin.INFERRED, rules, self._build)
         self._network = Network()
         self._derives = bool(rules)
         self._derive(0)
         indexes = {INSTANT: self._kb.index}
-        self.channels = {plan: Channel(build(plan, self._network, indexes)) for plan in selectors}
+        self.predicates = {each.predicate for each in kinds}
+        """The properties of triples that make a difference here; None: any may."""
+        self.stirred: dict[Channel, None] = {}
+        """The channels with a change at this moment."""
+        self.channels = {
+            plan: Channel(build(plan, self._network, indexes), self._stir) for plan in selectors
+        }
         for each in self.channels.values():
             self._network.listen(each.node, each.changed)
         self._said: list[Triple] = []
@@ -105,8 +123,12 @@ class InstantGraph:
         self._kb.apply(Origin.WINDOW, Delta(0, removed=tuple(self._said)))
         self._said = []
         self._settle()
-        for each in self.channels.values():
+        for each in self.stirred:
             each.end()
+        self.stirred.clear()
+
+    def _stir(self, channel: Channel) -> None:
+        self.stirred[channel] = None
 
     def close(self) -> None:
         """Let go of everything."""

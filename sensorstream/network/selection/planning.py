@@ -6,7 +6,6 @@ rule (section 5 of the paper, "number of rules"). That needs the compared variab
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
@@ -57,19 +56,17 @@ def plan_rules(program: Program, length: Length) -> Patterns:
     """
     selectors = [each for rule in program.rules for each in rule.selectors]
     parted = {each.position: _base(each) for each in selectors}
-    bases = Counter(pattern for pattern, _ in parted.values())
     made: dict[tuple[algebra.Pattern, Mode], Plan] = {}
 
     def solutions(selector: Selector, mode: Mode) -> Solutions:
         pattern, tests = parted[selector.position]
-        if bases[pattern] == 1:
-            pattern, tests = selector.query.form.pattern, ()
         if (pattern, mode) not in made:
             source = INSTANT if mode is Mode.INSTANT else DEFAULT
             found = plan(pattern, Sources(source), selector.query.base)
             if isinstance(found, Anew):
                 raise UnsupportedQuery(
-                    f"{selector.position}: the selector cannot be kept in step: {found.reason}"
+                    f"the selector cannot be kept in step: {found.reason}",
+                    position=selector.position,
                 )
             made[pattern, mode] = found
         return pattern, made[pattern, mode], tests
@@ -181,12 +178,13 @@ def _shared_out(rule: Rule) -> tuple[dict[str, list[Expression]], tuple[Expressi
         own = sorted(about - set(taken))
         if existences(condition):
             raise UnsupportedQuery(
-                f"{rule.position}: EXISTS has its place in a selector, not in 'where'"
+                "EXISTS has its place in a selector, not in 'where'", position=rule.position
             )
         if len(own) > 1 or (own and names & values):
             raise UnsupportedQuery(
-                f"{rule.position}: a condition about {' and '.join(own)} may also name only "
-                f"events that the rule takes: {', '.join(taken)}"
+                f"a condition about {' and '.join(own)} may also name only events that the rule "
+                f"takes: {', '.join(taken)}",
+                position=rule.position,
             )
         if own:
             tests[own[0]].append(condition)
@@ -198,7 +196,8 @@ def _shared_out(rule: Rule) -> tuple[dict[str, list[Expression]], tuple[Expressi
         for used in names_in(expression):
             if used not in values and labels[used] not in taken:
                 raise UnsupportedQuery(
-                    f"{rule.position}: ?{name} cannot be of {labels[used]}: expected one of "
-                    f"{', '.join(taken)}, or the ?variable of an aggregate"
+                    f"?{name} cannot be of {labels[used]}: expected one of {', '.join(taken)}, or "
+                    "the ?variable of an aggregate",
+                    position=rule.position,
                 )
     return tests, tuple(last)

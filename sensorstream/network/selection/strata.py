@@ -61,8 +61,9 @@ def levels(
         if len(members) > 1 or members[0] in sources[members[0]]:
             names = ", ".join(sorted(rules[each].rule.name for each in members))
             raise UnsupportedQuery(
-                f"{rules[members[0]].rule.position}: at one moment what a rule makes may be what "
-                f"it selects: {names}: let it make triples of another property or class"
+                f"at one moment what a rule makes may be what it selects: {names}: let it make "
+                "triples of another property or class",
+                position=rules[members[0]].rule.position,
             )
         found[members[0]] = 1 + max((found[each] for each in sources[members[0]]), default=-1)
     return found

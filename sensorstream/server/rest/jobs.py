@@ -17,6 +17,7 @@ from sensorstream.app.job_folder import RUNNING, Job
 from sensorstream.app.running import Run, is_question
 from sensorstream.errors import UnfinishedJob
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
+from sensorstream.server.known import AskedBody
 from sensorstream.server.negotiation import choose
 from sensorstream.server.problems import ProblemBody, problem_of
 from sensorstream.server.results import answer_response
@@ -28,7 +29,7 @@ PATH: Final = "/jobs"
 _LONGEST: Final = 65_536
 
 
-class JobRequest(BaseModel):
+class JobRequest(AskedBody):
     """A question."""
 
     language: Literal["sql", "sparql"]

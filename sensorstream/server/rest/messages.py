@@ -52,6 +52,7 @@ _KEY: Final = HEADER.lower().encode()
 _SOURCE: Final = "rest"
 _json: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _LONGEST_SOURCE: Final = 200
+_PARAMETERS: Final = frozenset({"source"})
 
 Source = Annotated[
     str, Query(max_length=_LONGEST_SOURCE, description="Where the message comes from.")
@@ -184,7 +185,9 @@ class Shortcut:
         source = _SOURCE
         plain = scope["type"] == "http" and scope["path"] == PATH and scope["method"] == "POST"
         if plain and scope["query_string"]:
-            source = QueryParams(scope["query_string"]).get("source", _SOURCE)
+            given = QueryParams(scope["query_string"])
+            source = given.get("source", _SOURCE)
+            plain = given.keys() <= _PARAMETERS
         if not plain or len(source) > _LONGEST_SOURCE:
             await self._app(scope, receive, send)
             return

@@ -15,6 +15,7 @@ from sensorstream.app.mapping_files import RML_TYPE, RULES_TYPE, STYLESHEET_TYPE
 from sensorstream.app.rulebook import OnDisk
 from sensorstream.app.versions import Match
 from sensorstream.errors import RulesError
+from sensorstream.server.known import AskedBody
 from sensorstream.server.negotiation import media_type_of, tagged
 from sensorstream.server.problems import PositionBody
 from sensorstream.server.rest.versioned import (
@@ -62,7 +63,7 @@ class RulesBody(BaseModel):
     digest: str = Field(description="the ETag of the whole set of files")
 
 
-class RuleSetBody(BaseModel):
+class RuleSetBody(AskedBody):
     """A whole set of rule files, texts by name, in the order in which they are applied."""
 
     files: dict[str, str] = Field(examples=[{"tracking.rules": "prefix : <http://example.org/>"}])

@@ -19,6 +19,7 @@ from sensorstream.history.asking.question import ARCHIVE, HISTORY
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.sql_formats import PIECES, WHOLE, json_value
+from sensorstream.server.known import AskedBody
 from sensorstream.server.negotiation import choose
 from sensorstream.server.questions import Questions, client_of
 
@@ -27,7 +28,7 @@ _OFFERED: Final = (_JSON, *PIECES)
 Place: TypeAlias = Literal["history", "archive"]
 
 
-class SqlBody(BaseModel):
+class SqlBody(AskedBody):
     """One SQL statement over the views of schema ``history``."""
 
     query: str = Field(

@@ -9,15 +9,28 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from sensorstream.access.roles import Role
-from sensorstream.alerts.records import DeliveryState, LoggedDelivery, Webhook, WebhookState
+from sensorstream.alerts.records import (
+    DeliveryState,
+    LoggedDelivery,
+    Webhook,
+    WebhookState,
+)
 from sensorstream.alerts.targets import place_of
 from sensorstream.app.application import Application
 from sensorstream.app.versions import Match, digest_of
 from sensorstream.app.webhooks import definition
+from sensorstream.grouping import (
+    LONGEST_INTERVAL,
+    LONGEST_WAIT,
+    Grouping,
+    grouping_data,
+    read_grouping,
+)
 from sensorstream.server.access import user_of
+from sensorstream.server.known import AskedBody
 from sensorstream.server.rest.moment import Moment
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
@@ -33,7 +46,19 @@ _SECRET = "`whsec_` and base64 of 24 to 64 random bytes"
 _LARGEST = 2**63 - 1
 
 
-class NewWebhookBody(BaseModel):
+class GroupBody(AskedBody):
+    """Alerts that are alike in these labels are told together; times are seconds."""
+
+    by: list[Literal["rule", "kind", "severity", "key"]] = Field(max_length=4)
+    wait: float = Field(
+        default=30, ge=0, le=LONGEST_WAIT, description="for others, when a group is new"
+    )
+    interval: float = Field(
+        default=300, ge=1, le=LONGEST_INTERVAL, description="between two times it is told"
+    )
+
+
+class NewWebhookBody(AskedBody):
     """A receiver to register; without a secret one is made."""
 
     url: str = Field(max_length=2000, examples=["https://hooks.example.org/sensorstream"])
@@ -48,17 +73,17 @@ class NewWebhookBody(BaseModel):
         description="CloudEvents 1.0, or what an Alertmanager sends (version 4): alerts only",
     )
     changes: bool = Field(default=False, description="told of what becomes of open alerts, too")
+    group: GroupBody | None = Field(default=None, description="told of groups, not of each alert")
 
 
-class DefinitionBody(BaseModel):
+class DefinitionBody(AskedBody):
     """What a webhook is; its secret is made by the server, and never a part of it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     url: str = Field(max_length=2000, examples=["https://hooks.example.org/sensorstream"])
     queries: list[str] = Field(default=[], max_length=1000)
     format: Literal["cloudevents", "alertmanager"] = "cloudevents"
     changes: bool = False
+    group: GroupBody | None = None
 
 
 class WebhookTriedBody(BaseModel):
@@ -95,6 +120,7 @@ class WebhookBody(BaseModel):
     queries: list[str]
     format: str
     changes: bool
+    group: GroupBody | None
     enabled: bool
     disabled_at: datetime | None
     failing_since: datetime | None
@@ -114,7 +140,7 @@ class WebhooksBody(BaseModel):
     webhooks: list[WebhookBody]
 
 
-class NewSecretBody(BaseModel):
+class NewSecretBody(AskedBody):
     """Another secret; without one it is made."""
 
     secret: str | None = Field(default=None, description=_SECRET)
@@ -163,7 +189,13 @@ def router(application: Application) -> APIRouter:
     def register(body: NewWebhookBody, request: Request) -> JSONResponse:
         """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
         webhook = application.webhooks.register(
-            body.url, body.secret, body.queries, body.format, who(request), body.changes
+            body.url,
+            body.secret,
+            body.queries,
+            body.format,
+            who(request),
+            body.changes,
+            _grouping(body.group),
         )
         return _registered(webhook, request)
 
@@ -195,14 +227,15 @@ def router(application: Application) -> APIRouter:
     ) -> WebhookBody | WebhookTriedBody | JSONResponse:
         """Register a webhook by this id (201, with its secret), or change the one that has it."""
         webhooks, told = application.webhooks, (body.url, body.queries, body.format)
+        others = (body.changes, _grouping(body.group))
         if dry_run is not None:
-            fault = webhooks.try_put(webhook_id, *told, body.changes)
+            fault = webhooks.try_put(webhook_id, *told, *others)
             running = {each.name for each in application.queries.views() if not each.stopped}
             return WebhookTriedBody(
                 faults=fault_bodies([] if fault is None else [fault]),
                 absent=[each for each in body.queries if each not in running],
             )
-        made = webhooks.put(webhook_id, *told, who(request), match, body.changes)
+        made = webhooks.put(webhook_id, *told, who(request), match, *others)
         if made is not None:
             return _registered(made, request)
         return _body(webhooks.one(webhook_id), request)
@@ -302,6 +335,14 @@ def router(application: Application) -> APIRouter:
     return routes
 
 
+def _grouping(body: GroupBody | None) -> Grouping | None:
+    return None if body is None else read_grouping(body.model_dump())
+
+
+def _group_body(group: Grouping | None) -> GroupBody | None:
+    return None if group is None else GroupBody.model_validate(grouping_data(group))
+
+
 def _id(webhook_id: str) -> str:
     return webhook_id
 
@@ -325,6 +366,7 @@ def _body(state: WebhookState, request: Request) -> WebhookBody:
         queries=list(webhook.queries),
         format=webhook.format,
         changes=webhook.changes,
+        group=_group_body(webhook.group),
         enabled=state.disabled_at is None,
         disabled_at=state.disabled_at,
         failing_since=state.failing_since,

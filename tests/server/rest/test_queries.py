@@ -118,7 +118,7 @@ class Follower:
 
     def _read(self) -> None:
         fields: dict[str, str] = {}
-        with httpx.stream("GET", self._address, headers=self._headers, timeout=30) as answer:
+        with httpx.stream("GET", self._address, headers=self._headers, timeout=120) as answer:
             for line in answer.iter_lines():
                 if line.startswith(":"):
                     self.listening = True
