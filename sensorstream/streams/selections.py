@@ -8,12 +8,12 @@ from typing import Final
 
 from sensorstream.dotr.syntax import Program
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.terms import BlankNode, Literal, Term, Triple
+from sensorstream.model.terms import BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.network import Network
 from sensorstream.network.selection.clause_checks import check_clauses
 from sensorstream.network.selection.instants import Instants, Told
-from sensorstream.network.selection.making import triples_of
+from sensorstream.network.selection.making import rule_of, triples_of
 from sensorstream.network.selection.planning import plan_rules
 from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.sparql.algebra import (
@@ -60,15 +60,13 @@ class RunningRules(ContinuousQuery):
         self.reports += 1
         self.last_report = time
         for row in added:
-            name = row[0]
-            assert isinstance(name, Literal)
             self._sink(
                 Report(
                     self.name,
                     time,
                     Operation.ADDED,
                     triples=triples_of(row),
-                    rule=name.lexical,
+                    rule=rule_of(row),
                 )
             )
 

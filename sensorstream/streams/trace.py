@@ -17,7 +17,7 @@ from sensorstream.network.intervals.plan import OCCURRENCE
 from sensorstream.network.node import Node, operators
 from sensorstream.network.operators.scoped_join import OLDEST
 from sensorstream.network.rows import Row
-from sensorstream.network.selection.level import graph_of
+from sensorstream.network.selection.making import rule_of, triples_of
 from sensorstream.network.selection.ruleset import Firings
 from sensorstream.streams.report_data import bindings
 
@@ -142,8 +142,8 @@ def _rows(node: Node) -> dict[str, Any]:
 
 def _graph(row: Row) -> dict[str, Any]:
     """What a rule over time has made."""
-    rule, triples = graph_of(row)
-    return {"rule": rule, "graph": [" ".join(term.n3 for term in triple) for triple in triples]}
+    graph = [" ".join(term.n3 for term in triple) for triple in triples_of(row)]
+    return {"rule": rule_of(row), "graph": graph}
 
 
 def _change(added: Sequence[str], removed: Sequence[str]) -> dict[str, Any]:
