@@ -167,5 +167,7 @@ def test_one_triple_pattern_feeds_the_stream_only_if_it_asks_when(when: str, tol
 def test_a_circle_names_the_rule_and_the_query() -> None:
     machine = Machine(ALARM)
     text = f"{PREFIX}CONSTRUCT {{ ?x :fell ?w }} WHERE {{ ?x :alarm ?w FILTER(getENDTIME() >= 0) }}"
-    with pytest.raises(UnsupportedQuery, match=r"a rule over time|'circle'"):
+    with pytest.raises(UnsupportedQuery) as raised:
         machine.register("circle", text)
+    assert "a rule over time" in raised.value.message
+    assert "'circle'" in raised.value.message
