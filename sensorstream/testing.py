@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Generic, TypeVar
@@ -14,10 +14,11 @@ from typing import Final, Generic, TypeVar
 import pyoxigraph as ox
 
 from sensorstream.engine.outcome import Status
+from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import HistoryError
 from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.events import Delta, Message
+from sensorstream.model.events import Alert, Delta, Message
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 
@@ -184,6 +185,21 @@ class MemoryStore:
     def departed(self, stays: Collection[int]) -> frozenset[int]:
         gone = {each.individual.stay for e in self.committed for each in e.departures}
         return frozenset(gone.intersection(stays))
+
+    def told_until(self, message: str) -> Instant | None:
+        raised = (a for e in self.committed for a in e.alerts if isinstance(a, Alert))
+        due = (a.time for a in raised if a.message == message and a.id.startswith(f"{message}-t"))
+        return max(due, default=None)
+
+    def reported(self, entries: Collection[str]) -> Mapping[str, int]:
+        raised = (a for e in self.committed for a in e.alerts if isinstance(a, Alert))
+        told = [a.id for a in raised if a.kind == KIND]
+        told += [each.id for e in self.committed for each in e.reports]
+        found: dict[str, int] = {}
+        for entry, number, *_ in (each.split("-") for each in told):
+            if entry in entries:
+                found[entry] = max(found.get(entry, 0), int(number))
+        return found
 
     def save_checkpoint(self, seq: int, state: bytes) -> None:
         if seq > self._watermark:

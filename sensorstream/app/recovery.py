@@ -19,6 +19,7 @@ from sensorstream.errors import DamagedCheckpoint, HistoryError
 from sensorstream.journal.effects import effects_of, reports_of
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record, replay
+from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportDamage
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import QueryStopped, stops_of
@@ -138,11 +139,16 @@ def recover(
                 # It was accepted without the reasoner, which might refuse it now.
                 engine.degrade("it had failed before the restart")
             if passed and record.seq > watermark:
-                _expel_departed(target, store, last)
+                _follow_history(target, store, last)
                 passed = False
-            passed |= record.seq <= watermark and record.status is Status.SKIPPED
             in_work.begin(record)
             message = record.message
+            if record.seq <= watermark and record.status is Status.SKIPPED:
+                passed = True
+                due = store.told_until(message.id)
+                if due is not None:
+                    is_message = record.kind == TakeMessage.kind
+                    engine.elapse_again(message, due, waiting_only=is_message)
             with concerning(message_id=message.id, source=message.source):
                 outcome = replay(record, target, refused)
             publish(reports_of([outcome]))
@@ -163,7 +169,7 @@ def recover(
         # One that is skipped may still wait for its turn.
         engine.refuse(refused)
     if passed:
-        _expel_departed(target, store, last)
+        _follow_history(target, store, last)
     news: list[Entry] = [*stops, *own, *([_damage(start)] if start.damaged else [])]
     for notice in news:
         last += 1
@@ -181,13 +187,14 @@ def recover(
     return replayed
 
 
-def _expel_departed(target: Target, store: Store, seq: int) -> None:
-    """Make the window agree with history after entries were skipped that had been applied before.
+def _follow_history(target: Target, store: Store, seq: int) -> None:
+    """Make the engine agree with history after entries were skipped that had been applied before.
 
-    Without them others have stayed in the window that have left it.
+    Without them others have stayed in the window that have left it, and queries have reported less.
     """
     engine = target.engine
     engine.expel(store.departed([each.stay for each in engine.window]))
+    engine.queries.count_on(store.reported(engine.queries.entries()))
     # Otherwise another start would do it at a later place.
     store.save_checkpoint(seq, dump(engine.state()))
 

@@ -247,7 +247,7 @@ class LiveQueries:
             rules = self.processor.register_rules(
                 name, text, parsed, self._take_report, replaces=replaces
             )
-            self.alerts.end(name)
+            self.alerts.begin(rules)
             return rules
         running = self.processor.register(
             name, text, parsed, self._take_report, self._terms.graphs, replaces=replaces
@@ -324,6 +324,11 @@ class LiveQueries:
     def reported(self, name: str) -> int:
         """The number of a query's last report; 0 before the first."""
         return self._registered[name].reports
+
+    def count_on(self, reported: Mapping[str, int]) -> None:
+        """Give the next reports numbers above these, by the entries of their registrations."""
+        for each in self._registered.values():
+            each.reports = max(each.reports, reported.get(each.entry, 0))
 
     def entries(self) -> set[str]:
         """The journal's ids of all registrations that run."""

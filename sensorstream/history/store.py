@@ -10,7 +10,7 @@ argument).
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from enum import Flag
@@ -20,6 +20,7 @@ from typing import Final
 import psycopg2
 from psycopg2 import extensions
 
+from sensorstream.engine import query_alerts
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.class_sets import mend_class_sets
@@ -296,6 +297,40 @@ class PostgresStore:
         with self._transaction("cannot read the stays") as cursor:
             cursor.execute("select stay from store.stays where stay = any(%s)", (list(stays),))
             return frozenset(row[0] for row in cursor)
+
+    def told_until(self, message: str) -> Instant | None:
+        """See :meth:`.Store.told_until`.
+
+        Raises:
+            HistoryError: the alerts cannot be read.
+        """
+        with self._transaction("cannot read the alerts") as cursor:
+            # The ids are those of sensorstream.engine.elapsing.
+            cursor.execute(
+                "select max(time) from store.alerts where message_id = %s and starts_with(id, %s)",
+                (message, f"{message}-t"),
+            )
+            row = cursor.fetchone()
+            return None if row is None else row[0]
+
+    def reported(self, entries: Collection[str]) -> Mapping[str, int]:
+        """See :meth:`.Store.reported`.
+
+        Raises:
+            HistoryError: the alerts or reports cannot be read.
+        """
+        if not entries:
+            return {}
+        with self._transaction("cannot read the reports") as cursor:
+            cursor.execute(
+                "select split_part(id, '-', 1), max(split_part(id, '-', 2)::bigint) from ("
+                "  select id from store.alerts where kind = %(kind)s union all"
+                "  select id from store.incidents where kind = %(kind)s union all"
+                "  select report_id from store.events where report_id is not null"
+                ") told (id) where split_part(id, '-', 1) = any(%(entries)s) group by 1",
+                {"kind": query_alerts.KIND, "entries": list(entries)},
+            )
+            return dict(cursor.fetchall())
 
     def record_ontology(self, version: OntologyVersion) -> bool:
         """Record that an ontology is in force, unless it is the one that was in force already.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -69,6 +69,15 @@ class Store(Protocol):
 
     def departed(self, stays: Collection[int]) -> frozenset[int]:
         """Those of the given stays that have ended, as far as their effects are stored."""
+
+    def told_until(self, message: str) -> Instant | None:
+        """The latest time that was due when an entry came, of the alerts that it raised for it.
+
+        ``message`` is the entry's id; None: nothing was due that is stored.
+        """
+
+    def reported(self, entries: Collection[str]) -> Mapping[str, int]:
+        """The highest number of a stored report, or of an alert of one, of each registration."""
 
     def save_checkpoint(self, seq: int, state: bytes) -> None:
         """Store the engine's state after entry ``seq``, and delete all but two checkpoints.

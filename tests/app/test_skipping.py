@@ -19,12 +19,25 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import JournalError
 from sensorstream.history.journal_entries import entries, entry_at
 from sensorstream.history.store import PostgresStore
+from sensorstream.journal.tick import Tick
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import Settings, TimeSettings
+from sensorstream.settings import RuleSettings, Settings, TimeSettings
 from sensorstream.simulation.tracker import tracker_messages
 from sensorstream.testing import DAWN
 
 Open = Callable[[Settings], Application]
+WAITING = """prefix : <http://sensorstream.example/tracking#>
+prefix xsd: <http://www.w3.org/2001/XMLSchema#>
+mapping seen on message {/m}
+then update individual :{@id} a :Human at {@t} ; :hasXLocation {@v}^^xsd:integer .
+
+rule hot
+when select { SELECT ?s { ?s :hasXLocation ?v FILTER(?v > 30) } } becomes true for "4"
+then alert warning "{?s}" key "{?s}"
+"""
+ALERTING = """PREFIX : <http://sensorstream.example/tracking#>
+SELECT ?s ?v ALERT warning "{?s} at {?v}" KEY "{?s}"
+WHERE { ?s :hasXLocation ?v FILTER(?v > 30) }"""
 
 
 @contextmanager
@@ -150,3 +163,99 @@ def test_what_cannot_be_skipped_is_refused_with_the_reason(
     skip(settings, 2)
     with pytest.raises(JournalError, match="skipped already: skipped: in a test"):
         skip(settings, 2)
+
+
+@pytest.fixture
+def waiting(settings: Settings) -> Settings:
+    rules = settings.path.parent / "waiting.rules"
+    rules.write_text(WAITING)
+    return replace(settings, rules=RuleSettings((rules,)))
+
+
+def say(application: Application, name: str, time: int, value: int) -> None:
+    content = f"<m id='{name}' t='{time}' v='{value}'/>"
+    application.submit(content.encode(), "hall").result(30)
+
+
+def told(application: Application) -> list[tuple[str, str, int]]:
+    """The alerts that rules and queries have raised: whose, of which individual, at which time."""
+    alerts = [each.alert for each in application.alerts(100)]
+    return sorted(
+        (each.rule, each.key.rpartition("#")[2], each.time) for each in alerts if each.rule
+    )
+
+
+def skip_as_if_killed(settings: Settings, seq: int) -> None:
+    forget_checkpoints(settings, 0)
+    skip(settings, seq)
+
+
+def test_what_was_due_when_a_skipped_message_came_is_told_once(
+    waiting: Settings, open_application: Open
+) -> None:
+    application = open_application(waiting)
+    say(application, "a", 1, 31)
+    say(application, "b", 10, 31)
+    application.close()
+    skip_as_if_killed(waiting, 2)
+    for time, expected in ((12, [("hot", "a", 5)]), (20, [("hot", "a", 5), ("hot", "c", 16)])):
+        again = open_application(waiting)
+        say(again, "c", time, 31)
+        assert told(again) == expected
+        again.close()
+        forget_checkpoints(waiting, 0)
+
+
+def test_what_was_due_at_a_skipped_tick_is_told_once(
+    waiting: Settings, open_application: Open, eventually: Callable[..., None]
+) -> None:
+    (rules,) = waiting.rules.files
+    rules.write_text(WAITING.replace('for "4"', 'for "1"'))
+    application = open_application(waiting)
+    say(application, "a", 1, 31)
+    eventually(lambda: told(application))
+    (raised,) = application.alerts(10)
+    application.close()
+    skip_as_if_killed(waiting, int(raised.alert.message.removeprefix("m")))
+    again = open_application(waiting)
+    say(again, "c", 12, 1)
+    assert told(again) == [("hot", "a", 2)]
+
+
+def test_after_a_skipped_message_queries_raise_alerts_under_ids_of_their_own(
+    waiting: Settings, open_application: Open
+) -> None:
+    application = open_application(waiting)
+    application.queries.register(ALERTING, "far")
+    for n in (1, 2, 3):
+        say(application, f"a{n}", n, 31)
+    say(application, "b", 4, 1)
+    application.close()
+    skip_as_if_killed(waiting, 3)
+    again = open_application(waiting)
+    for n in (5, 6):
+        say(again, f"a{n}", n, 31)
+    say(again, "b", 7, 1)
+    found = [each for each in told(again) if each[0] == "far"]
+    assert found == [("far", f"a{n}", n) for n in (1, 2, 3, 5, 6)]
+
+
+def test_what_a_skipped_tick_has_released_is_told_once(
+    waiting: Settings, open_application: Open, eventually: Callable[..., None]
+) -> None:
+    (rules,) = waiting.rules.files
+    text = WAITING.replace(
+        "when select { SELECT ?s", "on insert :Human as ?s if select { SELECT ?v"
+    )
+    rules.write_text(text.replace(' becomes true for "4"', ""))
+    settings = replace(waiting, time=TimeSettings(lateness="5", idle=0.1))
+    application = open_application(settings)
+    say(application, "a", 1, 31)
+    eventually(lambda: told(application))
+    application.close()
+    (tick,) = [each for each in entries(settings.history.url, 9) if each.kind == Tick.kind]
+    skip_as_if_killed(settings, tick.seq)
+    again = open_application(settings)
+    say(again, "c", 20, 31)
+    eventually(lambda: len(told(again)) > 1)
+    assert told(again) == [("hot", "a", 1), ("hot", "c", 20)]

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +13,8 @@ import pytest
 
 from sensorstream.demo.receiver import Receiver
 from sensorstream.simulation.tracker import tracker_messages
-from tests.waiting import first_line
+from tests.integration.serving import init, kill, serving
 
-_CLI = [sys.executable, "-m", "sensorstream"]
 _XML = {"content-type": "application/xml"}
 # Steps so long that no clock closes a window while the test runs, and nothing in time that ends
 # with the last message: it would be told when the clock has moved on. The clock moves to just after
@@ -47,22 +40,15 @@ _QUERIES = {
         PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
         SELECT ?p (COUNT(*) AS ?n) WHERE { ?q :after ?p } GROUP BY ?p
         HAVING(getDURATION() < "PT9000S"^^xsd:duration)""",
+    # What it consumes it must not take again, and what it waits for it must still know.
+    "over-time": """PREFIX : <http://sensorstream.example/tracking#>
+        rule passed define { dotr_id1 a :Passed ; :by ?new ; :of ?old }
+        from New(SELECT ?p ?x { ?p a :Human ; :hasXLocation ?x ; :hasTime ?t FILTER(?t < 17700) })
+        and each Old(SELECT ?p ?x { ?p :hasXLocation ?x }) within 40 min from New
+        where Old.?p != New.?p and Old.?x < New.?x
+        with ?new = New.?p, ?old = Old.?p consuming Old
+        alert info "{?new} has passed {?old}" key "{?old}" """,
 }
-
-
-@contextmanager
-def _serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    command = [*_CLI, "serve", "-c", str(folder / "sensorstream.toml"), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            url = first_line(process.stdout, 60).removeprefix("listening on ").strip()
-            with httpx.Client(base_url=url, timeout=30) as client:
-                yield process, client
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-                process.wait(30)
 
 
 def _register(client: httpx.Client) -> dict[str, str]:
@@ -105,14 +91,14 @@ def _reports(client: httpx.Client, name: str, entry: str) -> dict[int, Any]:
 def test_after_kill_9_queries_report_what_an_unkilled_server_reports(folder: Path) -> None:
     # One message in 300 units of time.
     messages = [next(tracker_messages(1, start=300 * n, seed=n)) for n in range(1, 80)]
-    subprocess.run([*_CLI, "init", str(folder / "killed")], check=True, capture_output=True)
+    init(folder / "killed")
     shutil.copytree(folder / "killed", folder / "whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENSORSTREAM_WINDOW_SIZE", "12")
         patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "17")
         with (
-            _serving(folder / "whole") as (_, client),
-            _serving(folder / "killed") as (process, doomed),
+            serving(folder / "whole") as (_, client),
+            serving(folder / "killed") as (process, doomed),
         ):
             entries = _register(client)
             _say(client, messages)
@@ -120,9 +106,8 @@ def test_after_kill_9_queries_report_what_an_unkilled_server_reports(folder: Pat
             results = {name: client.get(f"/queries/{name}/results").text for name in entries}
             assert _register(doomed) == entries
             _say(doomed, messages[:45])
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait(30)
-        with _serving(folder / "killed") as (_, client):
+            kill(process)
+        with serving(folder / "killed") as (_, client):
             listed = client.get("/queries").json()["queries"]
             assert [(each["name"], each["registered"]) for each in listed] == list(entries.items())
             before = {each["name"]: each["reported"] for each in listed}
@@ -140,20 +125,19 @@ def test_after_kill_9_queries_report_what_an_unkilled_server_reports(folder: Pat
 
 def test_after_kill_9_a_webhook_has_every_report(folder: Path) -> None:
     messages = [next(tracker_messages(1, start=300 * n, seed=n)) for n in range(1, 60)]
-    subprocess.run([*_CLI, "init", str(folder / "killed")], check=True, capture_output=True)
+    init(folder / "killed")
     with pytest.MonkeyPatch.context() as patch, Receiver() as receiver:
         patch.setenv("SENSORSTREAM_WINDOW_SIZE", "12")
         patch.setenv("SENSORSTREAM_WEBHOOKS_ALLOW", "127.0.0.1/32")
         patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "17")
-        with _serving(folder / "killed") as (process, client):
+        with serving(folder / "killed") as (process, client):
             body = {"url": receiver.url("killed"), "queries": list(_QUERIES)}
             answer = client.post("/webhooks", json=body).raise_for_status()
             receiver.trust("killed", answer.json()["secret"])
             entries = _register(client)
             _say(client, messages[:30])
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait(30)
-        with _serving(folder / "killed") as (_, client):
+            kill(process)
+        with serving(folder / "killed") as (_, client):
             _say(client, messages[30:])
             told = {name: _reports(client, name, entry) for name, entry in entries.items()}
             listed = client.get("/queries").json()["queries"]

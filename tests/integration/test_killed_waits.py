@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +9,9 @@ import httpx
 import pytest
 
 from sensorstream.demo.receiver import Receiver
-from tests.waiting import eventually, first_line
+from tests.integration.serving import init, kill, serving
+from tests.waiting import eventually
 
-_CLI = [sys.executable, "-m", "sensorstream"]
 _XML = {"content-type": "application/xml"}
 _RULES = """prefix : <http://sensorstream.example/tracking#>
 prefix xsd: <http://www.w3.org/2001/XMLSchema#>
@@ -33,26 +27,6 @@ on silence of :Human as ?s for "7"
 then alert critical "{?s} since {?last}" key "{?s}"
 """
 _EXPECTED = [("gone", "a", 8), ("gone", "b", 11), ("gone", "c", 10), ("hot", "a", 5)]
-
-
-@contextmanager
-def _serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    command = [*_CLI, "serve", "-c", str(folder / "sensorstream.toml"), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            url = first_line(process.stdout, 60).removeprefix("listening on ").strip()
-            with httpx.Client(base_url=url, timeout=30) as client:
-                yield process, client
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-                process.wait(30)
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait(30)
 
 
 def _say(client: httpx.Client, name: str, time: int, value: int) -> None:
@@ -72,7 +46,7 @@ def _told(alerts: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
 def test_after_kill_9_what_rules_wait_for_comes_once_and_at_its_time(folder: Path) -> None:
     """Killed before anything is due, then between what is due, then before what was told ends."""
     folder = folder / "work"
-    subprocess.run([*_CLI, "init", str(folder)], check=True, capture_output=True)
+    init(folder)
     (folder / "waits.rules").write_text(_RULES)
     with pytest.MonkeyPatch.context() as patch, Receiver() as receiver:
         patch.setenv("SENSORSTREAM_RULES_FILES", str(folder / "waits.rules"))
@@ -80,20 +54,20 @@ def test_after_kill_9_what_rules_wait_for_comes_once_and_at_its_time(folder: Pat
         patch.setenv("SENSORSTREAM_WEBHOOKS_ALLOW", "127.0.0.1/32")
         # Of what waits, some stands in the checkpoint and some is processed again.
         patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "2")
-        with _serving(folder) as (process, client):
+        with serving(folder) as (process, client):
             answer = client.post("/webhooks", json={"url": receiver.url("told")}).raise_for_status()
             receiver.trust("told", answer.json()["secret"])
             for name, time, value in [("a", 1, 31), ("b", 2, 31), ("c", 3, 5), ("b", 4, 6)]:
                 _say(client, name, time, value)
-            _kill(process)
-        with _serving(folder) as (process, client):
+            kill(process)
+        with serving(folder) as (process, client):
             eventually(lambda: _alerts(client))
-            _kill(process)
-        with _serving(folder) as (process, client):
+            kill(process)
+        with serving(folder) as (process, client):
             eventually(lambda: len(_alerts(client)) >= len(_EXPECTED))
             assert _told(_alerts(client)) == _EXPECTED
-            _kill(process)
-        with _serving(folder) as (process, client):
+            kill(process)
+        with serving(folder) as (process, client):
             _say(client, "a", 20, 30)
             _say(client, "c", 21, 6)
             alerts = _alerts(client)
