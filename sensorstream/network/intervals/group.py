@@ -42,12 +42,12 @@ class _Members(GroupState):
         else:
             rows.append(row)
         self.end = row[-1]
-        self.take(row, 1)
+        self.take((row,), 1)
 
     def drop_first(self) -> None:
         """Take out what started first."""
         rows, head = self.rows, self.head
-        self.take(rows[head], -1)
+        self.take((rows[head],), -1)
         self.head = head = head + 1
         if 2 * head > len(rows):
             del rows[:head]
