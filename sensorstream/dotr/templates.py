@@ -2,13 +2,14 @@
 
 In ``?v > 30`` the number is cut out and another one of its kind, which stands nowhere else, is
 parsed in its place. Where that one is found in the meaning, the constants of all such texts have
-their place. If it is not found as a term, what was cut out was no constant, but part of a text or
-of a comment, say: then each such text is parsed by itself.
+their place. If it is not found as a term, or more than once, what was cut out may have been part of
+a text or of a comment: then each such text is parsed by itself.
 """
 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -29,6 +30,7 @@ _CONSTANT: Final = re.compile(
     r"|(?P<prefix>(?:[A-Za-z][\w-]{0,99})?):(?P<local>[A-Za-z0-9_]{1,99})(?![\w:.%\\-])"
     r")"
 )
+_SECRET: Final = 10**30 + secrets.randbelow(10**30)
 _PREFIX: Final = re.compile(r"\bprefix\b", re.IGNORECASE)
 
 
@@ -107,29 +109,29 @@ def _template(without: str, kinds: list[str], read: Callable[[str], Query]) -> _
     except QueryError:
         # The error has to be told of the text as it is written.
         return None
-    found: set[int] = set()
+    found: list[int] = []
     places = _places(query, marks, found)
-    return _Template(query, places) if len(found) == len(kinds) else None
+    return _Template(query, places) if sorted(found) == list(range(len(kinds))) else None
 
 
 def _mark(number: int, kind: str) -> tuple[Constant, str]:
-    """A constant of a kind that no text has, and how it is written."""
+    """A constant of a kind that no text has, as nobody can know it, and how it is written."""
     if kind == "":
-        name = f"urn:dotr-constant:{number}"
+        name = f"urn:{_SECRET}:{number}"
         return IRI(name), f"<{name}>"
     if kind in (XSD_INTEGER, XSD_DECIMAL):
-        digits = f"{10**20 + number}{'.1' if kind == XSD_DECIMAL else ''}"
+        digits = f"{_SECRET + number}{'.1' if kind == XSD_DECIMAL else ''}"
         return Literal(digits, kind), digits
-    return Literal(f"\ue000{number}"), f'"\ue000{number}"'
+    return Literal(f"{_SECRET}:{number}"), f'"{_SECRET}:{number}"'
 
 
-def _places(node: object, marks: Mapping[Constant, int], found: set[int]) -> _Places:
-    """Where the constants are below a node; those that are somewhere are noted in ``found``."""
+def _places(node: object, marks: Mapping[Constant, int], found: list[int]) -> _Places:
+    """Where the constants are below a node; each that is found is noted in ``found``."""
     places: _Places = {}
     for place, child in enumerate(children(node)):
         if isinstance(child, IRI | Literal) and child in marks:
             places[place] = marks[child]
-            found.add(marks[child])
+            found.append(marks[child])
         elif below := _places(child, marks, found):
             places[place] = below
     return places

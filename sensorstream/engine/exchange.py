@@ -8,6 +8,7 @@ from dataclasses import replace
 from sensorstream.engine.cycle import Cycle
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import latest_message
+from sensorstream.engine.notices import restored_ends
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import Inconsistent
@@ -99,10 +100,12 @@ def readmit(cycle: Cycle, message: Message, aside: Aside) -> Outcome:
         cycle.kb.place(triple, graphs)
     aside.follow(cycle.kb.triples(Origin.WINDOW))
     _exchange(cycle, aside, message.id, change.departures)
+    alerts = cycle.notices.restored(message, expelled, cycle.now)
     outcome = Outcome(
         message,
         Status.ACCEPTED,
-        alerts=cycle.notices.restored(message, expelled, cycle.now),
+        alerts=alerts,
+        cleared=restored_ends(alerts[0]),
         departures=tuple(Departure(each, now) for each in change.departures),
         ended=change.ended,
     )

@@ -13,7 +13,9 @@ from sqlalchemy import Connection, Engine, Row, text
 
 from sensorstream.alerts.groups import MOST_TOLD, GroupState, group_json
 from sensorstream.history.database import translating
-from sensorstream.history.incidents import incident_of, is_silenced
+from sensorstream.history.flapping import is_flapping
+from sensorstream.history.incidents import SHOWN, incident_of
+from sensorstream.history.silences import is_silenced
 from sensorstream.history.webhooks import last_event
 from sensorstream.model.timeline import Timeline
 
@@ -52,7 +54,8 @@ def _learn(connection: Connection, webhook: Row[*tuple[Any, ...]], now: datetime
     upto = connection.execute(_UPTO, values).scalar()
     if upto is None:
         return
-    values |= {"upto": upto, "changes": webhook.changes, "by": webhook.group_by}
+    asked = {"changes": webhook.changes, "by": webhook.group_by, "escalated": webhook.escalated}
+    values |= {"upto": upto, **asked}
     for command in (_CHANGED, _MAKE, _ENTER, _LEARNED):
         connection.execute(command, values)
 
@@ -76,7 +79,7 @@ def _tell(
 
 
 _GROUPED: Final = text(
-    "select id, group_by, changes, grouped from store.webhooks "
+    "select id, group_by, changes, escalated, grouped from store.webhooks "
     "where group_by is not null and disabled_at is null order by number"
 )
 _UPTO: Final = text(
@@ -86,7 +89,7 @@ _UPTO: Final = text(
 _HEARD: Final = """
     select distinct c.incident from store.alert_changes c
     where c.seq > :after and c.seq <= :upto
-      and (:changes or c.change in ('raised', 'cleared', 'escalated'))
+      and (:changes or c.change in ('raised', 'cleared', 'escalated', 'flapping', 'settled'))
 """
 _OF_WEBHOOK: Final = "select id from store.alert_groups where webhook_id = :webhook"
 _CHANGED: Final = text(
@@ -102,7 +105,8 @@ _NEW: Final = f"""
         else coalesce(i.escalated, i.severity) end), '{{}}') as labels
       from unnest(cast(:by as text[])) name
     ) l
-    where i.state <> 'cleared' and i.id in ({_HEARD}) and not exists (
+    where i.state <> 'cleared' and (not :escalated or i.escalated is not null)
+      and i.id in ({_HEARD}) and not exists (
       select from store.alert_group_members m
       where m.incident = i.id and m.group_id in ({_OF_WEBHOOK})
     )
@@ -127,7 +131,7 @@ _DROP_EMPTY: Final = text(
     "delete from store.alert_groups g where not exists "
     "(select from store.alert_group_members m where m.group_id = g.id)"
 )
-_HEARABLE: Final = f"(i.state = 'cleared' or not {is_silenced('i')})"
+_HEARABLE: Final = f"(i.state = 'cleared' or not {is_silenced('i')} and not {is_flapping('i')})"
 # One that was told in the future is of a time before the clock was set back.
 _DUE: Final = text(
     f"""
@@ -147,7 +151,7 @@ _DUE: Final = text(
 # First what the receiver does not know of.
 _MEMBERS: Final = text(
     f"""
-    select i.*, false as silenced, count(*) over () as all,
+    select {SHOWN}, count(*) over () as all,
       count(*) filter (where i.state = 'cleared') over () as ended
     from store.alert_group_members m join store.incidents i on i.id = m.incident
     where m.group_id = :group and {_HEARABLE}

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Identity,
     Index,
     Integer,
+    Interval,
     LargeBinary,
     MetaData,
     Numeric,
@@ -265,6 +266,8 @@ incidents: Final = Table(
     Column("escalated", Text),
     Column("reminded_at", _MOMENT),
     Column("reminders", Integer, nullable=False, server_default=text("0")),
+    # The alert that a silence which has ended held back, while another one is about it.
+    Column("held", Text),
     CheckConstraint("state in ('open', 'acknowledged', 'cleared')", name="state"),
     Index(
         "incidents_identity_idx",
@@ -273,6 +276,7 @@ incidents: Final = Table(
         postgresql_where=text("state <> 'cleared'::text"),
     ),
     Index("incidents_state_idx", "state", "seq"),
+    Index("incidents_held_idx", "held", postgresql_where=text("held is not null")),
 )
 
 # What happened to incidents, in the order of commits; repeats are only counted.
@@ -292,10 +296,25 @@ alert_changes: Final = Table(
     Column("count", BigInteger, nullable=False),
     CheckConstraint(
         "change in ('raised', 'acknowledged', 'cleared', 'commented', 'assigned', "
-        "'reminded', 'escalated', 'flapping')",
+        "'reminded', 'escalated', 'flapping', 'settled')",
         name="change",
     ),
     Index("alert_changes_incident_idx", "incident", "seq"),
+)
+
+# Alerts that ended lately: when, the newest first, no more than the settings count.
+flaps: Final = Table(
+    "flaps",
+    metadata,
+    Column("identity", LargeBinary, primary_key=True),
+    # The incident that ended last.
+    Column("incident", Text, ForeignKey(incidents.c.id, ondelete="CASCADE"), nullable=False),
+    Column("ends", ARRAY(_MOMENT), nullable=False),
+    # Since when it flaps, and whether receivers were told so.
+    Column("since", _MOMENT),
+    Column("told", Boolean, nullable=False, server_default=text("false")),
+    Index("flaps_since_idx", "identity", postgresql_where=text("since is not null")),
+    Index("flaps_incident_idx", "incident"),
 )
 
 # Alerts that receivers are not told of for a while. Rule and key are patterns of LIKE; null: any.
@@ -342,6 +361,8 @@ webhooks: Final = Table(
     Column("disabled_from", BigInteger),
     # The labels by which it is told of groups of alerts; null: of each alert.
     Column("group_by", ARRAY(Text)),
+    # Whether it is told of alerts that have escalated alone.
+    Column("escalated", Boolean, nullable=False, server_default=text("false")),
     # Seconds until it is told of a new group, and between two times that it is told of one.
     Column("group_wait", Double),
     Column("group_interval", Double),
@@ -358,6 +379,10 @@ events: Final = Table(
     # told of a group of alerts; the last two are stored only here.
     Column("alert_id", Text, ForeignKey(alerts.c.id)),
     Column("change", BigInteger, ForeignKey(alert_changes.c.seq)),
+    # Which change it is; null: of a version before 0030.
+    Column("said", Text),
+    # Whether it is about an incident that has escalated.
+    Column("escalated", Boolean, nullable=False, server_default=text("false")),
     Column("report_id", Text),
     Column("report_query", Text),
     Column("report_data", Text),
@@ -383,6 +408,9 @@ event_head: Final = Table(
     metadata,
     Column("single", Boolean, primary_key=True, server_default=text("true")),
     Column("last", BigInteger, nullable=False),
+    # An alert that ends so often within that time flaps; 0: none does.
+    Column("flap_count", Integer, nullable=False, server_default=text("0")),
+    Column("flap_span", Interval, nullable=False, server_default=text("'00:00:00'::interval")),
     CheckConstraint("single", name="single"),
 )
 

@@ -20,7 +20,7 @@ from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.intervals.planning import plan_in_time
 from sensorstream.network.intervals.simple import Holds, Occurrences
 from sensorstream.network.intervals.source import Conclusions, Occurring
-from sensorstream.network.intervals.strata import Ends, ends_of, strata
+from sensorstream.network.intervals.strata import Ends, ends_of, feeds, strata
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.rows import Row
@@ -59,7 +59,15 @@ class Knowledge:
 class Patterns:
     """The queries of patterns in time of one processor."""
 
-    def __init__(self, network: Network, knowledge: Knowledge, clock: Clock) -> None:
+    def __init__(
+        self,
+        network: Network,
+        knowledge: Knowledge,
+        clock: Clock,
+        rules: Callable[[], Ends | None],
+        tell_rules: Callable[[Sequence[Triple], Instant], None],
+    ) -> None:
+        """``rules`` are those over time; ``tell_rules`` takes what they read of what is made."""
         self.source = Occurring(knowledge.conclusions, network.fill, self._sweep)
         self._network = network
         self.clock = clock
@@ -68,6 +76,12 @@ class Patterns:
         self._ends: dict[str, Ends] = {}
         self._roots: dict[str, TimedNode] = {}
         self._feeds: dict[str, Callable[[list[Row], list[Row]], None]] = {}
+        self._tell_rules = tell_rules
+        self._rules = rules
+        # The queries that make what rules over time read.
+        self._told: frozenset[str] = frozenset()
+        self.before_rules = 0
+        """Strata below it have an instant before the rules over time have it."""
 
     def plan(self, name: str, query: Query, graphs: Iterable[IRI] = ()) -> Plan:
         """The plan of a query that could run beside the others.
@@ -79,8 +93,21 @@ class Patterns:
         """
         _check_form(query)
         made = plan_in_time(query.form.pattern, self.clock, query.base, graphs)
-        strata({**self._ends, name: self._ends_of(query, made)})
+        strata({**self._ends, name: self._ends_of(query, made)}, self._rules())
         return made
+
+    def check_rules(self, rules: Ends | None) -> None:
+        """Whether rules over time could run beside the queries.
+
+        Raises:
+            UnsupportedQuery: at one moment either would wait for the other.
+        """
+        strata(self._ends, rules)
+
+    def follow_rules(self) -> None:
+        """There are other rules over time than before."""
+        if self._roots:
+            self._stratify()
 
     def _ends_of(self, query: Query, plan: Plan) -> Ends:
         return ends_of(query, plan, self._knowledge.conclusions)
@@ -100,6 +127,8 @@ class Patterns:
             def feed(added: list[Row], removed: list[Row]) -> None:
                 for triple, start, end in triples(added):
                     self.source.take((triple,), start, end)
+                    if name in self._told:
+                        self._tell_rules((triple,), end)
 
             self._feeds[name] = feed
             self.source.fed += 1
@@ -126,7 +155,12 @@ class Patterns:
                     kept.forget(time)
 
     def _stratify(self) -> None:
-        levels = strata(self._ends)
+        rules = self._rules()
+        levels = strata(self._ends, rules)
+        self._told = frozenset(
+            name for name, each in self._ends.items() if rules is not None and feeds(each, rules)
+        )
+        self.before_rules = levels[None] if self._told else 0
         for name, root in self._roots.items():
             for each in timed_operators(root):
                 if isinstance(each, Occurrences):

@@ -122,6 +122,8 @@ class StreamProcessor:
             self.network,
             knowledge or Knowledge(default, lambda triple: True, lambda triple: ()),
             Clock(line, second),
+            lambda: self._instants.ends(),
+            lambda triples, time: self._instants.take(triples, time),
         )
         self._occurring = self.patterns.source
         self.selections = Selections(
@@ -239,13 +241,17 @@ class StreamProcessor:
             self.unregister(name)
         self._begin_query(running)
         self.selections.begin(ruleset)
+        self.patterns.follow_rules()
         return running
 
     def check_rules(self, name: str, program: Program, *, replaces: bool = False) -> Ruleset:
         """As :meth:`check`, of rules over time."""
         self._check_name(name, replaces=replaces)
         try:
-            return self.selections.plan(name, program)
+            ruleset = self.selections.plan(name, program)
+            if self.patterns.reading:
+                self.patterns.check_rules(self._instants.ends(ruleset))
+            return ruleset
         except Exception as error:
             raise _told(error) from error
 
@@ -303,7 +309,9 @@ class StreamProcessor:
         running = self.queries.pop(name)
         self.untrace(name)
         self.patterns.end(name)
-        self._instants.end(name)
+        if not self._instants.idle:
+            self._instants.end(name)
+            self.patterns.follow_rules()
         self.network.leave(running.root, running.changed)
         self._candidates.pop(running, None)
         self._broken.pop(running, None)
@@ -643,6 +651,10 @@ class StreamProcessor:
         """
         now, agenda, occurring = self.now, self._agenda, self._occurring
         assert now is not None
+        before_rules = self.patterns.before_rules
+        while before_rules and occurring.due == now and occurring.elapse(now, before_rules):
+            # What CONSTRUCT queries make now is part of the moment of the rules over time.
+            self.network.settle()
         while agenda.next == now:
             moved = True
             for entry in agenda.take(now, closing=True):

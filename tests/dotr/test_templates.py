@@ -12,7 +12,6 @@ from sensorstream.dotr.templates import Templates
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import read_query
-from tests.effort import examples
 
 PREFIXES = {"": "http://e.org/", "ex": "http://x.org/"}
 BODIES = (
@@ -48,7 +47,7 @@ def meaning_or_fault(text: str, templates: Templates | None = None) -> object:
         return str(error)
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=40)
 @given(
     st.sampled_from(BODIES),
     st.lists(st.tuples(constants, constants), min_size=2, max_size=5),

@@ -17,7 +17,6 @@ from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.templates import shown
 from sensorstream.rules.timers import Holding, SolutionKey
 from sensorstream.rules.triggers import NOW, Moment, Solutions, Trigger
-from tests.effort import examples
 from tests.rules.conftest import E, Play
 from tests.rules.test_edges import COLD, HOT, said
 
@@ -173,7 +172,7 @@ def outcomes(stage: Play, stream: Sequence[Step]) -> list[Any]:
     return found
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(text=st.sampled_from(RULES), stream=steps)
 def test_only_changes_are_looked_at(text: str, stream: list[Step]) -> None:
     followed, defined = Play(text + STOPS), Play(text + STOPS)

@@ -22,7 +22,6 @@ from sensorstream.model.terms import IRI, Triple
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report
-from tests.effort import examples
 
 NAMES = [IRI(f"http://example.org/{name}") for name in "abc"]
 PROPERTIES = [IRI(f"http://example.org/{name}") for name in "pq"]
@@ -206,7 +205,7 @@ def reported(reports: list[Report]) -> dict[int, tuple[Counter[Any], Counter[Any
     return found
 
 
-@settings(max_examples=examples(120), deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     pattern=st.sampled_from(PATTERNS),
     chosen=st.tuples(windows, windows),

@@ -17,7 +17,6 @@ from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report
 from sensorstream.streams.state import ProcessorState
-from tests.effort import examples
 
 S = IRI("http://example.org/s")
 P, C = IRI("http://example.org/p"), IRI("http://example.org/C")
@@ -109,7 +108,7 @@ def told(reports: list[Report]) -> list[Any]:
     return found
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     texts=st.lists(
         st.builds(

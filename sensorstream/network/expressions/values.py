@@ -73,8 +73,11 @@ def promoted(value: Number, to: int) -> Number:
 
 def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
     """A number as a literal of the type with that rank; None: it has more digits than any may."""
-    if of_rank < 2 and isinstance(value, Decimal) and not has_digits(value):
-        return None
+    if type(value) is Decimal:
+        if of_rank < 2 and abs(value.adjusted()) > _MOST_DIGITS:
+            return None
+        if of_rank == 1:
+            return valued(decimal_text(value), XSD_DECIMAL, value)
     if of_rank == 0:
         whole = int(value)
         if not has_digits(whole):

@@ -18,10 +18,16 @@ from sensorstream.network.agenda import Agenda
 from sensorstream.network.budget import Budget
 from sensorstream.network.build import build
 from sensorstream.network.intervals.source import Waiting
+from sensorstream.network.intervals.strata import Ends, ends_of_rules
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.recursion.reads import reads
 from sensorstream.network.selection.assembly import Assembly, Stores, assembled
-from sensorstream.network.selection.graph import Channel, Holds, InstantGraph
+from sensorstream.network.selection.graph import (
+    Channel,
+    Holds,
+    InstantGraph,
+)
 from sensorstream.network.selection.level import Fired
 from sensorstream.network.selection.making import triples_of
 from sensorstream.network.selection.ruleset import Firings, Ruleset
@@ -90,6 +96,18 @@ class Instants:
         """The texts whose rules cannot go on, and why, since the last call."""
         faults, self._faults = self._faults, {}
         return [each for each in faults.items() if each[0] in self._rulesets]
+
+    def ends(self, also: Ruleset | None = None) -> Ends | None:
+        """What all rules, and those of another text, add to a moment and read of it."""
+        rulesets = self._rulesets if also is None else {**self._rulesets, also.name: also}
+        if not rulesets:
+            return None
+        rules = [each for each in _ordered(rulesets) if each.rule.mode is Mode.INSTANT]
+        bodies = dict.fromkeys(body for each in rules for body in each.reads)
+        bodies.update((clause.body, None) for each in rules for clause in each.clauses)
+        templates = [each for rule in _ordered(rulesets) for each in rule.rule.template]
+        read = [each.kind for body in bodies for each in reads(body)]
+        return ends_of_rules(templates, read, self._conclusions)
 
     def check(self, ruleset: Ruleset) -> None:
         """Whether rules could run beside the others, in place of those of their name.
@@ -189,7 +207,10 @@ class Instants:
         for matcher, firings in fired:
             matcher.consume(firings, time)
         for graph in graphs:
-            graph.end()
+            try:
+                graph.end()
+            except Exception as error:
+                self._break(made, graph, error)
         for channel in self._stirred:
             channel.end()
         self._stirred.clear()
@@ -209,8 +230,17 @@ class Instants:
                 for graph in made.concerned(each):
                     said.setdefault(graph, []).append(each)
         for graph, told in said.items():
-            graphs[graph] = None
-            graph.say(told)
+            try:
+                graph.say(told)
+                graphs[graph] = None
+            except Exception as error:
+                graphs.pop(graph, None)
+                self._break(made, graph, error)
+
+    def _break(self, made: Assembly, graph: InstantGraph, error: Exception) -> None:
+        """A graph is worth nothing any more: those who see it cannot go on."""
+        graph.stirred.clear()
+        self._faults.update((name, error) for name in made.readers[graph])
 
     def _look(self, now: Instant) -> None:
         for name, ruleset in self._rulesets.items():
@@ -235,6 +265,7 @@ class Instants:
                 self._holds,
                 self._stores,
                 self._budget,
+                self._faults,
             )
         return self._assembly
 

@@ -50,6 +50,7 @@ class IncidentBody(BaseModel):
     escalated: str | None = Field(description="the severity that nobody's answer has given it")
     reminders: int
     silenced: bool = Field(description="receivers are not told of it now")
+    flapping: bool = Field(description="it comes and goes too often to be told each time")
 
 
 class IncidentsBody(BaseModel):

@@ -12,7 +12,6 @@ from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions import expression_functions
 from sensorstream.network.selection.member_tests import MemberTests
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
-from tests.effort import examples
 
 NAMES = ("v", "r")
 numbers = st.integers(-3, 3).flatmap(
@@ -67,7 +66,7 @@ def conditions(draw: st.DrawFn) -> list[list[Expression]]:
 rows = st.tuples(st.one_of(st.none(), terms), st.one_of(st.none(), terms))
 
 
-@settings(max_examples=examples(80))
+@settings(max_examples=80)
 @given(conditions(), st.lists(rows, min_size=1, max_size=6), st.sets(st.integers(0, 4)))
 def test_rules_are_parted_as_each_would_say(
     tests: list[list[Expression]], events: list[tuple[Term | None, Term | None]], some: set[int]

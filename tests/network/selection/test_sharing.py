@@ -14,7 +14,6 @@ from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.matcher import Matcher
 from sensorstream.network.selection.store import Store
 from sensorstream.streams.report import Report
-from tests.effort import examples
 from tests.network.selection.test_selection import (
     PREFIX,
     Machine,
@@ -37,7 +36,7 @@ def count(kind: type[object]) -> int:
     return sum(1 for each in gc.get_objects() if type(each) is kind)
 
 
-@settings(max_examples=examples(12))
+@settings(max_examples=12)
 @given(
     rules(),
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 8)), min_size=2, max_size=4),
