@@ -7,25 +7,24 @@ Here messages come in the order in which they are to be taken; who puts them int
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from sensorstream.engine.admission import Admission
 from sensorstream.engine.arrival import Arrived
-from sensorstream.engine.elapsing import elapse, following
+from sensorstream.engine.elapsing import elapse
 from sensorstream.engine.filters import Filter
-from sensorstream.engine.inferences import Inferences, latest_message
+from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.intake import Verdicts, admit
 from sensorstream.engine.live_queries import LiveQueries, QueryTerms
-from sensorstream.engine.notices import RULE_FAILED, Notices, restored_ends
-from sensorstream.engine.outcome import Outcome, Status, Timings, counted
+from sensorstream.engine.notices import RULE_FAILED, Notices
+from sensorstream.engine.outcome import Outcome, Status, Timings, counted, following
 from sensorstream.engine.run import MessageRun
-from sensorstream.engine.shedding import LoadShedder, Shedding
+from sensorstream.engine.shedding import LoadShedder
 from sensorstream.engine.stream_clock import StreamClock
 from sensorstream.engine.synopsis import Summary
 from sensorstream.errors import (
-    Inconsistent,
     InternalFault,
     MessageError,
     Overrun,
@@ -33,23 +32,19 @@ from sensorstream.errors import (
     SensorStreamError,
     SettingsError,
 )
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import (
     Alert,
     Cleared,
     Delta,
-    Departure,
-    Event,
-    Individual,
     Message,
     net_delta,
 )
-from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
-from sensorstream.rules.conditions import ConditionEvaluator, unlimited
+from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import run_rules
@@ -110,18 +105,18 @@ class Cycle:
         self.archived = 0
         self.refused: frozenset[str] = frozenset()
         self.reasoner = reasoner
-        self._rules = RuleIndex(rules)
+        self.rules = RuleIndex(rules)
         self._max_rounds = max_rounds
         self._counter = counter
         self._turn = turn
-        self._timeline = timeline
-        self._filters = tuple(filters)
+        self.timeline = timeline
+        self.filters = tuple(filters)
         self._windowless = window is None
         self._answers = answers
-        # Rules that had failed and are in force no more, until an outcome tells of it.
-        self._dropped: list[str] = []
-        # Up to then the window could not be moved without a message.
-        self._stuck: Instant | None = None
+        self.dropped: list[str] = []
+        """Rules that had failed and are in force no more, until an outcome tells of it."""
+        self.stuck: Instant | None = None
+        """Up to then the window could not be moved without a message."""
         reasoner.start(knowledge)
         evaluator.prepare(rule.queries for rule in rules)
 
@@ -135,9 +130,9 @@ class Cycle:
 
         ``with_window``: or the window.
         """
-        rules = self._rules.due(self.memory)
+        rules = self.rules.due(self.memory)
         window = self.window.due if with_window else None
-        if window is not None and self._stuck is not None and window <= self._stuck:
+        if window is not None and self.stuck is not None and window <= self.stuck:
             window = None
         return min((due for due in (rules, window) if due is not None), default=None)
 
@@ -165,7 +160,7 @@ class Cycle:
             passed = elapse(self, message, events[0].time, heard, waiting_only=True)
         if message.id in refused or message.id in self.refused:
             outcome = outcome_of(arrived, Status.REJECTED, timings)
-            self.notices.doubt([rule.name for rule in self._rules.rules])
+            self.notices.doubt([rule.name for rule in self.rules.rules])
         else:
             outcome = self._take(arrived, timings, heard, waited=received is not None)
             if outcome.time is not None and self.now is not None and not arrived.silent:
@@ -195,13 +190,13 @@ class Cycle:
         if waited and self._answers and outcome.replies:
             told = f"{len(outcome.replies)} replies not sent: the message had waited"
             outcome = replace(outcome, warnings=(*outcome.warnings, told))
-        return self._with_reasoner(outcome, before) if self.degraded else outcome
+        return self.with_reasoner(outcome, before) if self.degraded else outcome
 
     def _attempt(
         self, arrived: Arrived, timings: Timings, heard: Instant, closing: Mapping[IRI, Summary]
     ) -> Outcome | Exception:
         """What a message comes to, and the synopses before it; an error has left no trace."""
-        run = self._run_of(arrived.message.id, timings)
+        run = self.run_of(arrived.message.id, timings)
         try:
             outcome = self._react(arrived, run, timings, closing)
         except Exception as error:
@@ -210,113 +205,11 @@ class Cycle:
             self.inferences.settle()
             return error
         self.inferences.settle()
-        self._tell_queries(run, heard)
+        self.tell_queries(run, heard)
         return outcome
 
-    def step(
-        self,
-        entry: Message,
-        now: Instant,
-        received: Instant,
-        *,
-        names: str,
-        late: str,
-        with_window: bool,
-    ) -> Outcome:
-        """Let time come to ``now``, of which ``entry`` tells.
-
-        All or nothing; if it fails, the window and each rule of which something is due have a turn
-        of their own. What then fails is not tried again: it is passed over.
-
-        Args:
-            entry: the entry of the journal.
-            now: not before the present.
-            received: the time of arrival.
-            names: what new names and alert ids begin with.
-            late: a note for alerts that should have been raised earlier.
-            with_window: whether the window moves, too.
-        """
-        before = self.degraded
-        outcome = self._turn_of(None, entry, now, received, names, late, with_window)
-        if isinstance(outcome, Exception):
-            due = self._rules.due_by(self.memory, now)
-            turns: list[tuple[Collection[str], bool]] = [((each,), False) for each in due]
-            if with_window:
-                turns.insert(0, ((), True))
-            done: Outcome | None = None
-            for number, (rules, moves) in enumerate(turns, 1):
-                prefix = f"{names}-{number}"
-                own: Outcome | Exception = outcome
-                if len(turns) > 1:
-                    own = self._turn_of(rules, entry, now, received, prefix, late, moves)
-                if isinstance(own, Exception):
-                    own = self._passed_over(entry, now, own, prefix, rules, with_window=moves)
-                done = own if done is None else following(done, own)
-            if done is None:
-                done = self._passed_over(entry, now, outcome, names, (), with_window=False)
-            outcome = done
-        self.memory.time = now
-        outcome = self.with_queries(outcome)
-        return self._with_reasoner(outcome, before) if self.degraded else outcome
-
-    def _turn_of(
-        self,
-        rules: Collection[str] | None,
-        entry: Message,
-        now: Instant,
-        received: Instant,
-        names: str,
-        late: str,
-        with_window: bool,
-    ) -> Outcome | Exception:
-        """What comes of it that the time of rules has come; an error has left no trace.
-
-        ``rules``: only what of these is due is done now.
-        """
-        run = self._run_of(entry.id, Timings())
-        try:
-            applied = [run.enter(Event((), now, entry.id))] if with_window else []
-            outcome = self._ruled(
-                run, entry, now, applied, names=names, late=late, silent=True, in_turn=rules
-            )
-        except Exception as error:
-            run.take_back()
-            self.queries.take_back()
-            self.inferences.settle()
-            return error
-        self.inferences.settle()
-        if run.visible:
-            self.queries.take_in((), run.visible, now, received)
-        return outcome
-
-    def _passed_over(
-        self,
-        entry: Message,
-        now: Instant,
-        error: Exception,
-        names: str,
-        rules: Collection[str],
-        *,
-        with_window: bool,
-    ) -> Outcome:
-        """Tell that what was due could not be done."""
-        self._rules.give_up(self.memory, now, rules)
-        if with_window:
-            self._stuck = now
-        due = self._timeline.format(now)
-        if isinstance(error, SensorStreamError):
-            told = error
-        else:
-            _LOG.error("a fault of our own at what was due at %s", due, exc_info=error)
-            told = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
-        step = names.removeprefix(entry.id)
-        notices = self.notices.passed_over(entry, told, due, now, step)
-        failed = self.notices.rule_failed(entry, told, now, step)
-        return Outcome(
-            entry, Status.ACCEPTED, alerts=(*notices, *failed), warnings=(str(told),), time=now
-        )
-
-    def _run_of(self, message: str, timings: Timings) -> MessageRun:
+    def run_of(self, message: str, timings: Timings) -> MessageRun:
+        """The changes of a message, by its id: none yet."""
         return MessageRun(
             self.kb,
             self.window,
@@ -370,7 +263,8 @@ class Cycle:
             return {}
         return self.shedder.closing(events[0].time if events else None)
 
-    def _tell_queries(self, run: MessageRun, received: Instant) -> None:
+    def tell_queries(self, run: MessageRun, received: Instant) -> None:
+        """Let the queries take in what has changed, which arrived at a time."""
         now = self.window.now
         if now is not None:
             self.queries.take_in(run.said, run.visible, now, received)
@@ -383,11 +277,11 @@ class Cycle:
         ended = self.inferences.take_ended()
         if ended:
             outcome = replace(outcome, ended=(*outcome.ended, *ended))
-        if self._dropped:
+        if self.dropped:
             now, message = self.now or 0, outcome.message.id
-            ended_rules = (Cleared("", RULE_FAILED, rule, now, message) for rule in self._dropped)
+            ended_rules = (Cleared("", RULE_FAILED, rule, now, message) for rule in self.dropped)
             outcome = replace(outcome, cleared=(*ended_rules, *outcome.cleared))
-            self._dropped = []
+            self.dropped = []
         stopped = self._stopped(outcome.message)
         reports = self.queries.take_reports()
         if not stopped and not reports and not self.queries.alerts.ending:
@@ -446,7 +340,7 @@ class Cycle:
         fault = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
         return self.reject(message, fault, timings)
 
-    def _with_reasoner(self, outcome: Outcome, before: str) -> Outcome:
+    def with_reasoner(self, outcome: Outcome, before: str) -> Outcome:
         """Tell that the reasoner is away; as an alert only when that is new."""
         alerts = outcome.alerts
         if not before:
@@ -469,10 +363,8 @@ class Cycle:
         verdicts = Verdicts(self.archived)
         applied = self._enter(arrived, run, verdicts, closing)
         now = self.present(message.received if self.window.now is None else self.window.now)
-        said = (
-            {t[0] for event in mapped.events for t in event.triples} if self._rules.listen else ()
-        )
-        outcome = self._ruled(run, message, now, applied, said=said, silent=arrived.silent)
+        said = {t[0] for event in mapped.events for t in event.triples} if self.rules.listen else ()
+        outcome = self.ruled(run, message, now, applied, said=said, silent=arrived.silent)
         self._settle(arrived, verdicts)
         left_out = mapped.warnings
         notices = self.notices.partial(message, left_out, now) if left_out else ()
@@ -489,7 +381,7 @@ class Cycle:
             shed=tuple(verdicts.shed),
         )
 
-    def _ruled(
+    def ruled(
         self,
         run: MessageRun,
         entry: Message,
@@ -506,7 +398,7 @@ class Cycle:
         timings = run.timings
         start, spent = self._counter(), timings.t_i + timings.t_w
         result = run_rules(
-            self._rules,
+            self.rules,
             run,
             message=entry,
             time=now,
@@ -553,16 +445,16 @@ class Cycle:
         Before it come the synopses of a period that ends with the message.
         """
         message, events, shedder = arrived.message, arrived.mapped.events, self.shedder
-        if shedder is None and not self._filters:
+        if shedder is None and not self.filters:
             run.said += events
             return [run.enter(event) for event in events]
         applied: list[Delta] = []
         for number, (about, summary) in enumerate(closing.items(), 1):
-            event = summary.event(about, message.id, number, self._timeline)
+            event = summary.event(about, message.id, number, self.timeline)
             applied.append(run.enter(event))
             run.said.append(event)
         for event in events:
-            part = admit(event, self._filters, shedder, self.kb, self.window, verdicts)
+            part = admit(event, self.filters, shedder, self.kb, self.window, verdicts)
             if part is not None:
                 applied.append(run.enter(part))
                 run.said.append(part)
@@ -584,137 +476,6 @@ class Cycle:
         """Why the plain profile stands in for HermiT or Pellet; "" while it does not."""
         reasoner = self.reasoner
         return reasoner.degraded if isinstance(reasoner, ResilientReasoner) else ""
-
-    def degrade(self, reason: str) -> None:
-        """Go on with the plain profile, as if the reasoner had failed."""
-        if isinstance(self.reasoner, ResilientReasoner):
-            inferred = self.reasoner.degrade(self.kb, reason)
-            self.kb.apply(Origin.INFERRED, inferred)
-            self._follow(inferred, latest_message(self.window))
-
-    def adopt(
-        self,
-        aside: Aside,
-        rules: Sequence[CompiledRule],
-        filters: Sequence[Filter],
-        shedding: Shedding | None,
-        cause: str,
-    ) -> None:
-        """Exchange ontology, reasoner, rules, filters and policies between two messages.
-
-        Static and inferred graph become those of ``aside``; window and memories stay. No rule
-        runs: new axioms count from the next message on. Messages that wait were mapped already.
-        ``cause`` is the id of the journal's entry.
-
-        Raises:
-            Inconsistent: the window contradicts the new ontology; nothing was changed.
-            ReasonerError: the new reasoner failed; the same.
-        """
-        aside.follow(self.kb.triples(Origin.WINDOW))
-        self._exchange(aside, cause)
-        self.adopt_rules(rules)
-        self._filters = tuple(filters)
-        if self.shedder is not None and shedding is not None:
-            # The load and what has been shed go on.
-            self.shedder.shedding = shedding
-
-    def adopt_rules(self, rules: Sequence[CompiledRule]) -> None:
-        """Exchange the semantic rules; the window stays, and no rule runs now.
-
-        What is remembered of a rule is remembered of its name. A rule that is evaluated every so
-        often begins anew if that time has changed: its ticks were counted in the old one; one that
-        waits if anything of its trigger has changed.
-        """
-        before = {rule.name: (rule.every, rule.waits) for rule in self._rules.rules}
-        self._rules = RuleIndex(rules)
-        self.evaluator.prepare(rule.queries for rule in rules)
-        same = {rule.name for rule in rules if before.get(rule.name) == (rule.every, rule.waits)}
-        self.memory.forget_but(same)
-        self._dropped += self.notices.dropped({rule.name for rule in rules})
-
-    def readmit(self, message: Message, aside: Aside) -> Outcome:
-        """Exchange a reasoner that failed for a new one, which catches up with the window.
-
-        What was taken in without it and contradicts the ontology leaves the window for history,
-        message by message in the order of their times. No rule runs.
-
-        Args:
-            message: the journal's entry of this event; its content is empty.
-            aside: the same ontology with the new reasoner.
-
-        Raises:
-            ReasonerError: the new reasoner failed as well; nothing was changed.
-        """
-        expelled: list[Triple] = []
-        try:
-            aside.follow(self.kb.triples(Origin.WINDOW))
-        except Inconsistent:
-            aside.follow(())
-            expelled = aside.admit(_by_message(self.window))
-        now = message.received if self.window.now is None else self.window.now
-        change = self.window.retract(expelled, now)
-        self.kb.apply(Origin.WINDOW, change.delta)
-        for triple, (_, graphs) in change.graphs.items():
-            self.kb.place(triple, graphs)
-        aside.follow(self.kb.triples(Origin.WINDOW))
-        self._exchange(aside, message.id, change.departures)
-        alerts = self.notices.restored(message, expelled, self.now)
-        outcome = Outcome(
-            message,
-            Status.ACCEPTED,
-            alerts=alerts,
-            cleared=restored_ends(alerts[0]),
-            departures=tuple(Departure(each, now) for each in change.departures),
-            ended=change.ended,
-        )
-        return self.with_queries(outcome)
-
-    def expel(self, stays: Collection[int]) -> None:
-        """Take individuals out of the window whose departure is in history already.
-
-        Nobody hears of it but rules and queries: history does not get it twice.
-        """
-        gone = [t for each in self.window if each.stay in stays for t in each.statements]
-        if not gone:
-            return
-        run = self._run_of(latest_message(self.window), Timings())
-        with unlimited(self.evaluator):
-            run.apply(None, gone)
-        self._tell_queries(run, self.window.now or 0)
-        self.inferences.take_ended()
-        self.inferences.settle()
-
-    def _exchange(self, aside: Aside, cause: str, left: Iterable[Individual] = ()) -> None:
-        now = self.window.now or 0
-        changes: dict[Origin, Delta] = {}
-        with unlimited(self.evaluator):
-            for origin in (Origin.STATIC, Origin.STATIC_INFERRED, Origin.INFERRED):
-                wanted = dict.fromkeys(aside.kb.triples(origin))
-                held = dict.fromkeys(self.kb.triples(origin))
-                added = tuple(triple for triple in wanted if triple not in held)
-                removed = tuple(triple for triple in held if triple not in wanted)
-                changes[origin] = Delta(now, added, removed)
-                self.kb.apply(origin, changes[origin])
-        self._follow(changes[Origin.INFERRED], cause, left)
-        self.reasoner.close()
-        self.reasoner = aside.reasoner
-        # Or a query that begins now would see the change twice, and a restart would lose it.
-        self.queries.settle()
-        self.queries.processor.renew()
-
-    def _follow(self, inferred: Delta, cause: str, left: Iterable[Individual] = ()) -> None:
-        now = self.window.now or 0
-        self.inferences.follow(replace(inferred, time=now), self.window, self.kb, cause, left=left)
-        self.inferences.settle()
-
-
-def _by_message(window: Window) -> list[list[Triple]]:
-    """What each message said of the window, in the order of their times."""
-    parts: dict[tuple[Instant, int, str], list[Triple]] = {}
-    for individual in window:
-        for triple, said in individual.statements.items():
-            parts.setdefault((said.time, len(said.message), said.message), []).append(triple)
-    return [parts[key] for key in sorted(parts)]
 
 
 def outcome_of(arrived: Arrived, status: Status, timings: Timings) -> Outcome:

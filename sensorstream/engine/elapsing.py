@@ -1,21 +1,25 @@
 """Time that passes without a message: each rule that waits is evaluated at the time it waits for.
 
 What is due before a message is done before it, so that what comes of a stream does not depend on
-whether the clock or the next message told that the time had come.
+whether the clock or the next message told that the time had come. What is due at one time happens
+together; if that fails, each has a turn of its own, and what then fails is passed over.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import logging
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.engine.outcome import Outcome, Status, counted
-from sensorstream.model.events import Message
+from sensorstream.engine.outcome import Outcome, Status, Timings, following
+from sensorstream.errors import InternalFault, SensorStreamError
+from sensorstream.model.events import Event, Message
 from sensorstream.model.timeline import Instant
 
 if TYPE_CHECKING:
     from sensorstream.engine.cycle import Cycle
 
+_LOG: Final = logging.getLogger(__name__)
 _MOST_STEPS: Final = 1000
 """Times at which something was due that one entry works off one by one; the rest at once."""
 
@@ -40,17 +44,18 @@ def elapse(
         waiting_only: leave out rules that are evaluated every so often.
     """
     done: Outcome | None = None
-    for step in range(1, _MOST_STEPS + 1):
+    for number in range(1, _MOST_STEPS + 1):
         due = cycle.memory.due if waiting_only else cycle.due(with_window=with_window)
         if due is None or due > time:
             break
         # Time never goes back: a message may have brought a later one.
-        now = max(due if step < _MOST_STEPS else time, cycle.present(due))
-        outcome = cycle.step(
+        now = max(due if number < _MOST_STEPS else time, cycle.present(due))
+        outcome = step(
+            cycle,
             entry,
             now,
             received,
-            names=f"{entry.id}-t{step}",
+            names=f"{entry.id}-t{number}",
             late=cycle.clock.note(due, received),
             with_window=with_window,
         )
@@ -58,21 +63,107 @@ def elapse(
     return done
 
 
-def following(before: Outcome, outcome: Outcome) -> Outcome:
-    """What an entry came to, with what had become of the time before it."""
-    raised = counted(before.alerts)
-    cleared = (replace(each, place=each.place + raised) for each in outcome.cleared)
-    is_told = outcome.status in (Status.ACCEPTED, Status.PARTIAL)
-    return replace(
-        outcome,
-        alerts=(*before.alerts, *outcome.alerts),
-        cleared=(*before.cleared, *cleared),
-        replies=(*before.replies, *outcome.replies),
-        departures=(*before.departures, *outcome.departures),
-        ended=(*before.ended, *outcome.ended),
-        revoked=(*before.revoked, *outcome.revoked),
-        reports=(*before.reports, *outcome.reports),
-        released=(*before.released, *outcome.released),
-        # The reason why a message was not taken in stands alone.
-        warnings=(*before.warnings, *outcome.warnings) if is_told else outcome.warnings,
+def step(
+    cycle: Cycle,
+    entry: Message,
+    now: Instant,
+    received: Instant,
+    *,
+    names: str,
+    late: str,
+    with_window: bool,
+) -> Outcome:
+    """Let time come to ``now``, of which ``entry`` tells.
+
+    All or nothing; if it fails, the window and each rule of which something is due have a turn
+    of their own. What then fails is not tried again: it is passed over.
+
+    Args:
+        entry: the entry of the journal.
+        now: not before the present.
+        received: the time of arrival.
+        names: what new names and alert ids begin with.
+        late: a note for alerts that should have been raised earlier.
+        with_window: whether the window moves, too.
+    """
+    before = cycle.degraded
+    outcome = _turn_of(cycle, None, entry, now, received, names, late, with_window)
+    if isinstance(outcome, Exception):
+        due = cycle.rules.due_by(cycle.memory, now)
+        turns: list[tuple[Collection[str], bool]] = [((each,), False) for each in due]
+        if with_window:
+            turns.insert(0, ((), True))
+        done: Outcome | None = None
+        for number, (rules, moves) in enumerate(turns, 1):
+            prefix = f"{names}-{number}"
+            own: Outcome | Exception = outcome
+            if len(turns) > 1:
+                own = _turn_of(cycle, rules, entry, now, received, prefix, late, moves)
+            if isinstance(own, Exception):
+                own = _passed_over(cycle, entry, now, own, prefix, rules, with_window=moves)
+            done = own if done is None else following(done, own)
+        if done is None:
+            done = _passed_over(cycle, entry, now, outcome, names, (), with_window=False)
+        outcome = done
+    cycle.memory.time = now
+    outcome = cycle.with_queries(outcome)
+    return cycle.with_reasoner(outcome, before) if cycle.degraded else outcome
+
+
+def _turn_of(
+    cycle: Cycle,
+    rules: Collection[str] | None,
+    entry: Message,
+    now: Instant,
+    received: Instant,
+    names: str,
+    late: str,
+    with_window: bool,
+) -> Outcome | Exception:
+    """What comes of it that the time of rules has come; an error has left no trace.
+
+    ``rules``: only what of these is due is done now.
+    """
+    run = cycle.run_of(entry.id, Timings())
+    try:
+        applied = [run.enter(Event((), now, entry.id))] if with_window else []
+        outcome = cycle.ruled(
+            run, entry, now, applied, names=names, late=late, silent=True, in_turn=rules
+        )
+    except Exception as error:
+        run.take_back()
+        cycle.queries.take_back()
+        cycle.inferences.settle()
+        return error
+    cycle.inferences.settle()
+    if run.visible:
+        cycle.queries.take_in((), run.visible, now, received)
+    return outcome
+
+
+def _passed_over(
+    cycle: Cycle,
+    entry: Message,
+    now: Instant,
+    error: Exception,
+    names: str,
+    rules: Collection[str],
+    *,
+    with_window: bool,
+) -> Outcome:
+    """Tell that what was due could not be done."""
+    cycle.rules.give_up(cycle.memory, now, rules)
+    if with_window:
+        cycle.stuck = now
+    due = cycle.timeline.format(now)
+    if isinstance(error, SensorStreamError):
+        told = error
+    else:
+        _LOG.error("a fault of our own at what was due at %s", due, exc_info=error)
+        told = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
+    place = names.removeprefix(entry.id)
+    notices = cycle.notices.passed_over(entry, told, due, now, place)
+    failed = cycle.notices.rule_failed(entry, told, now, place)
+    return Outcome(
+        entry, Status.ACCEPTED, alerts=(*notices, *failed), warnings=(str(told),), time=now
     )

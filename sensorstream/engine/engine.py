@@ -17,15 +17,16 @@ from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from sensorstream.engine import exchange
 from sensorstream.engine.archive import archived
 from sensorstream.engine.arrival import Arrived, Unmapped
 from sensorstream.engine.cycle import Cycle, outcome_of
-from sensorstream.engine.elapsing import elapse, following
+from sensorstream.engine.elapsing import elapse, step
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import Inferences, InferredState
 from sensorstream.engine.live_queries import Moved, QueriesState, QueryTerms
 from sensorstream.engine.notices import Notices, over
-from sensorstream.engine.outcome import Outcome, Status, Timings
+from sensorstream.engine.outcome import Outcome, Status, Timings, following
 from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.shedding import LoadShedder, LoadState, Shedding
 from sensorstream.engine.stream_clock import StreamClock, margin_of
@@ -264,7 +265,7 @@ class Engine:
         due = cycle.due(with_window=True)
         if due is not None and due <= time:
             now = cycle.present(time)
-            moved = cycle.step(entry, now, received, names=entry.id, late="", with_window=True)
+            moved = step(cycle, entry, now, received, names=entry.id, late="", with_window=True)
             outcome = following(outcome, moved)
         return outcome
 
@@ -613,7 +614,7 @@ class Engine:
 
     def degrade(self, reason: str) -> None:
         """Go on with the plain profile, as if the reasoner had failed."""
-        self._cycle.degrade(reason)
+        exchange.degrade(self._cycle, reason)
 
     def adopt(
         self,
@@ -625,13 +626,13 @@ class Engine:
     ) -> None:
         """Exchange ontology, reasoner, rules, filters and policies between two messages.
 
-        See :meth:`.Cycle.adopt`. Messages that wait were mapped already.
+        See :func:`.exchange.adopt`. Messages that wait were mapped already.
 
         Raises:
             Inconsistent: the window contradicts the new ontology; nothing was changed.
             ReasonerError: the new reasoner failed; the same.
         """
-        self._cycle.adopt(aside, rules, filters, shedding, cause)
+        exchange.adopt(self._cycle, aside, rules, filters, shedding, cause)
 
     def check_rules(self, rules: Sequence[CompiledRule]) -> None:
         """Check that these rules can be adopted now.
@@ -642,20 +643,20 @@ class Engine:
         self.evaluator.check(rule.queries for rule in rules)
 
     def adopt_rules(self, rules: Sequence[CompiledRule]) -> None:
-        """Exchange the semantic rules between two messages; see :meth:`.Cycle.adopt_rules`."""
-        self._cycle.adopt_rules(rules)
+        """Exchange the semantic rules between two messages; see :func:`.exchange.adopt_rules`."""
+        exchange.adopt_rules(self._cycle, rules)
 
     def readmit(self, message: Message, aside: Aside) -> Outcome:
-        """Exchange a reasoner that failed for a new one; see :meth:`.Cycle.readmit`."""
-        return self._cycle.readmit(message, aside)
+        """Exchange a reasoner that failed for a new one; see :func:`.exchange.readmit`."""
+        return exchange.readmit(self._cycle, message, aside)
 
     def refuse(self, messages: Iterable[str]) -> None:
         """Reject messages that wait when their turn comes; ``messages`` are their ids."""
         self._cycle.refused |= set(messages)
 
     def expel(self, stays: Collection[int]) -> None:
-        """Take individuals that have left the window already out; see :meth:`.Cycle.expel`."""
-        self._cycle.expel(stays)
+        """Take individuals that have left the window already out; see :func:`.exchange.expel`."""
+        exchange.expel(self._cycle, stays)
 
     def reject(
         self, message: Message, error: SensorStreamError, timings: Timings | None = None

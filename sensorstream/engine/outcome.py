@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
@@ -117,3 +117,23 @@ class Outcome:
     @property
     def timings(self) -> dict[str, float]:
         return self.phases.by_phase()
+
+
+def following(before: Outcome, outcome: Outcome) -> Outcome:
+    """What an entry came to, with what had become of the time before it."""
+    raised = counted(before.alerts)
+    cleared = (replace(each, place=each.place + raised) for each in outcome.cleared)
+    is_told = outcome.status in (Status.ACCEPTED, Status.PARTIAL)
+    return replace(
+        outcome,
+        alerts=(*before.alerts, *outcome.alerts),
+        cleared=(*before.cleared, *cleared),
+        replies=(*before.replies, *outcome.replies),
+        departures=(*before.departures, *outcome.departures),
+        ended=(*before.ended, *outcome.ended),
+        revoked=(*before.revoked, *outcome.revoked),
+        reports=(*before.reports, *outcome.reports),
+        released=(*before.released, *outcome.released),
+        # The reason why a message was not taken in stands alone.
+        warnings=(*before.warnings, *outcome.warnings) if is_told else outcome.warnings,
+    )
