@@ -54,29 +54,8 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken(Plan):
-    """Each, the first or the last event of a scope."""
-
-    pick: Pick
-    events: Events
-    scope: Scope
-
-    @property
-    def inputs(self) -> tuple[Plan, ...]:
-        return (self.events,)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.events.names
-
-    @property
-    def text(self) -> str:
-        return f"{self.pick.value} within {self.scope.length} units of time"
-
-
-@dataclass(frozen=True, slots=True)
-class Absent(Plan):
-    """No event of a scope."""
+class _OfScope(Plan):
+    """A part of a rule that is about the events of a scope."""
 
     events: Events
     scope: Scope
@@ -89,23 +68,37 @@ class Absent(Plan):
     def variables(self) -> tuple[str, ...]:
         return ()
 
+
+@dataclass(frozen=True, slots=True)
+class Taken(_OfScope):
+    """Each, the first or the last event of a scope."""
+
+    pick: Pick
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.events.names
+
+    @property
+    def text(self) -> str:
+        return f"{self.pick.value} within {self.scope.length} units of time"
+
+
+@dataclass(frozen=True, slots=True)
+class Absent(_OfScope):
+    """No event of a scope."""
+
     @property
     def text(self) -> str:
         return "not"
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregated(Plan):
+class Aggregated(_OfScope):
     """A value over all events of a scope."""
 
     variable: str
     aggregate: Aggregate
-    events: Events
-    scope: Scope
-
-    @property
-    def inputs(self) -> tuple[Plan, ...]:
-        return (self.events,)
 
     @property
     def variables(self) -> tuple[str, ...]:

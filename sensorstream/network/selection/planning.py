@@ -152,11 +152,11 @@ def _planned(rule: Rule, solutions: SolutionsOf, length: Length) -> Pattern:
         span = scope(label, part.scope)
         match part:
             case Selection(pick, selector, _):
-                taken.append(Taken(pick, events(selector), span))
+                taken.append(Taken(events(selector), span, pick))
                 places[label] = len(places)
                 ago[label] = keeps[label]
             case Aggregation(variable, aggregate, selector, _):
-                later.append(Aggregated(variable, aggregate, events(selector), span))
+                later.append(Aggregated(events(selector), span, variable, aggregate))
             case Absence(selector, _):
                 later.append(Absent(events(selector), span))
     # Absences last: they are asked of what is known by then.
