@@ -67,7 +67,7 @@ class Webhook:
     """A registered receiver of all alerts, and of the reports of the named ``queries``.
 
     With ``changes`` it is told of what becomes of open alerts, too; with ``group`` not of each
-    alert, but of groups.
+    alert, but of groups; with ``escalated`` only of alerts that have escalated.
 
     ``secret`` is ``whsec_`` and base64, as Standard Webhooks writes it; no repr shows it. Until
     ``old_until`` the one before it signs, too. ``format`` is one of :data:`FORMATS`. An ``output``
@@ -85,6 +85,7 @@ class Webhook:
     old_until: datetime | None = None
     changes: bool = False
     group: Grouping | None = None
+    escalated: bool = False
 
     def secrets(self, now: datetime) -> tuple[str, ...]:
         """The secrets that sign at an instant, the newest first."""

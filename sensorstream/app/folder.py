@@ -82,16 +82,20 @@ def _webhooks(folder: Path) -> Iterator[tuple[str, str, Path]]:
                 f"{path}: a secret has no place in a file: the server makes one when the webhook "
                 "is new, and 'sensorstream webhooks rotate' sets another"
             )
-        unknown = told.keys() - {"url", "queries", "format", "changes", "group"}
+        unknown = told.keys() - {"url", "queries", "format", "changes", "group", "escalated"}
         queries, changes = told.get("queries", []), told.get("changes", False)
+        escalated = told.get("escalated", False)
         url = told.get("url")
         wrong = not (
-            isinstance(url, str) and isinstance(queries, list) and isinstance(changes, bool)
+            isinstance(url, str)
+            and isinstance(queries, list)
+            and isinstance(changes, bool)
+            and isinstance(escalated, bool)
         )
         if unknown or wrong:
             raise SettingsError(
                 f'{path}: expected url = "…", and maybe queries = ["…"], '
-                'format = "cloudevents" or "alertmanager", changes = true or false, and '
+                'format = "cloudevents" or "alertmanager", changes = true, escalated = true and '
                 'group = { by = ["rule"], wait = 30, interval = 300 }, no more'
                 + (f"; not {', '.join(sorted(unknown))}" if unknown else "")
             )
@@ -99,7 +103,7 @@ def _webhooks(folder: Path) -> Iterator[tuple[str, str, Path]]:
             group = read_grouping(told.get("group"))
         except WebhookError as error:
             raise SettingsError(f"{path}: {error}") from None
-        text = definition_text(told["url"], queries, told.get("format"), changes, group)
+        text = definition_text(told["url"], queries, told.get("format"), changes, group, escalated)
         yield path.stem, text, path
 
 

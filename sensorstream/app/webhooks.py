@@ -57,7 +57,12 @@ _KINDS: Final = (PutWebhook.kind, RemoveWebhook.kind)
 def definition(webhook: Webhook | PutWebhook) -> str:
     """What a webhook is, without its id and its secret, as JSON: the text of its version."""
     return definition_text(
-        webhook.url, webhook.queries, webhook.format, webhook.changes, webhook.group
+        webhook.url,
+        webhook.queries,
+        webhook.format,
+        webhook.changes,
+        webhook.group,
+        webhook.escalated,
     )
 
 
@@ -67,6 +72,7 @@ def definition_text(
     format: str | None = None,
     changes: bool = False,
     group: Grouping | None = None,
+    escalated: bool = False,
 ) -> str:
     """As :func:`definition`, of its parts; by default the format is CloudEvents."""
     told: dict[str, object] = {
@@ -79,6 +85,8 @@ def definition_text(
         told["changes"] = True
     if group is not None:
         told["group"] = grouping_data(group)
+    if escalated:
+        told["escalated"] = True
     return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -157,12 +165,14 @@ class Webhooks:
         by: str = "",
         changes: bool = False,
         group: Grouping | None = None,
+        escalated: bool = False,
     ) -> Webhook:
         """Deliver alerts raised from now on to ``url``; makes a secret if the caller gives none.
 
         The reports of ``queries`` (names) are delivered too; the queries need not run yet. With
         ``changes``, so is what becomes of open alerts; with ``group`` groups of alerts are
-        delivered, and no single ones. ``by`` is who wants it.
+        delivered, and no single ones; with ``escalated`` alerts that have escalated alone. ``by``
+        is who wants it.
 
         Raises:
             WebhookError: the URL, the secret or the format is not acceptable, or there are too
@@ -171,7 +181,9 @@ class Webhooks:
             Unavailable: the server is stopping or broken.
         """
         secret = new_secret() if secret is None else check_secret(secret)
-        entry = self._entry(f"wh_{token_hex(8)}", url, queries, format, by, changes, group)
+        entry = self._entry(
+            f"wh_{token_hex(8)}", url, queries, format, by, changes, group, escalated
+        )
         with self._changing:
             return self._put(entry, secret)
 
@@ -185,6 +197,7 @@ class Webhooks:
         match: Match = None,
         changes: bool = False,
         group: Grouping | None = None,
+        escalated: bool = False,
     ) -> Webhook | None:
         """Register a webhook by this id, or change the one that has it.
 
@@ -199,7 +212,7 @@ class Webhooks:
             WebhookError, QueryError, Unavailable: as for :meth:`register`, or no webhook can have
                 this id.
         """
-        entry = self._entry(webhook_id, url, queries, format, by, changes, group)
+        entry = self._entry(webhook_id, url, queries, format, by, changes, group, escalated)
         with self._changing:
             now = self._present(webhook_id)
             text = None if now is None else definition(now)
@@ -217,6 +230,7 @@ class Webhooks:
                         "",
                         now.changes,
                         now.group,
+                        now.escalated,
                     )
                     self._pipeline.change(before).result()
                 self._put(entry, now.secret)
@@ -232,10 +246,11 @@ class Webhooks:
         format: str = CLOUD_EVENTS,
         changes: bool = False,
         group: Grouping | None = None,
+        escalated: bool = False,
     ) -> SensorStreamError | None:
         """What would speak against :meth:`put`; nothing is put, and nothing is sent."""
         try:
-            self._entry(webhook_id, url, queries, format, "", changes, group)
+            self._entry(webhook_id, url, queries, format, "", changes, group, escalated)
         except SensorStreamError as error:
             return error
         return None
@@ -253,6 +268,7 @@ class Webhooks:
         by: str,
         changes: bool,
         group: Grouping | None,
+        escalated: bool,
     ) -> PutWebhook:
         """The entry of a change that is acceptable."""
         if not _ID.fullmatch(webhook_id) or webhook_id.startswith(OUTPUT):
@@ -269,7 +285,7 @@ class Webhooks:
             )
         names = tuple(dict.fromkeys(map(checked_name, queries)))
         self._dispatcher.check(url)
-        return PutWebhook(webhook_id, url, names, format, by, changes, group)
+        return PutWebhook(webhook_id, url, names, format, by, changes, group, escalated)
 
     def _put(self, entry: PutWebhook, secret: str) -> Webhook:
         there = self._registered.changes()
@@ -291,6 +307,7 @@ class Webhooks:
             format=entry.format,
             changes=entry.changes,
             group=entry.group,
+            escalated=entry.escalated,
         )
 
     def _not_disabled(self, webhook_id: str, said: str) -> None:

@@ -45,6 +45,7 @@ def read_in_force(client: Client, ours: Folder) -> InForce:
             each["format"],
             each.get("changes", False),
             read_grouping(each.get("group")),
+            each.get("escalated", False),
         )
         for each in (client.webhooks() if ours.webhooks else [])
     }

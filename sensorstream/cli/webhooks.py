@@ -48,6 +48,7 @@ for _command in (deliveries, test, resend, recover, listen):
     help="Tell alerts that are alike in this together; may be given several times.",
 )
 @click.option("--group-wait", type=float, help="Seconds to wait for others (30).")
+@click.option("--escalated", is_flag=True, help="Tell of alerts that have escalated alone.")
 @click.option("--group-interval", type=float, help="Seconds until a group is told again (300).")
 @server_options
 @json_option
@@ -60,6 +61,7 @@ def add(
     group_by: tuple[str, ...],
     group_wait: float | None,
     group_interval: float | None,
+    escalated: bool,
     url: str | None,
     config: Path,
     as_json: bool,
@@ -79,7 +81,7 @@ def add(
     elif times:
         raise click.UsageError("--group-wait and --group-interval need --group-by")
     with Client(server_url(url, config)) as client:
-        made = client.add_webhook(receiver, secret, queries, format, changes, group)
+        made = client.add_webhook(receiver, secret, queries, format, changes, group, escalated)
     if as_json:
         print_json(made)
     else:

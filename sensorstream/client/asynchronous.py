@@ -304,13 +304,15 @@ class AsyncClient:
         format: str | None = None,
         changes: bool = False,
         group: Mapping[str, object] | None = None,
+        escalated: bool = False,
     ) -> dict[str, Any]:
         """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret.
 
         ``format`` is ``cloudevents`` (also by default) or ``alertmanager``. With ``changes`` it is
-        told of what becomes of open alerts, too.
+        told of what becomes of open alerts, too; with ``group`` (``by``, ``wait``, ``interval``) of
+        groups of alerts; with ``escalated`` of alerts that have escalated alone.
         """
-        return await self._do(webhooks.add(url, secret, queries, format, changes, group))
+        return await self._do(webhooks.add(url, secret, queries, format, changes, group, escalated))
 
     async def delete_webhook(self, webhook_id: str) -> None:
         """Stop delivering to a webhook."""

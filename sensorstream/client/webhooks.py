@@ -19,6 +19,7 @@ def add(
     format: str | None,
     changes: bool,
     group: Mapping[str, object] | None,
+    escalated: bool,
 ) -> Call[dict[str, Any]]:
     """Register a webhook for alerts, and for the reports of queries."""
     body: dict[str, object] = {"url": url, "queries": list(queries)}
@@ -30,6 +31,8 @@ def add(
         body["changes"] = True
     if group is not None:
         body["group"] = group
+    if escalated:
+        body["escalated"] = True
     return Call("POST", "/webhooks", json_object, {"json": body})
 
 

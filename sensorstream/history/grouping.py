@@ -54,7 +54,8 @@ def _learn(connection: Connection, webhook: Row[*tuple[Any, ...]], now: datetime
     upto = connection.execute(_UPTO, values).scalar()
     if upto is None:
         return
-    values |= {"upto": upto, "changes": webhook.changes, "by": webhook.group_by}
+    asked = {"changes": webhook.changes, "by": webhook.group_by, "escalated": webhook.escalated}
+    values |= {"upto": upto, **asked}
     for command in (_CHANGED, _MAKE, _ENTER, _LEARNED):
         connection.execute(command, values)
 
@@ -78,7 +79,7 @@ def _tell(
 
 
 _GROUPED: Final = text(
-    "select id, group_by, changes, grouped from store.webhooks "
+    "select id, group_by, changes, escalated, grouped from store.webhooks "
     "where group_by is not null and disabled_at is null order by number"
 )
 _UPTO: Final = text(
@@ -104,7 +105,8 @@ _NEW: Final = f"""
         else coalesce(i.escalated, i.severity) end), '{{}}') as labels
       from unnest(cast(:by as text[])) name
     ) l
-    where i.state <> 'cleared' and i.id in ({_HEARD}) and not exists (
+    where i.state <> 'cleared' and (not :escalated or i.escalated is not null)
+      and i.id in ({_HEARD}) and not exists (
       select from store.alert_group_members m
       where m.incident = i.id and m.group_id in ({_OF_WEBHOOK})
     )

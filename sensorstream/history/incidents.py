@@ -236,12 +236,13 @@ _TELL: Final = f"""
         select incident, change, :at, by, text, severity, count from changed order by incident
         returning seq, incident, change
     ), sent as (
-      insert into store.events (seq, change, said, raised_at, due_at)
-        select h.last + row_number() over (order by t.seq), t.seq, t.change, :at, :at
+      insert into store.events (seq, change, said, escalated, raised_at, due_at)
+        select h.last + row_number() over (order by t.seq), t.seq, t.change,
+          t.change = 'escalated' or i.escalated is not null, :at, :at
         from told t join store.incidents i on i.id = t.incident, store.event_head h
         where case when t.change = 'settled'
           then exists (select from store.webhooks) and not {is_silenced("i", ":at")}
-          else exists (select from store.webhooks where changes) end
+          else exists (select from store.webhooks where changes or escalated) end
         returning seq
     ), moved as (
       update store.event_head set last = last + (select count(*) from sent)

@@ -156,6 +156,8 @@ def is_for(event: str, receiver: str) -> str:
       when {event}.receiver is not null then {event}.receiver = {receiver}.id
       when {event}.report_query is not null then {event}.report_query = any({receiver}.queries)
       when {receiver}.group_by is not null then false
+      when {receiver}.escalated then {event}.escalated
+        and ({receiver}.changes or {event}.said in ('escalated', 'cleared'))
       else {event}.change is null or {receiver}.changes
         or {event}.said in ('flapping', 'settled')
     end"""

@@ -310,8 +310,8 @@ begin
       ), gone as (
         update store.incidents i set state = 'cleared', cleared_at = raised
           from ended e where i.identity = e.identity and i.state <> 'cleared'
-          returning i.id, i.identity, e.time, coalesce(i.escalated, i.severity) as severity,
-            i.count
+          returning i.id, i.identity, e.time, i.escalated is not null as has_escalated,
+            coalesce(i.escalated, i.severity) as severity, i.count
       ), told as (
         insert into store.alert_changes (incident, change, at, time, severity, count)
           select id, 'cleared', raised, time, severity, count from gone order by time, id
@@ -325,10 +325,11 @@ begin
               f.since, case when f.ends[most_ends - 1] > raised - flap_span then raised end
             )
       )
-      insert into store.events (seq, change, said, raised_at, due_at)
-        select last_event + row_number() over (order by t.seq), t.seq, 'cleared', raised, raised
+      insert into store.events (seq, change, said, escalated, raised_at, due_at)
+        select last_event + row_number() over (order by t.seq), t.seq, 'cleared',
+          g.has_escalated, raised, raised
         from told t join gone g on g.id = t.incident
-        where exists (select from store.webhooks where changes) and not exists (
+        where exists (select from store.webhooks where changes or escalated) and not exists (
           select from store.flaps f where f.identity = g.identity and f.since is not null
         );
       get diagnostics fresh = row_count;

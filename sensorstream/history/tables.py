@@ -361,6 +361,8 @@ webhooks: Final = Table(
     Column("disabled_from", BigInteger),
     # The labels by which it is told of groups of alerts; null: of each alert.
     Column("group_by", ARRAY(Text)),
+    # Whether it is told of alerts that have escalated alone.
+    Column("escalated", Boolean, nullable=False, server_default=text("false")),
     # Seconds until it is told of a new group, and between two times that it is told of one.
     Column("group_wait", Double),
     Column("group_interval", Double),
@@ -379,6 +381,8 @@ events: Final = Table(
     Column("change", BigInteger, ForeignKey(alert_changes.c.seq)),
     # Which change it is; null: of a version before 0030.
     Column("said", Text),
+    # Whether it is about an incident that has escalated.
+    Column("escalated", Boolean, nullable=False, server_default=text("false")),
     Column("report_id", Text),
     Column("report_query", Text),
     Column("report_data", Text),

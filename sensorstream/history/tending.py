@@ -27,6 +27,11 @@ def tend(database: Engine, settings: AlertSettings, now: datetime) -> int:
     Raises:
         HistoryError: the database fails.
     """
+    remind = {
+        "info": settings.remind_info or settings.remind_every,
+        "warning": settings.remind_warning or settings.remind_every,
+        "critical": settings.remind_critical or settings.remind_every,
+    }
     values = {
         "now": now,
         "at": now,
@@ -35,7 +40,7 @@ def tend(database: Engine, settings: AlertSettings, now: datetime) -> int:
         "clear": timedelta(days=settings.clear_after),
         "cleared": f"no repeat in {settings.clear_after:g} days",
         "crowded": f"more than {settings.most_open} alerts are open",
-        "remind": timedelta(minutes=settings.remind_every),
+        **{f"remind_{name}": timedelta(minutes=each) for name, each in remind.items()},
         "escalate": timedelta(minutes=settings.escalate_after),
     }
     steps = [_CROWDED, (SETTLED, SETTLE)]
@@ -43,7 +48,7 @@ def tend(database: Engine, settings: AlertSettings, now: datetime) -> int:
         steps.append(_OLD)
     if settings.escalate_after:
         steps.append(_ESCALATE)
-    if settings.remind_every:
+    if any(remind.values()):
         steps.append(_REMIND)
     with translating("cannot tend the alerts"), database.begin() as connection:
         freed = end_silences(connection, now)
@@ -91,17 +96,22 @@ _CROWDED: Final = _step(
 )
 _ESCALATE: Final = _step(
     "select i.id from store.incidents i "
-    "where i.state = 'open' and i.escalated is null and i.severity <> 'critical' "
+    "where i.state = 'open' and i.escalated is null "
     f"and i.first_at <= :now - :escalate and {_HEARD} order by i.seq limit :limit",
     "escalated",
     "escalated",
     "escalated = case severity when 'info' then 'warning' else 'critical' end",
 )
+# Where there are none, it is null, and so is what is compared with it.
+_EVERY: Final = (
+    "nullif(case coalesce(i.escalated, i.severity) when 'info' then cast(:remind_info as interval) "
+    "when 'warning' then :remind_warning else :remind_critical end, interval '0')"
+)
 # One that was last reminded of in the future is of a time before the clock was set back.
 _REMIND: Final = _step(
     "select i.id from store.incidents i where i.state = 'open' and "
-    "(coalesce(i.reminded_at, i.first_at) <= :now - :remind or i.reminded_at > :now) "
-    f"and {_HEARD} order by i.seq limit :limit",
+    f"(coalesce(i.reminded_at, i.first_at) <= :now - {_EVERY} "
+    f"or i.reminded_at > :now and {_EVERY} is not null) and {_HEARD} order by i.seq limit :limit",
     "reminded",
     "text",
     "reminded_at = :at, reminders = reminders + 1",

@@ -241,7 +241,7 @@ def _change(connection: Connection, webhook_id: str, values: Mapping[str, object
         raise _unknown(webhook_id)
 
 
-_KIND: Final = ("url", "queries", "changes", "group_by")
+_KIND: Final = ("url", "queries", "changes", "group_by", "escalated")
 """What makes a webhook another one: of what it was told before, nothing more is said."""
 _LATER: Final = ("group_wait", "group_interval", "grouped", "format", "change")
 """What else a change of a webhook sets."""
@@ -249,6 +249,7 @@ _LAST_CHANGE: Final = select(func.max(alert_changes.c.seq)).scalar_subquery()
 WEBHOOK_NAMES: Final = (
     *("id", "url", "secret", "created_at", "queries", "output", "format"),
     *("old_secret", "old_until", "changes", "group_by", "group_wait", "group_interval"),
+    "escalated",
 )
 WEBHOOK_COLUMNS: Final = tuple(webhooks.c[name].label(f"webhook_{name}") for name in WEBHOOK_NAMES)
 
@@ -342,6 +343,7 @@ def _row(webhook: Webhook) -> dict[str, Any]:
         "created_at": webhook.created_at,
         "queries": list(webhook.queries),
         "changes": webhook.changes,
+        "escalated": webhook.escalated,
         "group_by": None if group is None else list(group.by),
         "group_wait": None if group is None else group.wait,
         "group_interval": None if group is None else group.interval,
@@ -367,6 +369,7 @@ def webhook_of(row: Row[*tuple[Any, ...]]) -> Webhook:
         else Grouping(
             tuple(row.webhook_group_by), row.webhook_group_wait, row.webhook_group_interval
         ),
+        row.webhook_escalated,
     )
 
 

@@ -23,7 +23,7 @@ class PutWebhook(Entry):
     """A webhook is new, or changed; its secret is no part of it.
 
     ``by`` is who sent it. ``changes``: it is told of what becomes of open alerts. ``group``: it is
-    told of groups of alerts.
+    told of groups of alerts. ``escalated``: it is told of alerts that have escalated alone.
     """
 
     kind: ClassVar[str] = "webhook-put"
@@ -35,6 +35,7 @@ class PutWebhook(Entry):
     by: str
     changes: bool = False
     group: Grouping | None = None
+    escalated: bool = False
 
     def encode(self) -> tuple[bytes, str]:
         told: dict[str, object] = {
@@ -47,6 +48,8 @@ class PutWebhook(Entry):
             told["changes"] = True
         if self.group is not None:
             told["group"] = grouping_data(self.group)
+        if self.escalated:
+            told["escalated"] = True
         return json.dumps(told, ensure_ascii=False).encode(), self.webhook
 
     @classmethod
@@ -60,6 +63,7 @@ class PutWebhook(Entry):
             told["by"],
             told.get("changes") is True,
             read_grouping(told.get("group")),
+            told.get("escalated") is True,
         )
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:

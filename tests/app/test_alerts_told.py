@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from sensorstream.alerts import dispatcher
 from sensorstream.app.application import Application
 from sensorstream.clock import SystemClock
 from sensorstream.grouping import Grouping
-from sensorstream.settings import Settings
+from sensorstream.settings import AlertSettings, Settings
 from tests.alerts.conftest import Receiver
 from tests.alerts.conftest import receiver as receiver
 from tests.waiting import eventually
@@ -90,3 +91,22 @@ def test_what_a_silence_held_back_is_sent_when_it_ends(
     assert (told["id"], told["data"]["key"]) == (held.id, "Stranger")
     application.submit(b"<Third/>", "test").result(60)
     assert [each["data"]["key"] for each in bodies(receiver, 2)] == ["Stranger", "Third"]
+
+
+def test_what_nobody_acknowledges_is_sent_to_another_receiver_and_so_is_its_end(
+    settings: Settings, open_application: Open, receiver: Receiver
+) -> None:
+    # A twentieth of a second.
+    alerts = AlertSettings(escalate_after=1 / 1200)
+    application = open_application(replace(settings, alerts=alerts))
+    hook = application.webhooks.register(receiver.url, escalated=True).id
+    application.submit(b"<Stranger/>", "test").result(60)
+    (told,) = bodies(receiver, 1)
+    assert (told["type"], told["data"]["text"]) == ("sensorstream.alert.escalated", "critical")
+    application.incidents.acknowledge(told["data"]["id"], "ann")
+    application.incidents.clear(told["data"]["id"], "ann")
+    assert [each["type"].rpartition(".")[2] for each in bodies(receiver, 2)] == [
+        "escalated",
+        "cleared",
+    ]
+    assert len(application.webhooks.log(hook, None, 10)) == 2

@@ -24,8 +24,10 @@ from sensorstream.history.grouping import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
+from sensorstream.history.tending import tend
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.model.timeline import Timeline
+from sensorstream.settings import AlertSettings
 from tests.history.test_incidents import START, commit
 
 MINUTE = timedelta(minutes=1)
@@ -223,6 +225,20 @@ def test_what_people_do_makes_a_group_tell_only_whoever_asks_for_changes(
     ((name, data),) = sent(database, later)
     assert name == "asks"
     assert data["alerts"][0]["acknowledged_by"] == "ann"
+
+
+def test_a_group_of_what_has_escalated_has_nothing_else(
+    store: PostgresStore, database: Engine
+) -> None:
+    boss = Webhook("boss", "http://w", "s", START, group=Grouping((), 0, 60), escalated=True)
+    PostgresWebhooks(database).put(boss, 1)
+    first, second = commit(store, START, ("a", "info"), ("b", "critical"))
+    PostgresIncidents(database).acknowledge(first, "ann", "", START)
+    assert tell_groups(database, Timeline.INTEGER, START) == 0
+    tend(database, AlertSettings(escalate_after=1), START + MINUTE)
+    assert tell_groups(database, Timeline.INTEGER, START + MINUTE) == 1
+    ((_, data),) = sent(database, START + MINUTE)
+    assert [(each["id"], each["escalated"]) for each in data["alerts"]] == [(second, "critical")]
 
 
 def test_a_disabled_webhook_is_told_of_its_groups_as_they_are_when_it_is_enabled(

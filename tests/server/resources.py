@@ -465,9 +465,16 @@ class ListedWebhooks(Webhooks):
         by: str = "",
         changes: bool = False,
         group: Grouping | None = None,
+        escalated: bool = False,
     ) -> Webhook:
         made = self.put(
-            f"wh_{len(self.listed) + 1}", url, queries, format, changes=changes, group=group
+            f"wh_{len(self.listed) + 1}",
+            url,
+            queries,
+            format,
+            changes=changes,
+            group=group,
+            escalated=escalated,
         )
         assert made is not None
         made = replace(made, secret=made.secret if secret is None else check_secret(secret))
@@ -484,6 +491,7 @@ class ListedWebhooks(Webhooks):
         match: Match = None,
         changes: bool = False,
         group: Grouping | None = None,
+        escalated: bool = False,
     ) -> Webhook | None:
         read_url(url)
         webhook = Webhook(
@@ -495,6 +503,7 @@ class ListedWebhooks(Webhooks):
             format=format,
             changes=changes,
             group=group,
+            escalated=escalated,
         )
         new = webhook_id not in self.listed
         self.listed[webhook_id] = WebhookState(webhook)
@@ -508,6 +517,7 @@ class ListedWebhooks(Webhooks):
         format: str = CLOUD_EVENTS,
         changes: bool = False,
         group: Grouping | None = None,
+        escalated: bool = False,
     ) -> SensorStreamError | None:
         return None
 

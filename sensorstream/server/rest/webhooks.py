@@ -74,6 +74,7 @@ class NewWebhookBody(AskedBody):
     )
     changes: bool = Field(default=False, description="told of what becomes of open alerts, too")
     group: GroupBody | None = Field(default=None, description="told of groups, not of each alert")
+    escalated: bool = Field(default=False, description="told of alerts that have escalated alone")
 
 
 class DefinitionBody(AskedBody):
@@ -84,6 +85,7 @@ class DefinitionBody(AskedBody):
     format: Literal["cloudevents", "alertmanager"] = "cloudevents"
     changes: bool = False
     group: GroupBody | None = None
+    escalated: bool = False
 
 
 class WebhookTriedBody(BaseModel):
@@ -121,6 +123,7 @@ class WebhookBody(BaseModel):
     format: str
     changes: bool
     group: GroupBody | None
+    escalated: bool
     enabled: bool
     disabled_at: datetime | None
     failing_since: datetime | None
@@ -196,6 +199,7 @@ def router(application: Application) -> APIRouter:
             who(request),
             body.changes,
             _grouping(body.group),
+            body.escalated,
         )
         return _registered(webhook, request)
 
@@ -227,7 +231,7 @@ def router(application: Application) -> APIRouter:
     ) -> WebhookBody | WebhookTriedBody | JSONResponse:
         """Register a webhook by this id (201, with its secret), or change the one that has it."""
         webhooks, told = application.webhooks, (body.url, body.queries, body.format)
-        others = (body.changes, _grouping(body.group))
+        others = (body.changes, _grouping(body.group), body.escalated)
         if dry_run is not None:
             fault = webhooks.try_put(webhook_id, *told, *others)
             running = {each.name for each in application.queries.views() if not each.stopped}
@@ -367,6 +371,7 @@ def _body(state: WebhookState, request: Request) -> WebhookBody:
         format=webhook.format,
         changes=webhook.changes,
         group=_group_body(webhook.group),
+        escalated=webhook.escalated,
         enabled=state.disabled_at is None,
         disabled_at=state.disabled_at,
         failing_since=state.failing_since,

@@ -24,6 +24,7 @@ def test_a_secret_is_told_once_when_a_webhook_is_registered(client: httpx.Client
         "format": "cloudevents",
         "changes": False,
         "group": None,
+        "escalated": False,
         "enabled": True,
         "disabled_at": None,
         "failing_since": None,
