@@ -14,7 +14,7 @@ each run: many of them would find nothing new."""
 _FEWEST: Final = 10
 
 
-def scaled(usual: int) -> int:
+def examples(usual: int) -> int:
     """The number of examples in this run, for a test that asks for ``usual`` of them."""
     effort = float(os.environ.get("TEST_EFFORT", _PLAIN))
     return max(min(usual, _FEWEST), round(usual * effort))
@@ -28,5 +28,5 @@ def scale(test: Callable[..., object]) -> None:
     # Where Hypothesis keeps the settings of a test; it has no function that changes them.
     asked: settings = found._hypothesis_internal_use_settings
     found._hypothesis_internal_use_settings = settings(
-        asked, max_examples=scaled(asked.max_examples)
+        asked, max_examples=examples(asked.max_examples)
     )

@@ -21,7 +21,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState
-from tests.effort import scaled
+from tests.effort import examples
 from tests.network.selection.definition import Firing, firings
 
 EX = "http://example.org/"
@@ -229,7 +229,7 @@ def consuming_rule(draw: Random) -> tuple[str, dict[str, str]]:
 
 def test_what_is_consumed_is_what_the_definition_says() -> None:
     # Evenly random, as the cases that matter need several events of the right kinds.
-    for seed in range(scaled(30)):
+    for seed in range(examples(30)):
         draw = Random(seed)
         stream = [
             (
