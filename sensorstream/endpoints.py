@@ -176,6 +176,7 @@ class OutputSettings:
     name: str = setting("", "The output's name: small letters, digits, - and _.", required=True)
     type: str = setting("", "Where events go.", tuple(OUTPUT_TYPES), required=True)
     queries: tuple[str, ...] = setting((), "Continuous queries whose reports are sent too.")
+    changes: bool = setting(False, "Whether what becomes of open alerts is sent too.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +195,4 @@ class Output:
     name: str
     queries: tuple[str, ...]
     options: OutputOptions
+    changes: bool = False

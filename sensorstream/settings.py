@@ -386,8 +386,23 @@ class AlertSettings:
     )
     escalate_after: float = _setting(
         0.0,
-        "Minutes after which one that nobody acknowledges gets the next severity; 0: never.",
+        "Minutes after which one that nobody acknowledges escalates; 0: never.",
         or_zero=True,
+    )
+    flap_count: int = _setting(
+        0, "Times that an alert may end within flap_span until it flaps; 0: it never does."
+    )
+    flap_span: float = _setting(
+        10.0, "Minutes for flap_count, and without any change until such an alert has settled."
+    )
+    remind_info: float = _setting(
+        0.0, "As remind_every, of alerts with the severity info; 0: as that.", or_zero=True
+    )
+    remind_warning: float = _setting(
+        0.0, "As remind_every, of alerts with the severity warning; 0: as that.", or_zero=True
+    )
+    remind_critical: float = _setting(
+        0.0, "As remind_every, of alerts with the severity critical; 0: as that.", or_zero=True
     )
 
 

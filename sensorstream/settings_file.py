@@ -110,7 +110,7 @@ def read_settings(
         for head, options in _listed("inputs", table, reading)
     )
     outputs = tuple(
-        Output(head.name, head.queries, options)
+        Output(head.name, head.queries, options, head.changes)
         for head, options in _listed("outputs", table, reading)
     )
     _check_variables(reading)

@@ -18,13 +18,13 @@ from sqlalchemy import make_url
 from sensorstream.history import embedded
 from sensorstream.history.database import engine
 from sensorstream.history.migrations import migrate
-from tests import waiting
+from tests import effort, waiting
 from tests.databases import Databases
 
 # New objects minus freed ones before the collector looks at them; Python's own number is 700.
 _YOUNG = 10_000
 _MEMORY = Path("/dev/shm")
-# Of two processes that run tests, at most.
+# Of all processes that run tests, at most.
 _FILES_BYTES = 4 * 2**30
 
 # What takes a minute or more must not begin when the other processes are about to end.
@@ -63,8 +63,16 @@ def pytest_configure() -> None:
         tempfile.tempdir = None
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than cores, at most four: many tests wait for processes that they start."""
+    return min((os.cpu_count() or 1) + 1, 4)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Slow files first; each file is run by one process, in this order."""
+    for test in {each.function for each in items if isinstance(each, pytest.Function)}:
+        effort.scale(test)
 
     def rank(item: pytest.Item) -> int:
         return next((n for n, each in enumerate(_FIRST) if item.nodeid.startswith(each)), 99)

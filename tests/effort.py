@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any, Final
+
+from hypothesis import is_hypothesis_test, settings
+
+_PLAIN: Final = 0.4
+"""In a plain run, of the examples that a test asks for. With ``CI`` set they are the same ones in
+each run: many of them would find nothing new."""
+_FEWEST: Final = 10
 
 
-def examples(usual: int) -> int:
-    """The number of examples for a slow property test; ``usual`` in a plain run.
+def scaled(usual: int) -> int:
+    """The number of examples in this run, for a test that asks for ``usual`` of them."""
+    effort = float(os.environ.get("TEST_EFFORT", _PLAIN))
+    return max(min(usual, _FEWEST), round(usual * effort))
 
-    With ``CI`` set the same examples come in each run: many of them would find nothing new.
-    """
-    return max(1, round(usual * float(os.environ.get("TEST_EFFORT", "1"))))
+
+def scale(test: Callable[..., object]) -> None:
+    """Let a test of Hypothesis try as many examples as this run does. Others stay as they are."""
+    if not is_hypothesis_test(test):
+        return
+    found: Any = test
+    # Where Hypothesis keeps the settings of a test; it has no function that changes them.
+    asked: settings = found._hypothesis_internal_use_settings
+    found._hypothesis_internal_use_settings = settings(
+        asked, max_examples=scaled(asked.max_examples)
+    )

@@ -1,4 +1,4 @@
-// Starts `sensorstream language-server` for rule files and queries.
+// Starts `sensorstream language-server` for rule files, queries and rules over time.
 "use strict";
 
 const vscode = require("vscode");
@@ -18,7 +18,7 @@ function activate(context) {
   }
   const command = vscode.workspace.getConfiguration("sensorstream").get("command");
   const files = vscode.workspace.createFileSystemWatcher(
-    "**/*.{rules,rq,toml,ttl,nt,rdf,owl,owx,csv,py,xml,xsl}"
+    "**/*.{rules,rq,dotr,dlog,toml,ttl,nt,rdf,owl,owx,csv,py,xml,xsl}"
   );
   context.subscriptions.push(files);
   client = new protocol.LanguageClient(
@@ -26,7 +26,11 @@ function activate(context) {
     "SensorStream",
     { command, args: ["language-server"] },
     {
-      documentSelector: [{ language: "sensorstream-rules" }, { language: "sensorstream-sparql" }],
+      documentSelector: [
+        { language: "sensorstream-rules" },
+        { language: "sensorstream-sparql" },
+        { language: "sensorstream-dotr" },
+      ],
       synchronize: { fileEvents: files },
     }
   );

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Final
 
-from sensorstream.alerts.incidents import AlertChange
-from sensorstream.alerts.records import KeptReport, RaisedAlert, Told
+from sensorstream.alerts.incidents import AlertChange, Incident
+from sensorstream.alerts.records import AlertGroup, KeptReport, RaisedAlert, Told
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant, Timeline
@@ -72,6 +72,18 @@ def change_data(change: AlertChange, timeline: Timeline) -> Mapping[str, object]
     }
 
 
+def incident_data(incident: Incident, timeline: Timeline) -> dict[str, object]:
+    """An incident as JSON, the same for REST and groups; times as in :func:`alert_data`."""
+    told: dict[str, object] = {
+        name: wall_time(value) if isinstance(value, datetime) else value
+        for name, value in asdict(incident).items()
+    }
+    return told | {
+        "first_time": plain_time(incident.first_time, timeline),
+        "last_time": plain_time(incident.last_time, timeline),
+    }
+
+
 def plain_time(instant: Instant, timeline: Timeline) -> int | str:
     """An application time for JSON: a number, or ISO 8601 text on the dateTime line."""
     text = timeline.format(instant)
@@ -106,6 +118,7 @@ def cloud_event(told: Told, source: str, timeline: Timeline) -> bytes:
     The same alert or report always gives the same bytes: consumers may drop a repeated ``source``
     and ``id`` as a duplicate (CloudEvents, section 3.1.1).
     """
+    subject = ""
     match told:
         case RaisedAlert(alert=alert, raised_at=at):
             kind, subject, data = f"alert.{alert.kind}", alert.key, alert_data(told, timeline)
@@ -113,6 +126,8 @@ def cloud_event(told: Told, source: str, timeline: Timeline) -> bytes:
             kind, data = "query.report", json.loads(told.data)
         case AlertChange(key=subject, at=at):
             kind, data = f"alert.{told.change}", change_data(told, timeline)
+        case AlertGroup(id=name, told_at=at):
+            kind, data = "alert.group", {"id": name, **json.loads(told.data)}
     event: dict[str, object] = {
         "specversion": "1.0",
         "id": told.id,

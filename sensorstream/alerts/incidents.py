@@ -21,7 +21,8 @@ class Incident:
     ``id`` is that of its first alert, ``last_alert`` that of its last one, whose severity and text
     it has; ``count`` says how many there were. Times are application time, what ends in ``_at`` is
     wall time, aware. ``escalated`` is the severity it was given because nobody acknowledged it.
-    ``silenced``: receivers are not told of it now.
+    ``silenced``: receivers are not told of it now. ``flapping``: it was raised and cleared so often
+    that they are not told each time.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Incident:
     escalated: str | None = None
     reminders: int = 0
     silenced: bool = False
+    flapping: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from sensorstream.alerts.cloudevents import CONTENT_TYPE
 from sensorstream.alerts.incidents import AlertChange
-from sensorstream.alerts.records import KeptReport, RaisedAlert, Told
+from sensorstream.alerts.records import AlertGroup, KeptReport, RaisedAlert, Told
 from sensorstream.alerts.sender import DeliveryFailure, LoopThread
 from sensorstream.brokers import kafka_arguments
 from sensorstream.endpoints import KafkaOutput
@@ -47,6 +47,8 @@ class KafkaSender:
                 key = event.query
             case AlertChange():
                 key = event.key
+            case AlertGroup():
+                key = ""
         return self._thread.call(self._send(key.encode(errors="replace") or None, body))
 
     def close(self) -> None:

@@ -18,7 +18,8 @@ def receiver_of(output: Output, now: datetime) -> Webhook:
             url = f"mqtt://{host}/{topic}"
         case KafkaOutput(brokers=brokers, topic=topic):
             url = f"kafka://{','.join(brokers)}/{topic}"
-    return Webhook(f"{OUTPUT}{output.name}", url, "", now, output.queries, output=True)
+    name, queries, changes = f"{OUTPUT}{output.name}", output.queries, output.changes
+    return Webhook(name, url, "", now, queries, output=True, changes=changes)
 
 
 def senders_of(outputs: Sequence[Output], timeout: float) -> Mapping[str, Sender]:

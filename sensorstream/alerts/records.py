@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
 from sensorstream.alerts.incidents import AlertChange
+from sensorstream.grouping import Grouping
 from sensorstream.model.events import Alert
 
 CLOUD_EVENTS: Final = "cloudevents"
@@ -49,10 +50,24 @@ class KeptReport:
 
 
 @dataclass(frozen=True, slots=True)
+class AlertGroup:
+    """What one webhook is told of a group of alerts.
+
+    ``data`` is JSON text, as :func:`~sensorstream.alerts.groups.group_json` makes it. ``told_at``
+    is wall time, aware.
+    """
+
+    id: str
+    data: str
+    told_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Webhook:
     """A registered receiver of all alerts, and of the reports of the named ``queries``.
 
-    With ``changes`` it is told of what becomes of open alerts, too.
+    With ``changes`` it is told of what becomes of open alerts, too; with ``group`` not of each
+    alert, but of groups; with ``escalated`` only of alerts that have escalated.
 
     ``secret`` is ``whsec_`` and base64, as Standard Webhooks writes it; no repr shows it. Until
     ``old_until`` the one before it signs, too. ``format`` is one of :data:`FORMATS`. An ``output``
@@ -69,6 +84,8 @@ class Webhook:
     old_secret: str | None = field(default=None, repr=False)
     old_until: datetime | None = None
     changes: bool = False
+    group: Grouping | None = None
+    escalated: bool = False
 
     def secrets(self, now: datetime) -> tuple[str, ...]:
         """The secrets that sign at an instant, the newest first."""
@@ -77,7 +94,7 @@ class Webhook:
         return (self.secret, self.old_secret)
 
 
-Told: TypeAlias = RaisedAlert | KeptReport | AlertChange
+Told: TypeAlias = RaisedAlert | KeptReport | AlertChange | AlertGroup
 """What receivers are told."""
 
 

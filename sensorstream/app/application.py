@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime
 from types import TracebackType
 from typing import Final
 
@@ -68,6 +69,8 @@ from sensorstream.errors import Position, RunsOnSpark
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
+from sensorstream.history.flapping import set_damping
+from sensorstream.history.grouping import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.keys import PostgresKeys
@@ -196,12 +199,13 @@ class Application:
             metrics=self._metrics.registry,
             disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
-            tending=lambda now: tend(database, settings.alerts, now),
+            tending=self._tend,
         )
         self.incidents = Incidents(
             PostgresIncidents(database), clock, lambda: self._announce(queued=True)
         )
         self._set_outputs(registered)
+        set_damping(database, settings.alerts)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
         if time is not None:
             stack.callback(time.close)
@@ -225,6 +229,7 @@ class Application:
             clock,
             self._timeline,
             lambda: self.url,
+            self.incidents,
         )
         self.webhooks.catch_up()
         trials = Trials(lambda: self.url, self._check_here, clock.counter)
@@ -550,6 +555,13 @@ class Application:
 
     def _install_views(self) -> None:
         install_views(self._database, self.deployment.ontology.schema, self._timeline)
+
+    def _tend(self, now: datetime) -> int:
+        done = tend(self._database, self.settings.alerts, now)
+        done += tell_groups(self._database, self._timeline, now)
+        if done:
+            self.alert_feed.announce()
+        return done
 
     def _announce(self, queued: bool) -> None:
         self.alert_feed.announce()

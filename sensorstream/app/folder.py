@@ -1,8 +1,9 @@
 """What a deployment's folder says that a server should have in force.
 
 The ontology and the rule files are those that the settings name. Beside the settings file,
-``queries/*.rq`` are continuous queries and ``webhooks/*.toml`` webhooks; the name of one is that of
-its file, or for a query that of its REGISTER clause.
+``queries/*.rq`` are continuous queries, ``queries/*.dotr`` rules over time, each with the Datalog
+rules of all ``queries/*.dlog``, and ``webhooks/*.toml`` webhooks; the name of one is that of its
+file, or for a query that of its REGISTER clause.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sensorstream.app.query_files import completed_rules, is_over_time, query_files
 from sensorstream.app.rule_texts import read_texts
 from sensorstream.app.webhooks import definition_text
-from sensorstream.errors import QueryError, SettingsError
+from sensorstream.errors import QueryError, SettingsError, WebhookError
+from sensorstream.grouping import read_grouping
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.settings import Settings
 from sensorstream.sparql.parser import parse_query
@@ -34,6 +37,7 @@ def read_folder(settings: Settings) -> Folder:
     """Read all of it.
 
     Raises:
+        QueryError: rules over time cannot be read.
         SettingsError: a file cannot be read, or is not a definition of a webhook.
         OntologyError: the ontology cannot be read.
     """
@@ -47,16 +51,15 @@ def read_folder(settings: Settings) -> Folder:
 
 def folder_files(folder: Path) -> list[Path]:
     """The files of queries and webhooks that are there now."""
-    return [*_query_files(folder), *_sorted(folder / "webhooks", "*.toml")]
-
-
-def _query_files(folder: Path) -> list[Path]:
-    """Queries, and DOTR's rules over time."""
-    return [*_sorted(folder / "queries", "*.rq"), *_sorted(folder / "queries", "*.dotr")]
+    return [*query_files(folder), *_sorted(folder / "webhooks", "*.toml")]
 
 
 def _queries(folder: Path) -> Iterator[tuple[str, str, Path]]:
-    for path in _query_files(folder):
+    files = query_files(folder)
+    yield from ((path.stem, text, path) for path, text in completed_rules(files).items())
+    for path in files:
+        if is_over_time(path):
+            continue
         text = _text(path)
         name = path.stem
         try:
@@ -79,19 +82,29 @@ def _webhooks(folder: Path) -> Iterator[tuple[str, str, Path]]:
                 f"{path}: a secret has no place in a file: the server makes one when the webhook "
                 "is new, and 'sensorstream webhooks rotate' sets another"
             )
-        unknown = told.keys() - {"url", "queries", "format", "changes"}
+        unknown = told.keys() - {"url", "queries", "format", "changes", "group", "escalated"}
         queries, changes = told.get("queries", []), told.get("changes", False)
+        escalated = told.get("escalated", False)
         url = told.get("url")
         wrong = not (
-            isinstance(url, str) and isinstance(queries, list) and isinstance(changes, bool)
+            isinstance(url, str)
+            and isinstance(queries, list)
+            and isinstance(changes, bool)
+            and isinstance(escalated, bool)
         )
         if unknown or wrong:
             raise SettingsError(
                 f'{path}: expected url = "…", and maybe queries = ["…"], '
-                'format = "cloudevents" or "alertmanager", and changes = true or false, no more'
+                'format = "cloudevents" or "alertmanager", changes = true, escalated = true and '
+                'group = { by = ["rule"], wait = 30, interval = 300 }, no more'
                 + (f"; not {', '.join(sorted(unknown))}" if unknown else "")
             )
-        yield path.stem, definition_text(told["url"], queries, told.get("format"), changes), path
+        try:
+            group = read_grouping(told.get("group"))
+        except WebhookError as error:
+            raise SettingsError(f"{path}: {error}") from None
+        text = definition_text(told["url"], queries, told.get("format"), changes, group, escalated)
+        yield path.stem, text, path
 
 
 def _by_name(found: Iterator[tuple[str, str, Path]]) -> dict[str, str]:

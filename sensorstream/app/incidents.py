@@ -42,6 +42,14 @@ class Incidents:
         """The changes of an incident with a ``seq`` above one, oldest first."""
         return self._kept.history(alert, limit, after, self._clock.now())
 
+    def changes_after(self, seq: int, limit: int) -> Sequence[AlertChange]:
+        """The changes of all incidents with a ``seq`` above one, oldest first."""
+        return self._kept.changes_after(seq, limit)
+
+    def last_change(self) -> int:
+        """The ``seq`` of the last change; 0: there is none."""
+        return self._kept.last_change()
+
     def acknowledge(self, alert: str, by: str, said: str = "") -> Incident:
         """Somebody sees to it: reminders end.
 
@@ -53,6 +61,11 @@ class Incidents:
     def clear(self, alert: str, by: str, said: str = "") -> Incident:
         """It has ended: the next alert of its rule and key opens another."""
         return self._told(self._kept.clear(alert, by, said, self._clock.now()))
+
+    def end(self, kind: str, key: str, said: str) -> None:
+        """What an open alert of the system told of is over; nothing happens if there is none."""
+        if self._kept.end(kind, key, said, self._clock.now()):
+            self._announce()
 
     def comment(self, alert: str, by: str, said: str) -> Incident:
         """Somebody says something of it.
@@ -104,8 +117,9 @@ class Incidents:
         )
 
     def end_silence(self, silence: int) -> None:
-        """Tell receivers again of what it matched."""
-        self._kept.end_silence(silence)
+        """Tell receivers again of what it matched, at once of what is open still."""
+        self._kept.end_silence(silence, self._clock.now())
+        self._announce()
 
     def _told(self, incident: Incident) -> Incident:
         self._announce()

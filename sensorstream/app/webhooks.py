@@ -26,15 +26,18 @@ from sensorstream.alerts.records import (
 )
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
+from sensorstream.app.incidents import Incidents
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.clock import Clock
 from sensorstream.errors import SensorStreamError, UnknownWebhook, WebhookError
+from sensorstream.grouping import Grouping, grouping_data
 from sensorstream.history.journal_rows import journal_changes
 from sensorstream.history.store import record_of
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import entry_of
+from sensorstream.journal.notice import WEBHOOK_DISABLED
 from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import number_of_message
 from sensorstream.journal.registration import checked_name
@@ -53,11 +56,23 @@ _KINDS: Final = (PutWebhook.kind, RemoveWebhook.kind)
 
 def definition(webhook: Webhook | PutWebhook) -> str:
     """What a webhook is, without its id and its secret, as JSON: the text of its version."""
-    return definition_text(webhook.url, webhook.queries, webhook.format, webhook.changes)
+    return definition_text(
+        webhook.url,
+        webhook.queries,
+        webhook.format,
+        webhook.changes,
+        webhook.group,
+        webhook.escalated,
+    )
 
 
 def definition_text(
-    url: str, queries: Sequence[str], format: str | None = None, changes: bool = False
+    url: str,
+    queries: Sequence[str],
+    format: str | None = None,
+    changes: bool = False,
+    group: Grouping | None = None,
+    escalated: bool = False,
 ) -> str:
     """As :func:`definition`, of its parts; by default the format is CloudEvents."""
     told: dict[str, object] = {
@@ -68,6 +83,10 @@ def definition_text(
     if changes:
         # Else the text is that of before there was this.
         told["changes"] = True
+    if group is not None:
+        told["group"] = grouping_data(group)
+    if escalated:
+        told["escalated"] = True
     return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -94,8 +113,10 @@ class Webhooks:
         clock: Clock,
         timeline: Timeline,
         url: Callable[[], str],
+        incidents: Incidents,
     ) -> None:
         """``url`` is that of the database."""
+        self._incidents = incidents
         self._registered = registered
         self._dispatcher = dispatcher
         self._pipeline = pipeline
@@ -143,11 +164,15 @@ class Webhooks:
         format: str = CLOUD_EVENTS,
         by: str = "",
         changes: bool = False,
+        group: Grouping | None = None,
+        escalated: bool = False,
     ) -> Webhook:
         """Deliver alerts raised from now on to ``url``; makes a secret if the caller gives none.
 
         The reports of ``queries`` (names) are delivered too; the queries need not run yet. With
-        ``changes``, so is what becomes of open alerts. ``by`` is who wants it.
+        ``changes``, so is what becomes of open alerts; with ``group`` groups of alerts are
+        delivered, and no single ones; with ``escalated`` alerts that have escalated alone. ``by``
+        is who wants it.
 
         Raises:
             WebhookError: the URL, the secret or the format is not acceptable, or there are too
@@ -156,7 +181,9 @@ class Webhooks:
             Unavailable: the server is stopping or broken.
         """
         secret = new_secret() if secret is None else check_secret(secret)
-        entry = self._entry(f"wh_{token_hex(8)}", url, queries, format, by, changes)
+        entry = self._entry(
+            f"wh_{token_hex(8)}", url, queries, format, by, changes, group, escalated
+        )
         with self._changing:
             return self._put(entry, secret)
 
@@ -169,6 +196,8 @@ class Webhooks:
         by: str = "",
         match: Match = None,
         changes: bool = False,
+        group: Grouping | None = None,
+        escalated: bool = False,
     ) -> Webhook | None:
         """Register a webhook by this id, or change the one that has it.
 
@@ -183,7 +212,7 @@ class Webhooks:
             WebhookError, QueryError, Unavailable: as for :meth:`register`, or no webhook can have
                 this id.
         """
-        entry = self._entry(webhook_id, url, queries, format, by, changes)
+        entry = self._entry(webhook_id, url, queries, format, by, changes, group, escalated)
         with self._changing:
             now = self._present(webhook_id)
             text = None if now is None else definition(now)
@@ -194,10 +223,19 @@ class Webhooks:
                 if not self._registered.changes().get(webhook_id):
                     # What an earlier version has registered can be put back, too.
                     before = PutWebhook(
-                        webhook_id, now.url, now.queries, now.format, "", now.changes
+                        webhook_id,
+                        now.url,
+                        now.queries,
+                        now.format,
+                        "",
+                        now.changes,
+                        now.group,
+                        now.escalated,
                     )
                     self._pipeline.change(before).result()
                 self._put(entry, now.secret)
+            if self.one(webhook_id).disabled_at is None:
+                self._not_disabled(webhook_id, "it is enabled")
         return None
 
     def try_put(
@@ -207,10 +245,12 @@ class Webhooks:
         queries: Sequence[str] = (),
         format: str = CLOUD_EVENTS,
         changes: bool = False,
+        group: Grouping | None = None,
+        escalated: bool = False,
     ) -> SensorStreamError | None:
         """What would speak against :meth:`put`; nothing is put, and nothing is sent."""
         try:
-            self._entry(webhook_id, url, queries, format, "", changes)
+            self._entry(webhook_id, url, queries, format, "", changes, group, escalated)
         except SensorStreamError as error:
             return error
         return None
@@ -227,6 +267,8 @@ class Webhooks:
         format: str,
         by: str,
         changes: bool,
+        group: Grouping | None,
+        escalated: bool,
     ) -> PutWebhook:
         """The entry of a change that is acceptable."""
         if not _ID.fullmatch(webhook_id) or webhook_id.startswith(OUTPUT):
@@ -243,7 +285,7 @@ class Webhooks:
             )
         names = tuple(dict.fromkeys(map(checked_name, queries)))
         self._dispatcher.check(url)
-        return PutWebhook(webhook_id, url, names, format, by, changes)
+        return PutWebhook(webhook_id, url, names, format, by, changes, group, escalated)
 
     def _put(self, entry: PutWebhook, secret: str) -> Webhook:
         there = self._registered.changes()
@@ -264,7 +306,12 @@ class Webhooks:
             queries=entry.queries,
             format=entry.format,
             changes=entry.changes,
+            group=entry.group,
+            escalated=entry.escalated,
         )
+
+    def _not_disabled(self, webhook_id: str, said: str) -> None:
+        self._incidents.end(WEBHOOK_DISABLED, webhook_id, said)
 
     def _present(self, webhook_id: str) -> Webhook | None:
         try:
@@ -291,10 +338,12 @@ class Webhooks:
             check_match(match, definition(now), f"the webhook {webhook_id}")
             self._pipeline.change(RemoveWebhook(webhook_id, by)).result()
             self._registered.delete(webhook_id)
+            self._not_disabled(webhook_id, "it is removed")
 
     def enable(self, webhook_id: str) -> WebhookState:
         """Deliver again to a webhook that was disabled."""
         self._registered.enable(webhook_id)
+        self._not_disabled(webhook_id, "it is enabled")
         self._dispatcher.wake()
         return self.one(webhook_id)
 

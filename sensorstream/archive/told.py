@@ -38,7 +38,9 @@ def mark_told(cursor: extensions.cursor, name: str) -> None:
     )
     _mark(cursor, "gone_silences", "bigint", _named(silences, name))
     cursor.execute(
-        "select seq, report_data from store.events where strpos(report_data, %s) > 0", (name,)
+        "select seq, told from (select seq, coalesce(report_data, group_data) as told "
+        "  from store.events) e where strpos(told, %s) > 0",
+        (name,),
     )
     _mark(cursor, GONE_EVENTS, "bigint", _named(cursor.fetchall(), name))
     cursor.execute(
@@ -68,6 +70,9 @@ def erase_told(cursor: extensions.cursor) -> None:
         "where seq in (select id from gone_outcomes);"
         "update store.alerts set evidence = null where id in (select id from gone_evidence);"
         "delete from store.incidents where id in (select id from gone_incidents);"
+        # Their labels may be its name.
+        "delete from store.alert_groups g where not exists "
+        "(select from store.alert_group_members m where m.group_id = g.id);"
         "update store.alerts set incident = null "
         "where incident in (select id from gone_incidents);"
         "delete from store.alerts where id in (select id from gone_alerts);"

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from sensorstream.cli.options import json_option, server_options, server_url
 from sensorstream.clock import SystemClock
 
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
+
+_Change: TypeAlias = "Callable[[Client, str, str], dict[str, Any]]"
 _FIELDS = (
     *("id", "state", "severity", "escalated", "rule", "kind", "key", "text", "count", "first_at"),
-    *("last_at", "acknowledged_by", "assignee", "cleared_at", "silenced"),
+    *("last_at", "acknowledged_by", "assignee", "cleared_at", "silenced", "flapping"),
 )
 
 
@@ -63,56 +68,49 @@ def history(
         click.echo(f"there may be more: --after {found['changes'][-1]['seq']}", err=True)
 
 
-@click.command("acknowledge")
-@click.argument("alert", metavar="ID")
-@click.option("--text", default="", help="Why, for the history.")
-@server_options
-@json_option
-def acknowledge(alert: str, text: str, url: str | None, config: Path, as_json: bool) -> None:
-    """Say that somebody sees to an alert: no more reminders, no escalation."""
-    from sensorstream.cli.client import Client
+def _change(name: str, sentence: str, what: click.Parameter, do: _Change) -> click.Command:
+    """A command that changes an alert, by its id and one more value, and shows it then."""
 
-    with Client(server_url(url, config)) as client:
-        _show(client.acknowledge(alert, text), as_json)
+    @click.command(name, help=sentence, params=[click.Argument(["alert"], metavar="ID"), what])
+    @server_options
+    @json_option
+    def change(alert: str, url: str | None, config: Path, as_json: bool, **value: str) -> None:
+        from sensorstream.cli.client import Client
 
+        with Client(server_url(url, config)) as client:
+            _show(do(client, alert, *value.values()), as_json)
 
-@click.command("clear")
-@click.argument("alert", metavar="ID")
-@click.option("--text", default="", help="Why, for the history.")
-@server_options
-@json_option
-def clear(alert: str, text: str, url: str | None, config: Path, as_json: bool) -> None:
-    """Say that what an alert told of has ended."""
-    from sensorstream.cli.client import Client
-
-    with Client(server_url(url, config)) as client:
-        _show(client.clear_alert(alert, text), as_json)
+    return change
 
 
-@click.command("comment")
-@click.argument("alert", metavar="ID")
-@click.argument("text")
-@server_options
-@json_option
-def comment(alert: str, text: str, url: str | None, config: Path, as_json: bool) -> None:
-    """Add a text to the history of an alert."""
-    from sensorstream.cli.client import Client
-
-    with Client(server_url(url, config)) as client:
-        _show(client.comment(alert, text), as_json)
+def _why() -> click.Parameter:
+    return click.Option(["--text"], default="", help="Why, for the history.")
 
 
-@click.command("assign")
-@click.argument("alert", metavar="ID")
-@click.argument("to", metavar="NAME")
-@server_options
-@json_option
-def assign(alert: str, to: str, url: str | None, config: Path, as_json: bool) -> None:
-    """Say who is to see to an alert; "" is nobody in particular."""
-    from sensorstream.cli.client import Client
-
-    with Client(server_url(url, config)) as client:
-        _show(client.assign(alert, to), as_json)
+acknowledge = _change(
+    "acknowledge",
+    "Say that somebody sees to an alert: no more reminders, no escalation.",
+    _why(),
+    lambda client, alert, text: client.acknowledge(alert, text),
+)
+clear = _change(
+    "clear",
+    "Say that what an alert told of has ended.",
+    _why(),
+    lambda client, alert, text: client.clear_alert(alert, text),
+)
+comment = _change(
+    "comment",
+    "Add a text to the history of an alert.",
+    click.Argument(["text"]),
+    lambda client, alert, text: client.comment(alert, text),
+)
+assign = _change(
+    "assign",
+    'Say who is to see to an alert; "" is nobody in particular.',
+    click.Argument(["to"], metavar="NAME"),
+    lambda client, alert, to: client.assign(alert, to),
+)
 
 
 @click.command("silences")

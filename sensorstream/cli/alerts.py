@@ -105,11 +105,17 @@ def messages(
 @click.option(
     "--after", metavar="SEQ", help='Begin after this alert; "" begins with the oldest kept one.'
 )
+@click.option("--changes", is_flag=True, help="Not each alert, but what becomes of open ones.")
 @count_option
 @server_options
 @json_option
 def follow_(
-    after: str | None, count: int | None, url: str | None, config: Path, as_json: bool
+    after: str | None,
+    changes: bool,
+    count: int | None,
+    url: str | None,
+    config: Path,
+    as_json: bool,
 ) -> None:
     """Alerts as they are raised, one a line, until Ctrl-C."""
     from sensorstream.cli.client import Client
@@ -122,9 +128,15 @@ def follow_(
         last = str(alert["seq"])
         if as_json:
             print_json(alert)
+        elif changes:
+            click.echo(
+                f"{alert['seq']} {alert['at']} {alert['id']} {alert['change']} "
+                f"{alert['severity']} {alert['rule'] or alert['kind']} {alert['key']} "
+                f"{alert['by']}: {alert['text']}"
+            )
         else:
             click.echo(f"{alert['seq']} {alert['time']} {alert['severity']}: {alert['text']}")
 
     with Client(server_url(url, config)) as client:
-        if not follow(client.follow_alerts(after), count, show):
+        if not follow(client.follow_alerts(after, changes), count, show):
             raise ServerUnreachable(f"the server ended the stream: continue with --after {last}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,12 @@ _PATIENCE: Final = 5.0
 
 
 @click.command("check")
+@click.argument(
+    "files",
+    nargs=-1,
+    metavar="[FILE…]",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+)
 @click.option("--url", metavar="URL", help="The server to compare with; by default the settings'.")
 @click.option(
     "--reasoning",
@@ -35,8 +42,10 @@ _PATIENCE: Final = 5.0
 )
 @config_option
 @json_option
-def command(url: str | None, reasoning: bool, config: Path, as_json: bool) -> None:
-    """Check the settings, the ontology and the rules.
+def command(
+    files: tuple[Path, ...], url: str | None, reasoning: bool, config: Path, as_json: bool
+) -> None:
+    """Check the settings, the ontology, the rules and the queries.
 
     Prints "file:line:column: message" for each fault and exits with 1; else prints notes, the
     functions of your own that rules may call, then "ok" and a summary. There are notes on rules
@@ -47,8 +56,10 @@ def command(url: str | None, reasoning: bool, config: Path, as_json: bool) -> No
     "sensorstream apply".
     """
     from sensorstream.app.faults import faults
+    from sensorstream.app.query_files import check_query_files, query_files
     from sensorstream.app.wiring import read_deployment, read_rules
     from sensorstream.cli.lasting import lasting
+    from sensorstream.reasoning.ontology import load_ontology
 
     summary = ""
     notes: list[Note] = []
@@ -56,25 +67,30 @@ def command(url: str | None, reasoning: bool, config: Path, as_json: bool) -> No
     told: list[str] = []
     with lasting("reading the ontology and the rules", quiet=as_json):
         try:
-            settings = load_settings(config)
-            found = list(faults(settings))
-            if not found:
+            settings = _settings(config, files)
+            load = cache(load_ontology)
+            found = [] if files else list(faults(settings, read_ontology=load))
+            if not found or files:
+                queries = files or query_files(settings.folder)
+                schema = load(settings.ontology.files).schema
+                checked = check_query_files(queries, schema, settings.time.line)
+                found, notes = checked.faults, checked.notes
+                summary = _counted((len(queries), "file", "files"))
+            if not found and not files:
                 # A fault between the parts also prevents the server from starting.
                 deployment = read_deployment(settings)
-                summary = _summary(deployment)
+                summary = _summary(deployment, len(queries))
                 rules = read_rules(settings.rules.files)
                 functions = deployment.reference.functions
-                notes = list(
-                    deployment_notes(
-                        settings, rules, deployment.ontology, deployment.rules, functions
-                    )
+                notes[:0] = deployment_notes(
+                    settings, rules, deployment.ontology, deployment.rules, functions
                 )
                 own = list(functions.values())
                 if reasoning:
                     told = list(_reasoning(settings, deployment.ontology))
         except SensorStreamError as error:
             found = [error]
-    edited = None if found else _edited(settings, url)
+    edited = None if found or files else _edited(settings, url)
     placed = [(_position(fault, config), fault) for fault in found]
     if as_json:
         from sensorstream.cli.console import print_json
@@ -121,7 +137,7 @@ def command(url: str | None, reasoning: bool, config: Path, as_json: bool) -> No
                 f"edited: {', '.join(edited)}: {url or address(settings)} has other texts in force "
                 "and does not read the files: 'sensorstream apply' puts them in force"
             )
-        if summary:
+        if not found:
             click.echo(f"ok: {summary}")
     if found:
         raise click.exceptions.Exit(1)
@@ -197,15 +213,26 @@ def deployment_notes(
         settings.time.timeline,
         others_make=not all(map(is_rule_file, settings.rules.files)),
     )
-    for rule, reason in evaluated_anew(rules):
-        yield Note(
-            "evaluated-anew",
-            f"rule {rule.name}: its queries are evaluated anew whenever it is tried: {reason}",
-            rule.position,
-        )
+    for rule, told in evaluated_anew(rules):
+        yield Note("evaluated-anew", f"rule {rule.name}: {told}", rule.position)
 
 
-def _summary(deployment: Deployment) -> str:
+def _settings(config: Path, files: Sequence[Path]) -> Settings:
+    """The settings, which single files can do without."""
+    from sensorstream.app.query_files import is_query_file
+
+    for file in files:
+        if not is_query_file(file):
+            raise click.UsageError(
+                f"{file}: rule files are checked together, as the settings name them: expected "
+                "queries (*.rq) or rules over time (*.dotr, *.dlog), or no FILE"
+            )
+    if files and not config.is_file():
+        return Settings(config.absolute())
+    return load_settings(config)
+
+
+def _summary(deployment: Deployment, queries: int) -> str:
     schema = deployment.ontology.schema
     properties = len(schema.object_properties) + len(schema.datatype_properties)
     parts = (
@@ -214,6 +241,10 @@ def _summary(deployment: Deployment) -> str:
         (len(deployment.mapping.rules), "mapping rule", "mapping rules"),
         (len(deployment.rules), "semantic rule", "semantic rules"),
     )
+    return _counted(*parts, *([(queries, "query file", "query files")] if queries else ()))
+
+
+def _counted(*parts: tuple[int, str, str]) -> str:
     return ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in parts)
 
 

@@ -33,7 +33,7 @@ from sensorstream.errors import (
 COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "init": "Make a working folder: settings, ontology, rules and sample messages.",
-        "check": "Check the settings, the ontology and the rules.",
+        "check": "Check the settings, the ontology, the rules and the queries.",
         "config": "Show the settings of a deployment, and where each comes from.",
         "doctor": "Look for what keeps a deployment from its work, and tell the way out.",
         "fmt": "Lay out rule files; print queries of other stream languages in ours.",

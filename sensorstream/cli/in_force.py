@@ -10,6 +10,7 @@ from sensorstream.app.folder import Folder
 from sensorstream.app.versions import digest_of
 from sensorstream.app.webhooks import definition_text
 from sensorstream.cli.client import Client
+from sensorstream.grouping import read_grouping
 from sensorstream.reasoning.ontology import parse_ontology
 
 
@@ -39,7 +40,12 @@ def read_in_force(client: Client, ours: Folder) -> InForce:
     queries = {each["name"]: each["query"] for each in client.queries() if not each["stopped"]}
     webhooks = {
         each["id"]: definition_text(
-            each["url"], each["queries"], each["format"], each.get("changes", False)
+            each["url"],
+            each["queries"],
+            each["format"],
+            each.get("changes", False),
+            read_grouping(each.get("group")),
+            each.get("escalated", False),
         )
         for each in (client.webhooks() if ours.webhooks else [])
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from sensorstream.errors import SettingsError
+from sensorstream.errors import SettingsError, UnsupportedQuery
 
 if TYPE_CHECKING:
     from sensorstream.engine.engine import Engine
@@ -87,7 +87,9 @@ def offline_engine(
         click.BadParameter: the lateness cannot be read.
         SensorStreamError: a file cannot be read, or is not valid.
     """
+    from sensorstream.app.query_files import check_query_files, is_over_time
     from sensorstream.app.recorded import build_engine, read_lateness, read_line
+    from sensorstream.model.schema import Schema
 
     try:
         read_lateness(lateness, read_line(line))
@@ -113,6 +115,11 @@ def offline_engine(
     )
     try:
         return engine, [engine.register(name, text) for name, text in named]
+    except UnsupportedQuery as error:
+        engine.close()
+        # Its place is one in a text made of several: whoever reads it wants that in a file.
+        over_time = [each for each in (*queries, *rules) if is_over_time(each)]
+        raise next(iter(check_query_files(over_time, Schema(), line).faults), error) from None
     except BaseException:
         engine.close()
         raise
@@ -128,23 +135,11 @@ def rules_over_time(rules: Sequence[Path]) -> list[tuple[str, str]]:
 
     Raises:
         QueryError: a text is not valid.
+        SettingsError: a file cannot be read.
     """
-    from sensorstream.dotr.reader import read_program
-    from sensorstream.errors import Position
+    from sensorstream.app.query_files import completed_rules
 
-    texts: dict[Path, str] = {}
-    for file in rules:
-        if file.suffix in (OVER_TIME, _DATALOG):
-            base, text = file.absolute().as_uri(), file.read_text(encoding="utf-8")
-            read_program(text, name=file.stem, start=Position(str(file), 1, 1), base=base)
-            # This makes the text complete without its file.
-            texts[file] = f"BASE <{base}> {text}"
-    known = "\n".join(text for file, text in texts.items() if file.suffix == _DATALOG)
-    return [
-        (file.stem, f"{known}\n{text}" if known else text)
-        for file, text in texts.items()
-        if file.suffix == OVER_TIME
-    ]
+    return [(file.stem, text) for file, text in completed_rules(rules, based=True).items()]
 
 
 def read_query(file: Path, background: Background) -> tuple[str, str, Query]:

@@ -41,6 +41,15 @@ for _command in (deliveries, test, resend, recover, listen):
     help="What is sent: CloudEvents (also by default), or alerts as an Alertmanager sends them.",
 )
 @click.option("--changes", is_flag=True, help="Tell what becomes of open alerts, too.")
+@click.option(
+    "--group-by",
+    multiple=True,
+    type=click.Choice(["rule", "kind", "severity", "key"]),
+    help="Tell alerts that are alike in this together; may be given several times.",
+)
+@click.option("--group-wait", type=float, help="Seconds to wait for others (30).")
+@click.option("--escalated", is_flag=True, help="Tell of alerts that have escalated alone.")
+@click.option("--group-interval", type=float, help="Seconds until a group is told again (300).")
 @server_options
 @json_option
 def add(
@@ -49,6 +58,10 @@ def add(
     secret: str | None,
     format: str | None,
     changes: bool,
+    group_by: tuple[str, ...],
+    group_wait: float | None,
+    group_interval: float | None,
+    escalated: bool,
     url: str | None,
     config: Path,
     as_json: bool,
@@ -60,8 +73,15 @@ def add(
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json
 
+    group: dict[str, object] | None = None
+    times = {"wait": group_wait, "interval": group_interval}
+    times = {name: each for name, each in times.items() if each is not None}
+    if group_by:
+        group = {"by": list(group_by), **times}
+    elif times:
+        raise click.UsageError("--group-wait and --group-interval need --group-by")
     with Client(server_url(url, config)) as client:
-        made = client.add_webhook(receiver, secret, queries, format, changes)
+        made = client.add_webhook(receiver, secret, queries, format, changes, group, escalated)
     if as_json:
         print_json(made)
     else:

@@ -203,9 +203,14 @@ class AsyncClient:
         """The newest alerts that the server keeps, newest first, with ``seq`` below ``before``."""
         return await self._do(operation.alerts(limit, before))
 
-    async def follow_alerts(self, after: str | None = None) -> AsyncIterator[dict[str, Any]]:
-        """Alerts as they arrive; ``after`` as for :meth:`follow`, with the ``seq`` of an alert."""
-        async for event in self._events("/alerts/stream", after):
+    async def follow_alerts(
+        self, after: str | None = None, changes: bool = False
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Alerts as they arrive; ``after`` as for :meth:`follow`, with the ``seq`` of an alert.
+
+        With ``changes`` not each alert, but what becomes of open ones, each with its ``seq``.
+        """
+        async for event in self._events(calls.alerts_path(changes), after):
             yield event.data
 
     async def alert_messages(self, id_: str, limit: int = 100, after: int = 0) -> dict[str, Any]:
@@ -298,13 +303,16 @@ class AsyncClient:
         queries: Sequence[str] = (),
         format: str | None = None,
         changes: bool = False,
+        group: Mapping[str, object] | None = None,
+        escalated: bool = False,
     ) -> dict[str, Any]:
         """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret.
 
         ``format`` is ``cloudevents`` (also by default) or ``alertmanager``. With ``changes`` it is
-        told of what becomes of open alerts, too.
+        told of what becomes of open alerts, too; with ``group`` (``by``, ``wait``, ``interval``) of
+        groups of alerts; with ``escalated`` of alerts that have escalated alone.
         """
-        return await self._do(webhooks.add(url, secret, queries, format, changes))
+        return await self._do(webhooks.add(url, secret, queries, format, changes, group, escalated))
 
     async def delete_webhook(self, webhook_id: str) -> None:
         """Stop delivering to a webhook."""

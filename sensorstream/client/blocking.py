@@ -205,9 +205,14 @@ class Client:
         """The newest alerts that the server keeps, newest first, with ``seq`` below ``before``."""
         return self._do(operation.alerts(limit, before))
 
-    def follow_alerts(self, after: str | None = None) -> Iterator[dict[str, Any]]:
-        """Alerts as they arrive; ``after`` as for :meth:`follow`, with the ``seq`` of an alert."""
-        for event in self._events("/alerts/stream", after):
+    def follow_alerts(
+        self, after: str | None = None, changes: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """Alerts as they arrive; ``after`` as for :meth:`follow`, with the ``seq`` of an alert.
+
+        With ``changes`` not each alert, but what becomes of open ones, each with its ``seq``.
+        """
+        for event in self._events(calls.alerts_path(changes), after):
             yield event.data
 
     def alert_messages(self, id_: str, limit: int = 100, after: int = 0) -> dict[str, Any]:
@@ -300,13 +305,16 @@ class Client:
         queries: Sequence[str] = (),
         format: str | None = None,
         changes: bool = False,
+        group: Mapping[str, object] | None = None,
+        escalated: bool = False,
     ) -> dict[str, Any]:
         """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret.
 
         ``format`` is ``cloudevents`` (also by default) or ``alertmanager``. With ``changes`` it is
-        told of what becomes of open alerts, too.
+        told of what becomes of open alerts, too; with ``group`` (``by``, ``wait``, ``interval``) of
+        groups of alerts; with ``escalated`` of alerts that have escalated alone.
         """
-        return self._do(webhooks.add(url, secret, queries, format, changes))
+        return self._do(webhooks.add(url, secret, queries, format, changes, group, escalated))
 
     def delete_webhook(self, webhook_id: str) -> None:
         """Stop delivering to a webhook."""

@@ -213,6 +213,11 @@ def events(path: str, after: str | None) -> dict[str, Any]:
     return {"method": "GET", "url": path, "headers": headers, "timeout": httpx.Timeout(None)}
 
 
+def alerts_path(changes: bool) -> str:
+    """The path of the event stream of alerts, or of their changes."""
+    return "/alerts/stream?changes=true" if changes else "/alerts/stream"
+
+
 def reports_path(name: str) -> str:
     """The path of the event stream of a query's reports."""
     return _results_path(name)

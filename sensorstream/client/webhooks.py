@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -13,7 +13,13 @@ from sensorstream.client.calls import Call, json_object
 
 
 def add(
-    url: str, secret: str | None, queries: Sequence[str], format: str | None, changes: bool
+    url: str,
+    secret: str | None,
+    queries: Sequence[str],
+    format: str | None,
+    changes: bool,
+    group: Mapping[str, object] | None,
+    escalated: bool,
 ) -> Call[dict[str, Any]]:
     """Register a webhook for alerts, and for the reports of queries."""
     body: dict[str, object] = {"url": url, "queries": list(queries)}
@@ -23,6 +29,10 @@ def add(
         body["format"] = format
     if changes:
         body["changes"] = True
+    if group is not None:
+        body["group"] = group
+    if escalated:
+        body["escalated"] = True
     return Call("POST", "/webhooks", json_object, {"json": body})
 
 

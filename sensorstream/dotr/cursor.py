@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import partial
 from typing import Final, NoReturn
 
 from lark import Token
 
+from sensorstream.dotr.syntax import Reading
+from sensorstream.dotr.templates import Templates
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.lexer import Source, tokens
@@ -31,6 +34,7 @@ class Cursor:
         self.prefixes: Mapping[str, str] = {}
         self.base: str | None = None
         self._read: dict[Hashable, Query] = {}
+        self._templates = Templates()
 
     @property
     def token(self) -> Token | None:
@@ -116,7 +120,8 @@ class Cursor:
     def query(self, before: str, inner: str, after: str, at: int) -> Query:
         """The meaning of a query of which ``inner`` stands in the text, from a token on.
 
-        Of a thousand rules many say the same: what has been read is remembered.
+        Of a thousand rules many say the same: what has been read is remembered, and so is what
+        differs in constants only.
 
         Raises:
             QueryError: it is not valid; the place is that in the text.
@@ -124,12 +129,21 @@ class Cursor:
         text = f"{before}{inner}{after}"
         key = text, self.base, tuple(self.prefixes.items())
         if key not in self._read:
-            place = self.position(at)
-            start = Position(place.file, place.line, place.column - len(before))
-            self._read[key] = read_query(
-                text, start=start, prefixes=self.prefixes, base=self.base
-            ).meaning
+
+            def read(text: str) -> Query:
+                return self._reading(text, len(before), at)().meaning
+
+            self._read[key] = self._templates.query(text, self.prefixes, self.base, read)
         return self._read[key]
+
+    def reading(self, inner: str, at: int) -> Reading:
+        """Reads a query of the text, from a token on, with the places of its parts."""
+        return self._reading(inner, 0, at)
+
+    def _reading(self, text: str, before: int, at: int) -> Reading:
+        place = self.position(at)
+        start = Position(place.file, place.line, place.column - before)
+        return partial(read_query, text, start=start, prefixes=self.prefixes, base=self.base)
 
     def fail(self, expected: str) -> NoReturn:
         """Say what was expected here.

@@ -6,6 +6,7 @@ An atom with one argument is a class, with two a property. As in RDFox it may al
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from lark import Token
@@ -27,7 +28,6 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.iris import resolve
-from sensorstream.sparql.walk import variables
 
 _ATOM: Final = "an atom such as :in(?S, ?R)"
 
@@ -60,8 +60,7 @@ def read_clause(cursor: Cursor) -> Clause:
     if not cursor.is_word("."):
         cursor.fail("',' or '.'" if positive else "':-', ',' or '.'")
     cursor.take()
-    bound = variables(tuple(positive))
-    for free in sorted(each.name for each in variables(tuple(head)) - bound):
+    for free in sorted(_variables(head) - _variables(positive)):
         raise QueryError(
             f"?{free} of the head must stand in an atom of the body that is not negated",
             position=position,
@@ -72,6 +71,15 @@ def read_clause(cursor: Cursor) -> Clause:
     for atom in negative:
         body = Filter(Not(Exists(BGP((atom,)))), body)
     return Clause(tuple(head), body, position)
+
+
+def _variables(atoms: Iterable[TriplePattern]) -> set[str]:
+    return {
+        end.name
+        for each in atoms
+        for end in (each.subject, each.predicate, each.object)
+        if isinstance(end, Variable)
+    }
 
 
 def _read_atom(cursor: Cursor) -> TriplePattern:

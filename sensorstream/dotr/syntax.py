@@ -5,13 +5,25 @@ In the expressions of a rule the variable ``?x`` of the selector ``Smoke`` is na
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from typing import TypeAlias
 
 from sensorstream.errors import Position
-from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Query, TriplePattern
+from sensorstream.sparql.algebra import (
+    Aggregate,
+    AlertClause,
+    Expression,
+    Pattern,
+    Query,
+    TriplePattern,
+)
+from sensorstream.sparql.parser import Parsed
+
+Reading: TypeAlias = Callable[[], Parsed[Query]]
+"""Reads a query again, for those who ask for the places of its parts."""
 
 
 class Mode(Enum):
@@ -36,6 +48,7 @@ class Selector:
     """A labelled query: each of its solutions at a moment is an event of that moment."""
 
     label: str
+    reading: Reading = field(compare=False)
     query: Query
     variables: tuple[str, ...]
     position: Position
@@ -118,6 +131,8 @@ class Rule:
     values: tuple[tuple[str, Expression], ...]
     consumed: tuple[str, ...]
     position: Position
+    alert: AlertClause | None = None
+    """What each of its graphs raises; its variables are those of ``template``."""
 
     @property
     def selectors(self) -> tuple[Selector, ...]:
@@ -131,7 +146,7 @@ class Clause:
 
     head: tuple[TriplePattern, ...]
     body: Pattern
-    position: Position
+    position: Position = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +155,5 @@ class Program:
 
     clauses: tuple[Clause, ...]
     rules: tuple[Rule, ...]
+    prefixes: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Those that it declares, without the colon."""

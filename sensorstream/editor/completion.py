@@ -10,8 +10,10 @@ from typing import Final
 
 from lark import Token
 
+from sensorstream.app.query_files import is_over_time
 from sensorstream.editor.cursor import Cursor, Inside, cursor_in_rules, cursor_in_sparql
 from sensorstream.editor.document import OpenDocument
+from sensorstream.editor.over_time import WORDS, labels_of, selector_start
 from sensorstream.editor.paths import last_path, next_steps
 from sensorstream.editor.roles import Role, role_in_rules, role_in_sparql
 from sensorstream.editor.samples import scope_of
@@ -97,7 +99,9 @@ _LOCAL: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 
 def completions(document: OpenDocument, offset: int) -> list[Completion]:
     """What may be written at a place; at most :data:`MOST`, those that begin as the word first."""
-    if document.is_query:
+    if is_over_time(document.path):
+        word, offers = _over_time(document, document.text[:offset])
+    elif document.is_query:
         word, offers = _in_sparql(document, document.text[:offset], {}, "query")
     else:
         cursor = cursor_in_rules(document.text, offset)
@@ -242,6 +246,29 @@ def _node_variables(tokens: Sequence[Token]) -> Iterator[str]:
         elif token.type == "HOLE":
             yield from names
             names.clear()
+
+
+# In rules over time
+
+
+def _over_time(document: OpenDocument, before: str) -> tuple[str, Iterable[_Offer]]:
+    cursor = cursor_in_sparql(before)
+    if cursor.is_text:
+        return "", ()
+    opened = selector_start(cursor.tokens)
+    if opened is not None:
+        return cursor.word, _sparql_offers(
+            document, cursor.tokens[opened:], document.prefixes, "query"
+        )
+    return cursor.word, _clause_offers(document, cursor.tokens)
+
+
+def _clause_offers(document: OpenDocument, tokens: Sequence[Token]) -> Iterator[_Offer]:
+    yield from (_Offer(word, Sort.KEYWORD) for word in WORDS)
+    yield from (_Offer(label, Sort.VALUE, "a label") for label in labels_of(tokens))
+    yield from _variables_of(document.text)
+    yield from _names(document, Role.CLASS, document.prefixes)
+    yield from _names(document, Role.PROPERTY, document.prefixes)
 
 
 # In SPARQL

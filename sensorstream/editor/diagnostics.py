@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sensorstream.analysis import Known, query_notes
 from sensorstream.app.faults import faults
 from sensorstream.app.mapping_files import is_rule_file
-from sensorstream.app.recorded import build_engine
+from sensorstream.app.query_files import check_query_files, is_query_file
 from sensorstream.cli.check import deployment_notes
 from sensorstream.editor.deployment import Deployment, Ontologies, deployment_of
-from sensorstream.editor.document import is_query
-from sensorstream.errors import Position, QueryError, SensorStreamError, UnsupportedQuery
+from sensorstream.errors import Position, SensorStreamError
 from sensorstream.language.parser import parse
 from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.settings import Settings
-from sensorstream.sparql.algebra import Query, Window
-from sensorstream.sparql.parser import read_query
-from sensorstream.sparql.walk import nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +35,8 @@ def diagnostics(
     Files without any are named too. ``unsaved`` are texts that count instead of those on disk.
     """
     deployment = deployment_of(file)
-    if is_query(file):
-        return {file: list(_of_query(file, unsaved[file], deployment, ontologies))}
+    if is_query_file(file):
+        return {file: list(_of_query(file, unsaved, deployment, ontologies))}
     settings = deployment.settings
     found: dict[Path, list[Diagnostic]] = {
         path: [] for path in settings.rules.files if is_rule_file(path)
@@ -83,42 +78,15 @@ def _notes(
 
 
 def _of_query(
-    file: Path, text: str, deployment: Deployment, ontologies: Ontologies
-) -> Iterable[Diagnostic]:
-    try:
-        base = file.absolute().as_uri()
-        parsed = read_query(text, start=Position(str(file), 1, 1), base=base)
-    except QueryError as error:
-        return [_fault(error, file)]
-    if _is_continuous(parsed.meaning):
-        line = deployment.settings.time.line if deployment.settings.path.is_file() else "datetime"
-        refused = _refused(f"BASE <{base}> {text}", line)
-        if refused is not None:
-            return [_fault(refused, file)]
-    schema = ontologies.names(deployment.settings.ontology.files).schema
-    return [
-        Diagnostic(note.position, note.code, note.text, is_fault=False)
-        for note in query_notes(parsed, Known(schema, continuous=True))
-    ]
-
-
-def _is_continuous(query: Query) -> bool:
-    """Whether a query is for registration; others may also be answered at once."""
-    return query.registration is not None or any(isinstance(part, Window) for part in nodes(query))
-
-
-def _refused(text: str, line: str) -> UnsupportedQuery | None:
-    """Why no stream can answer a query, if that is so."""
-    engine = build_engine(profile="none", line=line)
-    try:
-        engine.register("query", text)
-    except UnsupportedQuery as error:
-        return error
-    except SensorStreamError:  # it may need files, or another time line, which a run is told
-        return None
-    finally:
-        engine.close()
-    return None
+    file: Path, unsaved: Mapping[Path, str], deployment: Deployment, ontologies: Ontologies
+) -> Iterator[Diagnostic]:
+    settings = deployment.settings
+    line = settings.time.line if settings.path.is_file() else "datetime"
+    schema = ontologies.names(settings.ontology.files).schema
+    found = check_query_files([file], schema, line, unsaved)
+    yield from (_fault(each, file) for each in found.faults)
+    for note in found.notes:
+        yield Diagnostic(note.position, note.code, note.text, is_fault=False)
 
 
 def _fault(error: SensorStreamError, settings: Path) -> Diagnostic:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from sensorstream.app.query_files import is_query_file
 from sensorstream.editor.cursor import cursor_in_sparql
 from sensorstream.editor.samples import read_samples, sample_files
 from sensorstream.editor.text import SourceText
@@ -21,7 +22,7 @@ from sensorstream.mapping.functions import Definition
 
 @dataclass(frozen=True)
 class OpenDocument:
-    """A rule file or a query as it stands in the editor.
+    """A rule file, a query or rules over time as they stand in the editor.
 
     ``folder`` is that of the settings; ``names`` are those of the deployment's ontology,
     ``functions`` the value functions that rules may call.
@@ -35,7 +36,8 @@ class OpenDocument:
 
     @property
     def is_query(self) -> bool:
-        return is_query(self.path)
+        """Whether it is a query, or has rules over time."""
+        return is_query_file(self.path)
 
     @cached_property
     def source(self) -> SourceText:
@@ -70,11 +72,6 @@ class OpenDocument:
     def samples(self) -> list[Element]:
         """The sample messages."""
         return read_samples(sample_files(self.path, self.text, self.folder))
-
-
-def is_query(path: Path) -> bool:
-    """Whether a file is a query, by its name; all others are rule files."""
-    return path.suffix.lower() in (".rq", ".sparql")
 
 
 def declared_prefixes(query: str) -> dict[str, str]:

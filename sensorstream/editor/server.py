@@ -11,10 +11,10 @@ from typing import Final
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
+from sensorstream.app.query_files import is_over_time, is_query_file
 from sensorstream.editor import completion, hover, symbols
 from sensorstream.editor.completion import Sort, completions
 from sensorstream.editor.diagnostics import Diagnostic, diagnostics
-from sensorstream.editor.document import is_query
 from sensorstream.editor.open_files import OpenFiles, path_of
 from sensorstream.editor.text import SourceText, Span
 from sensorstream.errors import LanguageError, Position
@@ -36,7 +36,7 @@ _KINDS: Final = {
     Sort.VALUE: types.CompletionItemKind.Constant,
 }
 _TRIGGERS: Final = ["{", "/", "@", "$", "?", ":", "[", " "]
-_WATCHED: Final = "**/*.{rules,rq,toml,ttl,nt,rdf,owl,owx,csv,py,xml,xsl}"
+_WATCHED: Final = "**/*.{rules,rq,dotr,dlog,toml,ttl,nt,rdf,owl,owx,csv,py,xml,xsl}"
 
 _log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class Checks:
             self._publish(path, found)
 
     def _found(self, path: Path, unsaved: dict[Path, str]) -> dict[Path, list[Diagnostic]]:
-        if is_query(path) and path not in unsaved:
+        if is_query_file(path) and path not in unsaved:
             return {}
         try:
             return diagnostics(path, unsaved, self._files.ontologies)
@@ -210,7 +210,7 @@ def _answer(server: LanguageServer, files: OpenFiles) -> None:
     def formatted(params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
         path = path_of(params.text_document.uri)
         source = files.source(path)
-        if is_query(path):
+        if is_query_file(path):
             return None
         try:
             text = format_rules(source.text, str(path))
@@ -225,8 +225,10 @@ def _answer(server: LanguageServer, files: OpenFiles) -> None:
     def outlined(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         path = path_of(params.text_document.uri)
         source = files.source(path)
-        if is_query(path):
-            return []
+        if is_over_time(path):
+            found = symbols.symbols_over_time(source.text)
+        else:
+            found = [] if is_query_file(path) else symbols.symbols(source.text)
         return [
             types.DocumentSymbol(
                 name=each.name,
@@ -237,7 +239,7 @@ def _answer(server: LanguageServer, files: OpenFiles) -> None:
                 range=_range(source, each.whole),
                 selection_range=_range(source, each.name_at),
             )
-            for each in symbols.symbols(source.text)
+            for each in found
         ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
@@ -11,6 +12,9 @@ from sensorstream.editor.text import Span
 from sensorstream.language.recovery import rule_starts
 
 _NAMED: Final = re.compile(r"[ \t]*(mapping|rule)[ \t]+([^\W\d][\w-]*)")
+
+
+_OVER_TIME: Final = re.compile(r"^[ \t]*rule[ \t]+[^\W\d]", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +29,17 @@ class Symbol:
 
 def symbols(text: str) -> list[Symbol]:
     """The rules of a file, also those with faults."""
+    return _symbols(text, rule_starts(text))
+
+
+def symbols_over_time(text: str) -> list[Symbol]:
+    """The rules over time of a file that have a name."""
+    return _symbols(text, [each.start() for each in _OVER_TIME.finditer(text)])
+
+
+def _symbols(text: str, begins: Iterable[int]) -> list[Symbol]:
     found: list[Symbol] = []
-    starts = [*rule_starts(text), len(text)]
+    starts = [*begins, len(text)]
     for start, end in pairwise(starts):
         match = _NAMED.match(text, start)
         assert match is not None

@@ -18,7 +18,7 @@ from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import Inferences, latest_message
 from sensorstream.engine.intake import Verdicts, admit
 from sensorstream.engine.live_queries import LiveQueries, QueryTerms
-from sensorstream.engine.notices import RULE_FAILED, Notices
+from sensorstream.engine.notices import RULE_FAILED, Notices, restored_ends
 from sensorstream.engine.outcome import Outcome, Status, Timings, counted
 from sensorstream.engine.run import MessageRun
 from sensorstream.engine.shedding import LoadShedder, Shedding
@@ -658,10 +658,12 @@ class Cycle:
             self.kb.place(triple, graphs)
         aside.follow(self.kb.triples(Origin.WINDOW))
         self._exchange(aside, message.id, change.departures)
+        alerts = self.notices.restored(message, expelled, self.now)
         outcome = Outcome(
             message,
             Status.ACCEPTED,
-            alerts=self.notices.restored(message, expelled, self.now),
+            alerts=alerts,
+            cleared=restored_ends(alerts[0]),
             departures=tuple(Departure(each, now) for each in change.departures),
             ended=change.ended,
         )

@@ -24,7 +24,7 @@ from sensorstream.engine.elapsing import elapse, following
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import Inferences, InferredState
 from sensorstream.engine.live_queries import Moved, QueriesState, QueryTerms
-from sensorstream.engine.notices import Notices
+from sensorstream.engine.notices import Notices, over
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.shedding import LoadShedder, LoadState, Shedding
@@ -32,7 +32,7 @@ from sensorstream.engine.stream_clock import StreamClock, margin_of
 from sensorstream.errors import InvalidTerm, MessageError, Overrun, SensorStreamError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.plan import Mapped
-from sensorstream.model.events import Alert, Delta, Event, Message
+from sensorstream.model.events import Alert, Cleared, Delta, Event, Message
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence, Waits
 from sensorstream.reasoning.aside import Aside
@@ -163,7 +163,7 @@ class Engine:
             arrived = Arrived.of(arrived)
         arrived = self._admitted(arrived)
         message, timings = arrived.message, Timings(t_m=arrived.seconds)
-        news = self._weigh(message, 1)
+        news, ends = self._weigh(message, 1)
         own = self._set_aside(arrived, timings) if isinstance(arrived, Unmapped) else arrived
         if self._order is not None:
             outcome = self._in_order(self._order, message, own, timings, refused)
@@ -173,7 +173,9 @@ class Engine:
                 own = self._cycle.take_in(own, timings, refused)
             outcome = replace(own, released=left) if left else own
         if news:
-            outcome = replace(outcome, alerts=(*news, *outcome.alerts))
+            outcome = replace(
+                outcome, alerts=(*news, *outcome.alerts), cleared=(*ends, *outcome.cleared)
+            )
         return self._marked(outcome)
 
     def advance(self, time: Instant) -> Outcome:
@@ -215,7 +217,7 @@ class Engine:
             tick: its arrival time is the time, its content what :meth:`tick_content` said.
             refused: as for :meth:`process`.
         """
-        news = self._weigh(tick, 0)
+        news, ends = self._weigh(tick, 0)
         if self._order is None:
             released = self._release_left(refused, tick.received)
         else:
@@ -233,7 +235,8 @@ class Engine:
         if for_queries is not None:
             self.queries.advance(for_queries)
             outcome = self._cycle.with_queries(outcome)
-        return self._marked(replace(outcome, released=released, alerts=(*news, *outcome.alerts)))
+        outcome = replace(outcome, released=released, alerts=(*news, *outcome.alerts))
+        return self._marked(replace(outcome, cleared=(*ends, *outcome.cleared)))
 
     def _elapse(self, outcome: Outcome, entry: Message, time: Instant) -> Outcome:
         """Let time pass for what follows the clock, after what became of an entry."""
@@ -493,14 +496,17 @@ class Engine:
     def _marked(self, outcome: Outcome) -> Outcome:
         return replace(outcome, degraded=True) if self.degraded else outcome
 
-    def _weigh(self, message: Message, messages: int) -> tuple[Alert, ...]:
-        """Count a message in the load; tells when load shedding begins or ends."""
+    def _weigh(
+        self, message: Message, messages: int
+    ) -> tuple[tuple[Alert, ...], tuple[Cleared, ...]]:
+        """Count a message in the load; tells when load shedding begins or ends, which clears it."""
         shedder = self._cycle.shedder
         if shedder is None or not shedder.advance(message.received, messages):
-            return ()
+            return (), ()
         state, budget = shedder.state, shedder.shedding.budget
         now = self._cycle.now
-        return (self._cycle.notices.shedding(message, state.active, budget, state.shed, now),)
+        told = self._cycle.notices.shedding(message, state.active, budget, state.shed, now)
+        return (told,), () if state.active else (over(told),)
 
     def _release(self, refused: Container[str], received: Instant | None) -> tuple[Outcome, ...]:
         """Take in what waits no more; ``received`` is the time of arrival that released it."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sensorstream.errors import Inconsistent, Overrun, SensorStreamError
-from sensorstream.model.events import Alert, Message
+from sensorstream.model.events import Alert, Cleared, Message
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 
@@ -22,6 +22,7 @@ _SHOWN: Final = 10
 
 STOPPED: Final = "query-stopped"
 """The kind of the alert of a query that was stopped; its key is the query's name."""
+_DEGRADED: Final = "reasoner-degraded"
 
 
 @dataclass(slots=True)
@@ -127,7 +128,7 @@ class Notices:
     def degraded(self, message: Message, reason: str, now: Instant | None) -> Alert:
         """The reasoner failed: from this message on the plain profile infers."""
         text = f"the plain profile infers from now on, the reasoner is away: {reason}"
-        return _alert(message, "reasoner-degraded", "reasoner", text, now, "-reasoner")
+        return _alert(message, _DEGRADED, "reasoner", text, now, "-reasoner")
 
     def restored(
         self, message: Message, expelled: Sequence[Triple], now: Instant | None
@@ -178,6 +179,16 @@ class Notices:
         if not _is_told(count):
             return ()
         return (_alert(message, kind, cause, text + _times(count), now, suffix),)
+
+
+def restored_ends(told: Alert) -> tuple[Cleared, ...]:
+    """What ends with the first alert of :meth:`Notices.restored`: the trouble, and itself."""
+    return (Cleared("", _DEGRADED, told.key, told.time, told.message), over(told))
+
+
+def over(told: Alert) -> Cleared:
+    """What an alert of the system tells of is over as soon as it is told."""
+    return Cleared(told.rule, told.kind, told.key, told.time, told.message)
 
 
 def _is_told(count: int) -> bool:

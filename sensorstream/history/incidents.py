@@ -25,7 +25,9 @@ from sensorstream.alerts.incidents import (
 )
 from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
 from sensorstream.history.database import translating
+from sensorstream.history.flapping import is_flapping
 from sensorstream.history.rows import text_of
+from sensorstream.history.silences import end_silences, is_silenced
 from sensorstream.history.webhooks import last_event
 
 
@@ -48,7 +50,7 @@ class PostgresIncidents:
         """
         values = {"state": state, "limit": limit, "before": before, "now": now}
         with translating("cannot read the alerts"), self._database.connect() as connection:
-            return [_incident(row) for row in connection.execute(_LIST, values)]
+            return [incident_of(row) for row in connection.execute(_LIST, values)]
 
     def one(self, alert: str, now: datetime) -> Incident:
         """The incident that an alert belongs to."""
@@ -81,6 +83,15 @@ class PostgresIncidents:
         """It has ended: the next alert of its rule and key opens another."""
         return self._do(alert, "cleared", by, said, now)
 
+    def end(self, kind: str, key: str, said: str, now: datetime) -> bool:
+        """What an alert of the system told of is over; whether there was one."""
+        values = {"kind": kind, "key": text_of(key)}
+        with translating("cannot read the alerts"), self._database.connect() as connection:
+            found = connection.execute(_OF_SYSTEM, values).scalar()
+        if found is not None:
+            self._do(found, "cleared", "", said, now)
+        return found is not None
+
     def comment(self, alert: str, by: str, said: str, now: datetime) -> Incident:
         """Somebody says something of it."""
         return self._do(alert, "commented", by, said, now)
@@ -112,20 +123,20 @@ class PostgresIncidents:
         }
         with translating("cannot store the silence"), self._database.begin() as connection:
             last_event(connection)  # one at a time, so that they are counted
-            connection.execute(
-                text("delete from store.silences where ends_at <= :now"), {"now": now}
-            )
-            count = connection.execute(text("select count(*) from store.silences")).scalar_one()
+            there = text("select count(*) from store.silences where ends_at > :now")
+            count = connection.execute(there, {"now": now}).scalar_one()
             if count >= MOST_SILENCES:
                 raise AlertError(f"there are {MOST_SILENCES} silences already: end one first")
             return _silence(connection.execute(_SILENCE, values).one())
 
-    def end_silence(self, silence: int) -> None:
-        """Tell receivers again of what it matched."""
-        command = text("delete from store.silences where id = :id")
+    def end_silence(self, silence: int, now: datetime) -> None:
+        """Tell receivers again of what it matched, at once of what is open still."""
+        command = text("update store.silences set ends_at = :now where id = :id and ends_at > :now")
         with translating("cannot end the silence"), self._database.begin() as connection:
-            if not connection.execute(command, {"id": silence}).rowcount:
+            last_event(connection)
+            if not connection.execute(command, {"id": silence, "now": now}).rowcount:
                 raise UnknownSilence(f"there is no silence {silence}")
+            end_silences(connection, now)
 
     def _do(self, alert: str, change: str, by: str, said: str, now: datetime) -> Incident:
         with translating("cannot change the alert"), self._database.begin() as connection:
@@ -171,18 +182,9 @@ def tell(connection: Connection, changed: str, values: Mapping[str, object]) -> 
     return int(found.changes)
 
 
-def is_silenced(incident: str) -> str:
-    """The condition of SQL that a silence is about an incident at the time ``:now``."""
-    return f"""exists (
-      select from store.silences s
-      where s.starts_at <= :now and s.ends_at > :now and {incident}.key like coalesce(s.key, '%')
-        and case when {incident}.rule = '' then {incident}.kind else {incident}.rule end
-          like coalesce(s.rule, '%')
-        and {incident}.severity = coalesce(s.severity, {incident}.severity)
-    )"""
-
-
-_INCIDENT: Final = f"select i.*, {is_silenced('i')} as silenced from store.incidents i"
+SHOWN: Final = f"i.*, {is_silenced('i')} as silenced, {is_flapping('i')} as flapping"
+"""The columns of SQL of an :class:`.Incident`, from ``store.incidents i``, at the time ``:now``."""
+_INCIDENT: Final = f"select {SHOWN} from store.incidents i"
 _LIST: Final = text(
     f"""
     {_INCIDENT}
@@ -201,6 +203,10 @@ _CHANGE: Final = """
     select c.*, i.rule, i.kind, i.key, i.first_at
     from store.alert_changes c join store.incidents i on i.id = c.incident
 """
+_OF_SYSTEM: Final = text(
+    "select id from store.incidents where state <> 'cleared' "
+    "and identity = sha256(convert_to(:kind || E'\\n\\n' || :key, 'UTF8'))"
+)
 _HISTORY: Final = text(
     f"{_CHANGE} where c.incident = :incident and c.seq > :after order by c.seq limit :limit"
 )
@@ -223,16 +229,20 @@ _CHANGED: Final = """
     select id as incident, :change as change, :by as by, :text as text, severity, count
     from store.incidents where id = :id
 """
-_TELL: Final = """
-    with changed as ({changed}), told as (
+# How often an alert changes state is told to all, for it is told instead of them.
+_TELL: Final = f"""
+    with changed as ({{changed}}), told as (
       insert into store.alert_changes (incident, change, at, by, text, severity, count)
         select incident, change, :at, by, text, severity, count from changed order by incident
-        returning seq
+        returning seq, incident, change
     ), sent as (
-      insert into store.events (seq, change, raised_at, due_at)
-        select h.last + row_number() over (order by t.seq), t.seq, :at, :at
-        from told t, store.event_head h
-        where exists (select from store.webhooks where changes)
+      insert into store.events (seq, change, said, escalated, raised_at, due_at)
+        select h.last + row_number() over (order by t.seq), t.seq, t.change,
+          t.change = 'escalated' or i.escalated is not null, :at, :at
+        from told t join store.incidents i on i.id = t.incident, store.event_head h
+        where case when t.change = 'settled'
+          then exists (select from store.webhooks) and not {is_silenced("i", ":at")}
+          else exists (select from store.webhooks where changes or escalated) end
         returning seq
     ), moved as (
       update store.event_head set last = last + (select count(*) from sent)
@@ -251,7 +261,7 @@ def _one(connection: Connection, alert: str, now: datetime) -> Incident:
     row = connection.execute(_ONE, {"alert": alert, "now": now}).first()
     if row is None:
         raise _unknown(alert)
-    return _incident(row)
+    return incident_of(row)
 
 
 def _unknown(alert: str) -> UnknownAlert:
@@ -261,7 +271,8 @@ def _unknown(alert: str) -> UnknownAlert:
     )
 
 
-def _incident(row: Row[*tuple[Any, ...]]) -> Incident:
+def incident_of(row: Row[*tuple[Any, ...]]) -> Incident:
+    """The incident in a row that has all its columns."""
     told = row._asdict()
     return Incident(**{each.name: told[each.name] for each in fields(Incident)})
 

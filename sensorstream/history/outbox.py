@@ -17,7 +17,7 @@ from sqlalchemy import Engine, Row, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import Backlog, Delivery, KeptReport
+from sensorstream.alerts.records import AlertGroup, Backlog, Delivery, KeptReport
 from sensorstream.history.alerts import raised_alert
 from sensorstream.history.database import translating
 from sensorstream.history.incidents import change_of
@@ -150,12 +150,26 @@ class PostgresOutbox:
         return attempt.at if since is None else since
 
 
+def is_for(event: str, receiver: str) -> str:
+    """The condition of SQL that a receiver is told of an event; store.outbox says the same."""
+    return f"""case
+      when {event}.receiver is not null then {event}.receiver = {receiver}.id
+      when {event}.report_query is not null then {event}.report_query = any({receiver}.queries)
+      when {receiver}.group_by is not null then false
+      when {receiver}.escalated then {event}.escalated
+        and ({receiver}.changes or {event}.said in ('escalated', 'cleared'))
+      else {event}.change is null or {receiver}.changes
+        or {event}.said in ('flapping', 'settled')
+    end"""
+
+
 _ALERT: Final = ", ".join(f"a.{each.name} as alert_{each.name}" for each in alerts.c)
 _WEBHOOK: Final = ", ".join(f"w.{name} as webhook_{name}" for name in WEBHOOK_NAMES)
 _DUE: Final = text(
     f"""
     select e.seq as event, w.number, taken.attempts, e.report_id, e.report_query, e.report_data,
-      e.raised_at as reported_at, e.change as change_seq, c.*, i.rule, i.kind, i.key, i.first_at,
+      e.group_data, e.raised_at as reported_at, e.change as change_seq, c.*,
+      i.rule, i.kind, i.key, i.first_at,
       {_ALERT}, {_WEBHOOK}
     from store.webhooks w cross join lateral (
       select *, row_number() over (order by due_at, seq) as rank
@@ -168,8 +182,7 @@ _DUE: Final = text(
         (select n.seq, 0, n.due_at
         from store.events n
         where w.place < (select last from store.event_head) and n.seq > w.place
-          and (n.report_query is null or n.report_query = any(w.queries))
-          and (n.change is null or w.changes) and n.due_at <= :now
+          and {is_for("n", "w")} and n.due_at <= :now
         order by n.seq limit :one)
       ) tried_and_new
       order by due_at, seq limit :one
@@ -209,26 +222,24 @@ _PASS: Final = text(
 )
 # Receivers for whom nothing waits, though something has come: reports for others.
 _PASS_BY: Final = text(
-    """
+    f"""
     update store.webhooks w set place = greatest(w.place, h.last)
     from store.event_head h
     where w.place < h.last and w.disabled_at is null and not exists (
-      select from store.events e where e.seq > w.place
-        and (e.report_query is null or e.report_query = any(w.queries))
-        and (e.change is null or w.changes)
+      select from store.events e where e.seq > w.place and {is_for("e", "w")}
     )
     """
 )
 _PRUNE_EVENTS: Final = text(
-    """
+    f"""
     delete from store.events e
     where not exists (select from store.deliveries d where d.event = e.seq)
       and case when e.report_query is null
         then not exists (
-          select from store.webhooks w where w.place < e.seq and (e.change is null or w.changes)
+          select from store.webhooks w where w.place < e.seq and {is_for("e", "w")}
         )
         else not exists (
-          select from store.webhooks w where w.place < e.seq and e.report_query = any(w.queries)
+          select from store.webhooks w where w.place < e.seq and {is_for("e", "w")}
             and e.seq <= coalesce(w.disabled_from, e.seq)
         ) end
     """
@@ -276,6 +287,9 @@ def _delivery(row: Row[*tuple[Any, ...]]) -> Delivery:
     id_ = row.event << NUMBERS.bit_length() | row.number
     if row.change_seq is not None:
         return Delivery(id_, change_of(row), webhook_of(row), row.attempts)
+    if row.group_data is not None:
+        group = AlertGroup(f"group-{row.event}", row.group_data, row.reported_at)
+        return Delivery(id_, group, webhook_of(row), row.attempts)
     if row.report_id is None:
         return Delivery(id_, raised_alert(row), webhook_of(row), row.attempts)
     report = KeptReport(row.report_id, row.report_query, row.report_data, row.reported_at)

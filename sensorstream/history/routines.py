@@ -27,6 +27,7 @@ from sensorstream.history.rows import (
     status_rows,
     stay_rows,
 )
+from sensorstream.history.silences import is_silenced
 from sensorstream.history.terms import TERM_COLUMNS, TermKey, term_rows
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared
@@ -119,6 +120,8 @@ begin
       where s.starts_at <= raised and s.ends_at > raised and g.key like coalesce(s.key, '%')
         and case when g.rule = '' then g.kind else g.rule end like coalesce(s.rule, '%')
         and g.severity = coalesce(s.severity, g.severity)
+    ) and not exists (
+      select from store.flaps f where f.identity = g.identity and f.since is not null
     );
   get diagnostics fresh = row_count;
   last_event := last_event + fresh;
@@ -167,6 +170,8 @@ declare
   last_end bigint;
   last_event bigint;
   first_event bigint;
+  most_ends int;
+  flap_span interval;
   turn int;
   here int;
   there int;
@@ -266,7 +271,8 @@ begin
 
   if cardinality(alert_ids) + cardinality(ended_rules) > 0 then
     -- Who changes incidents holds this row, so that nobody waits for another in a circle.
-    select h.last into strict last_event from store.event_head h for update;
+    select h.last, h.flap_count, h.flap_span into strict last_event, most_ends, flap_span
+      from store.event_head h for update;
     first_event := last_event;
     for turn in 0 .. greatest(
       0, coalesce(alert_turns[cardinality(alert_turns)], 0),
@@ -286,6 +292,7 @@ begin
           evidences[here:there]
         );
       end if;
+      continue when array_position(ended_turns, turn) is null;
       with ended as (
         select distinct on (identity) * from (
           select o.identity, a.time
@@ -303,18 +310,50 @@ begin
       ), gone as (
         update store.incidents i set state = 'cleared', cleared_at = raised
           from ended e where i.identity = e.identity and i.state <> 'cleared'
-          returning i.id, e.time, coalesce(i.escalated, i.severity) as severity, i.count
+          returning i.id, i.identity, e.time, i.escalated is not null as has_escalated,
+            coalesce(i.escalated, i.severity) as severity, i.count
       ), told as (
         insert into store.alert_changes (incident, change, at, time, severity, count)
           select id, 'cleared', raised, time, severity, count from gone order by time, id
-          returning seq
+          returning seq, incident
+      ), counted as (
+        insert into store.flaps as f (identity, incident, ends)
+          select identity, id, array[raised] from gone where most_ends > 0
+          on conflict (identity) do update set incident = excluded.incident,
+            ends = (raised || f.ends)[1:most_ends],
+            since = coalesce(
+              f.since, case when f.ends[most_ends - 1] > raised - flap_span then raised end
+            )
       )
-      insert into store.events (seq, change, raised_at, due_at)
-        select last_event + row_number() over (order by seq), seq, raised, raised from told
-        where exists (select from store.webhooks where changes);
+      insert into store.events (seq, change, said, escalated, raised_at, due_at)
+        select last_event + row_number() over (order by t.seq), t.seq, 'cleared',
+          g.has_escalated, raised, raised
+        from told t join gone g on g.id = t.incident
+        where exists (select from store.webhooks where changes or escalated) and not exists (
+          select from store.flaps f where f.identity = g.identity and f.since is not null
+        );
       get diagnostics fresh = row_count;
       last_event := last_event + fresh;
     end loop;
+    if most_ends > 0 and cardinality(ended_rules) > 0 then
+      with began as (
+        update store.flaps set told = true where since is not null and not told returning incident
+      ), told as (
+        insert into store.alert_changes (incident, change, at, text, severity, count)
+          select i.id, 'flapping', raised,
+            format('ended %s times in %s minutes', most_ends,
+              round(extract(epoch from flap_span) / 60, 1)::double precision),
+            coalesce(i.escalated, i.severity), i.count
+          from began b join store.incidents i on i.id = b.incident order by i.seq
+          returning seq, incident
+      )
+      insert into store.events (seq, change, said, raised_at, due_at)
+        select last_event + row_number() over (order by t.seq), t.seq, 'flapping', raised, raised
+        from told t join store.incidents i on i.id = t.incident
+        where exists (select from store.webhooks) and not {is_silenced("i", "raised")};
+      get diagnostics fresh = row_count;
+      last_event := last_event + fresh;
+    end if;
     if last_event > first_event then
       update store.event_head h set last = last_event;
       queued := exists (select from store.webhooks where disabled_at is null);

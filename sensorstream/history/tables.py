@@ -19,12 +19,14 @@ from sqlalchemy import (
     Identity,
     Index,
     Integer,
+    Interval,
     LargeBinary,
     MetaData,
     Numeric,
     SmallInteger,
     Table,
     Text,
+    UniqueConstraint,
     column,
     table,
     text,
@@ -264,6 +266,8 @@ incidents: Final = Table(
     Column("escalated", Text),
     Column("reminded_at", _MOMENT),
     Column("reminders", Integer, nullable=False, server_default=text("0")),
+    # The alert that a silence which has ended held back, while another one is about it.
+    Column("held", Text),
     CheckConstraint("state in ('open', 'acknowledged', 'cleared')", name="state"),
     Index(
         "incidents_identity_idx",
@@ -272,6 +276,7 @@ incidents: Final = Table(
         postgresql_where=text("state <> 'cleared'::text"),
     ),
     Index("incidents_state_idx", "state", "seq"),
+    Index("incidents_held_idx", "held", postgresql_where=text("held is not null")),
 )
 
 # What happened to incidents, in the order of commits; repeats are only counted.
@@ -291,10 +296,25 @@ alert_changes: Final = Table(
     Column("count", BigInteger, nullable=False),
     CheckConstraint(
         "change in ('raised', 'acknowledged', 'cleared', 'commented', 'assigned', "
-        "'reminded', 'escalated', 'flapping')",
+        "'reminded', 'escalated', 'flapping', 'settled')",
         name="change",
     ),
     Index("alert_changes_incident_idx", "incident", "seq"),
+)
+
+# Alerts that ended lately: when, the newest first, no more than the settings count.
+flaps: Final = Table(
+    "flaps",
+    metadata,
+    Column("identity", LargeBinary, primary_key=True),
+    # The incident that ended last.
+    Column("incident", Text, ForeignKey(incidents.c.id, ondelete="CASCADE"), nullable=False),
+    Column("ends", ARRAY(_MOMENT), nullable=False),
+    # Since when it flaps, and whether receivers were told so.
+    Column("since", _MOMENT),
+    Column("told", Boolean, nullable=False, server_default=text("false")),
+    Index("flaps_since_idx", "identity", postgresql_where=text("since is not null")),
+    Index("flaps_incident_idx", "incident"),
 )
 
 # Alerts that receivers are not told of for a while. Rule and key are patterns of LIKE; null: any.
@@ -339,6 +359,15 @@ webhooks: Final = Table(
     Column("place", BigInteger, nullable=False),
     # The last event before it was disabled.
     Column("disabled_from", BigInteger),
+    # The labels by which it is told of groups of alerts; null: of each alert.
+    Column("group_by", ARRAY(Text)),
+    # Whether it is told of alerts that have escalated alone.
+    Column("escalated", Boolean, nullable=False, server_default=text("false")),
+    # Seconds until it is told of a new group, and between two times that it is told of one.
+    Column("group_wait", Double),
+    Column("group_interval", Double),
+    # The last change of an incident that its groups know of.
+    Column("grouped", BigInteger, nullable=False, server_default=text("0")),
 )
 
 # What receivers are told, once for all of them, in the order of commits. Numbers have no gaps.
@@ -346,19 +375,26 @@ events: Final = Table(
     "events",
     metadata,
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    # An alert, a change of an incident, or a report of a continuous query, which is stored only
-    # here.
+    # An alert, a change of an incident, a report of a continuous query, or what one receiver is
+    # told of a group of alerts; the last two are stored only here.
     Column("alert_id", Text, ForeignKey(alerts.c.id)),
     Column("change", BigInteger, ForeignKey(alert_changes.c.seq)),
+    # Which change it is; null: of a version before 0030.
+    Column("said", Text),
+    # Whether it is about an incident that has escalated.
+    Column("escalated", Boolean, nullable=False, server_default=text("false")),
     Column("report_id", Text),
     Column("report_query", Text),
     Column("report_data", Text),
+    Column("receiver", Text),
+    Column("group_data", Text),
     Column("raised_at", _MOMENT, nullable=False),
     # As raised_at, unless the clock was set back since.
     Column("due_at", _MOMENT, nullable=False),
     CheckConstraint(
-        "num_nonnulls(alert_id, change, report_id) = 1 and "
-        "num_nonnulls(report_id, report_query, report_data) in (0, 3)",
+        "num_nonnulls(alert_id, change, report_id, group_data) = 1 and "
+        "num_nonnulls(report_id, report_query, report_data) in (0, 3) and "
+        "num_nonnulls(receiver, group_data) in (0, 2)",
         name="kind",
     ),
     Index("events_change_idx", "change", postgresql_where=text("change is not null")),
@@ -372,7 +408,38 @@ event_head: Final = Table(
     metadata,
     Column("single", Boolean, primary_key=True, server_default=text("true")),
     Column("last", BigInteger, nullable=False),
+    # An alert that ends so often within that time flaps; 0: none does.
+    Column("flap_count", Integer, nullable=False, server_default=text("0")),
+    Column("flap_span", Interval, nullable=False, server_default=text("'00:00:00'::interval")),
     CheckConstraint("single", name="single"),
+)
+
+# Groups of alerts, each of one webhook. Their labels may be too long for an index; their digest is
+# SHA-256.
+alert_groups: Final = Table(
+    "alert_groups",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("webhook_id", Text, ForeignKey(webhooks.c.id, ondelete="CASCADE"), nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("labels", JSONB, nullable=False),
+    Column("made_at", _MOMENT, nullable=False),
+    Column("told_at", _MOMENT),
+    UniqueConstraint("webhook_id", "digest"),
+)
+
+# The incidents of a group, until it was told of their end.
+alert_group_members: Final = Table(
+    "alert_group_members",
+    metadata,
+    Column("incident", Text, ForeignKey(incidents.c.id, ondelete="CASCADE"), primary_key=True),
+    Column(
+        "group_id", BigInteger, ForeignKey(alert_groups.c.id, ondelete="CASCADE"), primary_key=True
+    ),
+    # What the receiver knows of it: nothing, all, or not the last change.
+    Column("state", Text, nullable=False, server_default=text("'new'")),
+    CheckConstraint("state in ('new', 'told', 'changed')", name="state"),
+    Index("alert_group_members_group_idx", "group_id"),
 )
 
 # Only of events at or before the receiver's place; store.outbox has all.
@@ -419,7 +486,8 @@ outbox: Final = table(
         for name in (
             *("id", "event", "webhook_id", "status", "attempts", "next_attempt_at", "last_error"),
             *("attempted_at", "seconds", "answered", "answer"),
-            *("alert_id", "change", "report_id", "report_query", "report_data", "raised_at"),
+            *("alert_id", "change", "report_id", "report_query", "report_data", "group_data"),
+            "raised_at",
         )
     ),
     schema=STORE,

@@ -8,7 +8,9 @@ from typing import Final
 from sqlalchemy import Engine, text
 
 from sensorstream.history.database import translating
-from sensorstream.history.incidents import is_silenced, tell
+from sensorstream.history.flapping import SETTLE, SETTLED, forget_ends, is_flapping
+from sensorstream.history.incidents import tell
+from sensorstream.history.silences import end_silences, is_silenced
 from sensorstream.history.webhooks import last_event
 from sensorstream.settings import AlertSettings
 
@@ -20,11 +22,16 @@ def tend(database: Engine, settings: AlertSettings, now: datetime) -> int:
     """Do what is due; all of it stands in the database, so a restart forgets nothing.
 
     Returns:
-        How many incidents were changed.
+        How many incidents were changed, or are told of again.
 
     Raises:
         HistoryError: the database fails.
     """
+    remind = {
+        "info": settings.remind_info or settings.remind_every,
+        "warning": settings.remind_warning or settings.remind_every,
+        "critical": settings.remind_critical or settings.remind_every,
+    }
     values = {
         "now": now,
         "at": now,
@@ -33,17 +40,19 @@ def tend(database: Engine, settings: AlertSettings, now: datetime) -> int:
         "clear": timedelta(days=settings.clear_after),
         "cleared": f"no repeat in {settings.clear_after:g} days",
         "crowded": f"more than {settings.most_open} alerts are open",
-        "remind": timedelta(minutes=settings.remind_every),
+        **{f"remind_{name}": timedelta(minutes=each) for name, each in remind.items()},
         "escalate": timedelta(minutes=settings.escalate_after),
     }
-    steps = [_CROWDED]
+    steps = [_CROWDED, (SETTLED, SETTLE)]
     if settings.clear_after:
         steps.append(_OLD)
     if settings.escalate_after:
         steps.append(_ESCALATE)
-    if settings.remind_every:
+    if any(remind.values()):
         steps.append(_REMIND)
     with translating("cannot tend the alerts"), database.begin() as connection:
+        freed = end_silences(connection, now)
+        forget_ends(connection, values)
         # Whoever has nothing to do locks nothing: it is looked at often.
         due = [
             change
@@ -52,7 +61,7 @@ def tend(database: Engine, settings: AlertSettings, now: datetime) -> int:
         ]
         if due:
             last_event(connection)
-        return sum(tell(connection, each, values) for each in due)
+        return freed + sum(tell(connection, each, values) for each in due)
 
 
 def _step(chosen: str, change: str, told: str, set_: str) -> tuple[str, str]:
@@ -69,6 +78,7 @@ def _step(chosen: str, change: str, told: str, set_: str) -> tuple[str, str]:
     )
 
 
+_HEARD: Final = f"not {is_silenced('i')} and not {is_flapping('i')}"
 _CLEAR: Final = "state = 'cleared', cleared_at = :at"
 _OLD: Final = _step(
     "select id from store.incidents where state <> 'cleared' and last_at <= :now - :clear "
@@ -86,17 +96,22 @@ _CROWDED: Final = _step(
 )
 _ESCALATE: Final = _step(
     "select i.id from store.incidents i "
-    "where i.state = 'open' and i.escalated is null and i.severity <> 'critical' "
-    f"and i.first_at <= :now - :escalate and not {is_silenced('i')} order by i.seq limit :limit",
+    "where i.state = 'open' and i.escalated is null "
+    f"and i.first_at <= :now - :escalate and {_HEARD} order by i.seq limit :limit",
     "escalated",
     "escalated",
     "escalated = case severity when 'info' then 'warning' else 'critical' end",
 )
+# Where there are none, it is null, and so is what is compared with it.
+_EVERY: Final = (
+    "nullif(case coalesce(i.escalated, i.severity) when 'info' then cast(:remind_info as interval) "
+    "when 'warning' then :remind_warning else :remind_critical end, interval '0')"
+)
 # One that was last reminded of in the future is of a time before the clock was set back.
 _REMIND: Final = _step(
     "select i.id from store.incidents i where i.state = 'open' and "
-    "(coalesce(i.reminded_at, i.first_at) <= :now - :remind or i.reminded_at > :now) "
-    f"and not {is_silenced('i')} order by i.seq limit :limit",
+    f"(coalesce(i.reminded_at, i.first_at) <= :now - {_EVERY} "
+    f"or i.reminded_at > :now and {_EVERY} is not null) and {_HEARD} order by i.seq limit :limit",
     "reminded",
     "text",
     "reminded_at = :at, reminders = reminders + 1",

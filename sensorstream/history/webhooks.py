@@ -25,8 +25,16 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
 from sensorstream.errors import UnknownDelivery, UnknownWebhook
+from sensorstream.grouping import Grouping
 from sensorstream.history.database import translating
-from sensorstream.history.tables import alert_changes, deliveries, event_head, outbox, webhooks
+from sensorstream.history.tables import (
+    alert_changes,
+    alert_groups,
+    deliveries,
+    event_head,
+    outbox,
+    webhooks,
+)
 
 
 class PostgresWebhooks:
@@ -49,21 +57,22 @@ class PostgresWebhooks:
         with translating("cannot store the webhook"), self._database.begin() as connection:
             last = last_event(connection)
             before = connection.execute(
-                select(webhooks.c.url, webhooks.c.queries, webhooks.c.changes).where(
-                    webhooks.c.id == webhook.id
-                )
+                select(*(webhooks.c[name] for name in _KIND)).where(webhooks.c.id == webhook.id)
             ).first()
-            now = (webhook.url, list(webhook.queries), webhook.changes)
-            if before is not None and before != now:
+            row = {**_row(webhook), "format": webhook.format, "change": change, "place": last}
+            if before is not None and before != tuple(row[name] for name in _KIND):
                 # What has come up to now was for what the webhook was.
                 set_aside(connection, webhook.id)
-            command = upsert(webhooks).values(
-                {**_row(webhook), "format": webhook.format, "change": change, "place": last}
-            )
+            if before is None or before.group_by != row["group_by"]:
+                connection.execute(
+                    delete(alert_groups).where(alert_groups.c.webhook_id == webhook.id)
+                )
+                row["grouped"] = func.coalesce(_LAST_CHANGE, 0)
+            command = upsert(webhooks).values(row)
             new = command.excluded
             same = webhooks.c.url == new.url
             changed = {
-                **{name: new[name] for name in ("url", "queries", "format", "changes", "change")},
+                **{name: new[name] for name in row if name in (*_KIND, *_LATER)},
                 **{
                     name: case((same, webhooks.c[name]))
                     for name in ("disabled_at", "disabled_from", "failing_since")
@@ -178,13 +187,14 @@ class PostgresWebhooks:
             last = last_event(connection)
             gone = {row[0]: int(row[1]) for row in connection.execute(waiting)}
             connection.execute(delete(webhooks).where(webhooks.c.id.in_(gone)))
-            asked = select(webhooks.c.id, webhooks.c.queries).where(webhooks.c.output)
-            before = {row.id: row.queries for row in connection.execute(asked)}
+            asked = select(webhooks.c.id, webhooks.c.queries, webhooks.c.changes)
+            there = connection.execute(asked.where(webhooks.c.output))
+            before = {row.id: (row.queries, row.changes) for row in there}
             for each in outputs:
-                queries = list(each.queries)
-                if before.get(each.id, queries) != queries:
+                wanted = (list(each.queries), each.changes)
+                if before.get(each.id, wanted) != wanted:
                     set_aside(connection, each.id)
-                changed = {"url": each.url, "queries": queries}
+                changed = {"url": each.url, "queries": wanted[0], "changes": wanted[1]}
                 command = upsert(webhooks).values({**_row(each), "output": True, "place": last})
                 connection.execute(
                     command.on_conflict_do_update(index_elements=["id"], set_=changed)
@@ -231,9 +241,15 @@ def _change(connection: Connection, webhook_id: str, values: Mapping[str, object
         raise _unknown(webhook_id)
 
 
+_KIND: Final = ("url", "queries", "changes", "group_by", "escalated")
+"""What makes a webhook another one: of what it was told before, nothing more is said."""
+_LATER: Final = ("group_wait", "group_interval", "grouped", "format", "change")
+"""What else a change of a webhook sets."""
+_LAST_CHANGE: Final = select(func.max(alert_changes.c.seq)).scalar_subquery()
 WEBHOOK_NAMES: Final = (
     *("id", "url", "secret", "created_at", "queries", "output", "format"),
-    *("old_secret", "old_until", "changes"),
+    *("old_secret", "old_until", "changes", "group_by", "group_wait", "group_interval"),
+    "escalated",
 )
 WEBHOOK_COLUMNS: Final = tuple(webhooks.c[name].label(f"webhook_{name}") for name in WEBHOOK_NAMES)
 
@@ -263,6 +279,7 @@ _LOG: Final = select(
         select(alert_changes.c.incident + "." + cast(alert_changes.c.seq, Text))
         .where(alert_changes.c.seq == outbox.c.change)
         .scalar_subquery(),
+        case((outbox.c.group_data.is_not(None), "group-" + cast(outbox.c.event, Text))),
     ).label("event_id"),
     outbox.c.raised_at,
     *(
@@ -317,7 +334,8 @@ _FREE_NUMBER: Final = (
 )
 
 
-def _row(webhook: Webhook) -> dict[str, object]:
+def _row(webhook: Webhook) -> dict[str, Any]:
+    group = webhook.group
     return {
         "id": webhook.id,
         "url": webhook.url,
@@ -325,6 +343,10 @@ def _row(webhook: Webhook) -> dict[str, object]:
         "created_at": webhook.created_at,
         "queries": list(webhook.queries),
         "changes": webhook.changes,
+        "escalated": webhook.escalated,
+        "group_by": None if group is None else list(group.by),
+        "group_wait": None if group is None else group.wait,
+        "group_interval": None if group is None else group.interval,
         "number": _FREE_NUMBER,
     }
 
@@ -342,6 +364,12 @@ def webhook_of(row: Row[*tuple[Any, ...]]) -> Webhook:
         row.webhook_old_secret,
         row.webhook_old_until,
         row.webhook_changes,
+        None
+        if row.webhook_group_by is None
+        else Grouping(
+            tuple(row.webhook_group_by), row.webhook_group_wait, row.webhook_group_interval
+        ),
+        row.webhook_escalated,
     )
 
 

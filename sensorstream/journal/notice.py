@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.records import Record
+
+WEBHOOK_DISABLED: Final = "webhook-disabled"
+"""The kind of the alert of a webhook that is disabled; its key is the webhook's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,4 +108,4 @@ class ReportDisabled(Entry):
         return cls(source, content.decode())
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
-        return target.engine.report(record.message, "webhook-disabled", record.message.source)
+        return target.engine.report(record.message, WEBHOOK_DISABLED, record.message.source)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.grouping import Grouping, grouping_data, read_grouping
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.records import Record
 
@@ -21,7 +22,8 @@ from sensorstream.journal.records import Record
 class PutWebhook(Entry):
     """A webhook is new, or changed; its secret is no part of it.
 
-    ``by`` is who sent it. ``changes``: it is told of what becomes of open alerts.
+    ``by`` is who sent it. ``changes``: it is told of what becomes of open alerts. ``group``: it is
+    told of groups of alerts. ``escalated``: it is told of alerts that have escalated alone.
     """
 
     kind: ClassVar[str] = "webhook-put"
@@ -32,6 +34,8 @@ class PutWebhook(Entry):
     format: str
     by: str
     changes: bool = False
+    group: Grouping | None = None
+    escalated: bool = False
 
     def encode(self) -> tuple[bytes, str]:
         told: dict[str, object] = {
@@ -42,6 +46,10 @@ class PutWebhook(Entry):
         }
         if self.changes:
             told["changes"] = True
+        if self.group is not None:
+            told["group"] = grouping_data(self.group)
+        if self.escalated:
+            told["escalated"] = True
         return json.dumps(told, ensure_ascii=False).encode(), self.webhook
 
     @classmethod
@@ -54,6 +62,8 @@ class PutWebhook(Entry):
             told["format"],
             told["by"],
             told.get("changes") is True,
+            read_grouping(told.get("group")),
+            told.get("escalated") is True,
         )
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:

@@ -15,8 +15,9 @@ Fire: TypeAlias = Callable[[Subject, IRI, Term, list[Row]], None]
 """Add to the rows what a triple, that the index holds, makes together with the others."""
 Wake: TypeAlias = Callable[[Node], None]
 
-Guard: TypeAlias = tuple[IRI, Term]
-"""A property and value that the subject of a triple must have for anything to come of it."""
+Guard: TypeAlias = tuple[IRI, Term] | Term
+"""What the subject of a triple must be, or a property and value that it must have, for anything to
+come of it."""
 _Concerned: TypeAlias = dict[Node, list[Fire]]
 _Key: TypeAlias = tuple[Term | None, Term | None, Guard | None]
 
@@ -40,28 +41,35 @@ class Watched(Protocol):
 
 
 class _Triggers:
-    """What fires at a kind of triple: always, or by what else is said of the subject."""
+    """What fires at a kind of triple: always, by its subject, or by what else is said of that."""
 
-    __slots__ = ("always", "guarded")
+    __slots__ = ("always", "by_subject", "guarded")
 
     def __init__(self) -> None:
         self.always: _Concerned = {}
+        self.by_subject: dict[Term, _Concerned] = {}
         self.guarded: dict[IRI, dict[Term, _Concerned]] = {}
 
     def at(self, guard: Guard | None) -> _Concerned:
         if guard is None:
             return self.always
+        if not isinstance(guard, tuple):
+            return self.by_subject.setdefault(guard, {})
         return self.guarded.setdefault(guard[0], {}).setdefault(guard[1], {})
 
     def forget(self, guard: Guard | None, node: Node) -> bool:
         """Whether nothing fires here any more."""
         concerned = self.at(guard)
         concerned.pop(node, None)
-        if guard is not None and not concerned:
+        if guard is None or concerned:
+            pass
+        elif not isinstance(guard, tuple):
+            del self.by_subject[guard]
+        else:
             del self.guarded[guard[0]][guard[1]]
             if not self.guarded[guard[0]]:
                 del self.guarded[guard[0]]
-        return not self.always and not self.guarded
+        return not self.always and not self.by_subject and not self.guarded
 
 
 class Dispatcher:
@@ -93,8 +101,8 @@ class Dispatcher:
     ) -> None:
         """Fire at every triple with this predicate and object; None stands for any.
 
-        With a guard, only where the triple's subject has that property with that value: of many
-        queries that differ in a constant, those with another one cost nothing.
+        With a guard, only where the triple's subject is that one or has that property with that
+        value: of many queries that differ in a constant, those with another one cost nothing.
         """
         if predicate is None:
             object_ = None
@@ -163,6 +171,8 @@ class Dispatcher:
     def _fire(self, triggers: _Triggers, triple: Triple, comes: bool) -> None:
         if triggers.always:
             self._run(triggers.always, triple, comes)
+        if (concerned := triggers.by_subject.get(triple[0])) is not None:
+            self._run(concerned, triple, comes)
         if not triggers.guarded:
             return
         said = self._index.spo[triple[0]]

@@ -37,13 +37,15 @@ class CompiledCondition:
     """A condition, ready to run.
 
     ``query``: its SPARQL; None: it costs little. ``returned`` are the variables that it gives a
-    value, ``blocks`` the patterns that match what it found.
+    value, ``blocks`` the patterns that match what it found. ``negated``: it holds while the query
+    has no solution.
     """
 
     test: Condition
     query: ConditionQuery | None = None
     returned: frozenset[str] = frozenset()
     blocks: tuple[Block, ...] = ()
+    negated: bool = False
 
 
 def compile_condition(
@@ -65,12 +67,14 @@ def compile_condition(
             query = ask_query(parsed_condition(condition.query, file), bound)
             wanted = not condition.negated
             found = tuple(blocks(query.query.form)) if wanted else ()
-            return CompiledCondition(_filter(query, keep=wanted), query, blocks=found)
+            return CompiledCondition(
+                _filter(query, keep=wanted), query, blocks=found, negated=not wanted
+            )
         case syntax.Select():
             query, returned = select_query(parsed_condition(condition.query, file), bound)
             if condition.negated:
                 query = replace(query, asks=True)
-                return CompiledCondition(_filter(query, keep=False), query)
+                return CompiledCondition(_filter(query, keep=False), query, negated=True)
             found = tuple(blocks(query.query.form))
             return CompiledCondition(_join(query), query, returned, found)
     assert_never(condition)

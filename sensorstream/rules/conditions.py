@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sensorstream.apart import run_apart
 from sensorstream.errors import QueryError, RuleError
@@ -17,6 +17,9 @@ from sensorstream.sparql.algebra import Graph, Query, TriplePattern, Variable
 from sensorstream.sparql.oxigraph_text import oxigraph_text
 from sensorstream.sparql.steps import STEPS, steps_of
 from sensorstream.sparql.walk import nodes
+
+if TYPE_CHECKING:
+    from sensorstream.rules.followed import Followed
 
 Solution: TypeAlias = Mapping[str, Term]
 """Variables (without the question mark) that have a value."""
@@ -92,6 +95,20 @@ class ConditionEvaluator(Protocol):
             Overrun: as :meth:`select`.
         """
 
+    def follow(
+        self, begins: ConditionQuery, ends: ConditionQuery | None, *, has_end: bool
+    ) -> Followed | None:
+        """Which solutions of a condition, and of its end, a change concerns.
+
+        ``ends`` is the query of the end; without one, an end may still hold for all solutions.
+
+        Returns:
+            None: it is not known; all have to be looked at.
+
+        Raises:
+            Overrun: as :meth:`settle`.
+        """
+
 
 @contextmanager
 def unlimited(evaluator: ConditionEvaluator) -> Iterator[None]:
@@ -129,6 +146,12 @@ class SnapshotEvaluator:
 
     def settle(self) -> None:
         """Do nothing: the snapshot is updated at the next query."""
+
+    def follow(
+        self, begins: ConditionQuery, ends: ConditionQuery | None, *, has_end: bool
+    ) -> Followed | None:
+        """None: what a change concerns is not known."""
+        return None
 
     def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import chain, islice
 from typing import Final
 
@@ -19,9 +18,9 @@ from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.rows import Bag, Row
-from sensorstream.network.sources import DEFAULT, Source, Sources
+from sensorstream.network.sources import Sources
+from sensorstream.rules.condition_plans import planned, planned_for_keys
 from sensorstream.rules.conditions import (
     ConditionEvaluator,
     ConditionQuery,
@@ -29,20 +28,18 @@ from sensorstream.rules.conditions import (
     Solution,
     unlimited,
 )
-from sensorstream.rules.given import GIVEN, given_triples, with_given
+from sensorstream.rules.followed import Followed
+from sensorstream.rules.given import GIVEN, given_triples
 from sensorstream.rules.rule_compiler import CompiledRule
-from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
-from sensorstream.sparql.walk import nodes
+from sensorstream.sparql.algebra import Dataset
 
 _LOG: Final = logging.getLogger(__name__)
-_PLANS: Final = 1024
-"""Plans of conditions that are kept."""
 _PART: Final = 64
 """Rows that are counted together."""
 
 
 def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
-    """The rules whose conditions cannot be maintained incrementally, and why."""
+    """The rules whose conditions cost more as the window grows, and what is done and why."""
     kb = KnowledgeBase()
     evaluator = NetworkEvaluator(kb, SnapshotEvaluator(Snapshot(kb)))
     rules = tuple(rules)
@@ -50,24 +47,41 @@ def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule
     for rule in rules:
         for query in rule.queries[:1]:
             if query in evaluator.anew:
-                yield rule, evaluator.anew[query]
+                yield (
+                    rule,
+                    f"its queries are evaluated anew whenever it is tried: {evaluator.anew[query]}",
+                )
+            elif reason := _whole(rule, evaluator):
+                yield rule, f"its condition is evaluated as a whole at every change: {reason}"
+
+
+def _whole(rule: CompiledRule, evaluator: NetworkEvaluator) -> str:
+    """Why the solutions of a ``when`` cannot be followed one by one; "" if they can."""
+    edge = rule.edge
+    if edge is None or not edge.has_solutions:
+        return ""
+    if edge.begins.query is None or edge.reads_now:
+        return "it reads ?now"
+    evaluator.follow(edge.begins.query, edge.end_query, has_end=edge.ends is not None)
+    return evaluator.whole.get(edge.begins.query, "")
 
 
 class ContinuousCondition:
     """A query with values for some of its variables, and its solutions for the latest values."""
 
-    __slots__ = ("_given", "_rows", "_values", "root")
+    __slots__ = ("_given", "_values", "root", "rows")
 
     def __init__(self, root: Node, given: TripleIndex) -> None:
         self.root = root
         self._given = given
         self._values: dict[str, Term] = {}
-        self._rows: Bag = {}
+        self.rows: Bag = {}
+        """The solutions and how often each occurs; read only."""
         self.changed(list(_counted(root)), [])
 
     def changed(self, added: list[Row], removed: list[Row]) -> None:
         """The operator's output has changed; ``added`` and ``removed`` may overlap."""
-        rows = self._rows
+        rows = self.rows
         for row in added:
             rows[row] = rows.get(row, 0) + 1
         for row in removed:
@@ -87,16 +101,21 @@ class ContinuousCondition:
             self._given.add(triple)
 
     @property
+    def variables(self) -> Sequence[str]:
+        """What stands at each place of a row."""
+        return self.root.variables
+
+    @property
     def holds(self) -> bool:
         """Whether there is a solution."""
-        return bool(self._rows)
+        return bool(self.rows)
 
     def solutions(self) -> list[dict[str, Term]]:
         """All solutions, duplicates included."""
         names = self.root.variables
         return [
             {name: term for name, term in zip(names, row, strict=True) if term is not None}
-            for row, count in self._rows.items()
+            for row, count in self.rows.items()
             for _ in range(count)
         ]
 
@@ -117,6 +136,8 @@ class NetworkEvaluator:
     ) -> None:
         self.anew: dict[ConditionQuery, str] = {}
         """The conditions that are evaluated anew each time, and why."""
+        self.whole: dict[ConditionQuery, str] = {}
+        """The conditions of ``when`` whose solutions cannot be followed one by one, and why."""
         self._kb = kb
         self._snapshot = snapshot
         self._limits = limits
@@ -127,6 +148,8 @@ class NetworkEvaluator:
         self._conditions: dict[tuple[ConditionQuery, frozenset[str]], ContinuousCondition] = {}
         # Together with all conditions of the same rule.
         self._in_step: dict[ConditionQuery, tuple[ConditionQuery, ...]] = {}
+        # By the condition, with the operator that finds out which solutions end.
+        self._followed: dict[ConditionQuery, tuple[Followed, Node | None]] = {}
         # Prepared for the rules that were checked last, until others are prepared for.
         self._checked: NetworkEvaluator | None = None
 
@@ -154,6 +177,7 @@ class NetworkEvaluator:
         self.close()
         self._network, self._graphs = checked._network, checked._graphs
         self._conditions, self._in_step = checked._conditions, checked._in_step
+        self._followed, self.whole = checked._followed, checked.whole
         self.anew, self._checked = checked.anew, None
         self.lifted = lifted
 
@@ -207,6 +231,16 @@ class NetworkEvaluator:
         while faults:
             node, error = next(iter(faults.items()))
             broken = [key for key, c in self._conditions.items() if node in operators(c.root)]
+            ends = [
+                key for key, (_, end) in self._followed.items() if end and node in operators(end)
+            ]
+            for query in ends:
+                self._leave(query)
+                if isinstance(error, Overrun):
+                    overrun = overrun or Overrun(f"the end of the condition {query.text}: {error}")
+                else:
+                    _LOG.error("internal error in '%s'", node.describe(), exc_info=error)
+                    self.whole[query] = f"{type(error).__name__}: {error}"
             if isinstance(error, Overrun):
                 for key in broken:
                     self._drop(key)
@@ -232,6 +266,63 @@ class NetworkEvaluator:
         holds = self._snapshot.ask(query, bindings) if found is None else found.holds
         self._charge(1, start)
         return holds
+
+    def follow(
+        self, begins: ConditionQuery, ends: ConditionQuery | None, *, has_end: bool
+    ) -> Followed | None:
+        """See :meth:`.ConditionEvaluator.follow`."""
+        if begins not in self._followed and begins not in self.whole:
+            self.settle()
+            found = self._followed_anew(begins, ends, has_end)
+            if found is not None:
+                self._followed[begins] = found
+        return self._followed[begins][0] if begins in self._followed else None
+
+    def _followed_anew(
+        self, begins: ConditionQuery, ends: ConditionQuery | None, has_end: bool
+    ) -> tuple[Followed, Node | None] | None:
+        if begins not in self._in_step:
+            return None
+        condition = self._conditions.get((begins, frozenset()))
+        if condition is None:
+            # It took too much, and was dropped.
+            condition = self._follow(begins, frozenset())
+        if condition is None:
+            return None
+        followed = Followed(condition, self._read, has_end=has_end)
+        end: Node | None = None
+        if ends is not None and ends.given:
+            if loose := sorted(ends.given - condition.root.certain):
+                self.whole[begins] = f"?{loose[0]} may have no value when its end is looked for"
+                return None
+            try:
+                end = self._built(planned_for_keys(ends), ends.query.dataset, followed.table)
+            except (NotIncremental, UnsupportedQuery, QueryError) as error:
+                self._network.sweep()
+                self.whole[begins] = error.message
+                return None
+            except Overrun:
+                self._network.sweep()
+                raise
+            self._network.listen(end, followed.ended)
+        self._network.listen(condition.root, followed.begun)
+        return followed, end
+
+    def _leave(self, begins: ConditionQuery) -> None:
+        """Follow the solutions of a condition no more."""
+        if begins not in self._followed:
+            return
+        followed, end = self._followed.pop(begins)
+        followed.is_closed = True
+        if end is not None:
+            self._network.leave(end, followed.ended)
+        self._network.leave(self._conditions[begins, frozenset()].root, followed.begun)
+
+    def _read(self, rows: int) -> None:
+        """Let the network settle, and count so many solutions as read."""
+        start = self._limits.counter()
+        self.settle()
+        self._charge(rows, start)
 
     def _charge(self, rows: int, start: float) -> None:
         """Count an answer that was asked for at ``start``."""
@@ -294,15 +385,17 @@ class NetworkEvaluator:
                 self._drop(key)
 
     def _drop(self, key: tuple[ConditionQuery, frozenset[str]]) -> None:
+        if not key[1]:
+            self._leave(key[0])
         condition = self._conditions.pop(key)
         self._network.leave(condition.root, condition.changed)
 
     def _compile(self, query: ConditionQuery, names: frozenset[str], given: TripleIndex) -> Node:
-        plan, sources = _planned(query, names)
-        indexes = {
-            sources.default: self._default(query.query.dataset),
-            sources.windows[GIVEN]: given,
-        }
+        return self._built(planned(query, names), query.query.dataset, given)
+
+    def _built(self, made: tuple[Plan, Sources], dataset: Dataset, given: TripleIndex) -> Node:
+        plan, sources = made
+        indexes = {sources.default: self._default(dataset), sources.windows[GIVEN]: given}
         indexes |= {source: self._graph(name) for name, source in sources.named.items()}
         return build(plan, self._network, indexes)
 
@@ -329,36 +422,3 @@ def _counted(root: Node) -> Iterator[Row]:
     while part := list(islice(rows, _PART)):
         root.meter.take(len(part))
         yield from part
-
-
-@lru_cache(maxsize=_PLANS)
-def _planned(query: ConditionQuery, names: frozenset[str]) -> tuple[Plan, Sources]:
-    """The plan of a condition for which some variables are given; the same for every evaluator.
-
-    Where many engines have the same rules, each costs the building of its network only.
-    """
-    asked = query.query
-    pattern = with_given(asked.form.pattern, names)
-    if query.asks:
-        pattern = Project(pattern, ())
-    default, named = _graphs_of(asked.dataset, pattern)
-    sources = Sources(
-        default,
-        {name: Source(name, f"graph <{name}>") for name in named},
-        {GIVEN: Source((query, names), "the values given")},
-    )
-    return plan_in_step(pattern, sources, asked.base), sources
-
-
-def _graphs_of(dataset: Dataset, pattern: Pattern) -> tuple[Source, Sequence[IRI]]:
-    """The default graph of a query, and the graphs that GRAPH may match."""
-    default, known = DEFAULT, set(GRAPH_MARKS)
-    if dataset.default or dataset.named:
-        if len(dataset.default) > 1:
-            raise NotIncremental("FROM with several graphs")
-        default = Source(dataset.default[0] if dataset.default else "empty", "graph of FROM")
-        known.intersection_update(dataset.named)
-    names = {each.name for each in nodes(pattern) if isinstance(each, Graph)}
-    if not any(isinstance(name, Variable) for name in names):
-        known.intersection_update(names)
-    return default, sorted(known)

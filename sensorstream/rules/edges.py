@@ -1,18 +1,26 @@
-"""``when CONDITION becomes true``: the edge of a condition, how long it holds, and its end."""
+"""``when CONDITION becomes true``: the edge of a condition, how long it holds, and its end.
+
+A rule looks at the solutions that a change concerns, or at all of them where that is not known.
+What becomes of a solution depends on what is so now and on what is remembered of it alone, so both
+ways come to the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
+from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.condition_compiler import CompiledCondition, compile_condition
-from sensorstream.rules.conditions import Solution
-from sensorstream.rules.endings import endings_of
+from sensorstream.rules.conditions import ConditionQuery, Solution
+from sensorstream.rules.effects import Run
+from sensorstream.rules.endings import Endings, endings_of
+from sensorstream.rules.followed import Followed
 from sensorstream.rules.timers import Holding, SolutionKey
 from sensorstream.rules.triggers import NOW, Moment, Solutions, Trigger, read_duration
 
@@ -21,17 +29,49 @@ _NOW_ONLY: Final = frozenset((NOW,))
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A compiled ``when``: its trigger, and the conditions at its begin and at its end."""
+    """The compiled conditions of a ``when``, at its begin and at its end."""
 
-    trigger: Trigger
     begins: CompiledCondition
     ends: CompiledCondition | None
+
+    @property
+    def reads_now(self) -> bool:
+        """Whether time alone may change what they say."""
+        return any(
+            NOW in each.query.given for each in (self.begins, self.ends) if each and each.query
+        )
+
+    @property
+    def has_solutions(self) -> bool:
+        """Whether the begin may have several solutions."""
+        return bool(self.begins.returned)
+
+    @property
+    def end_query(self) -> ConditionQuery | None:
+        """The query of the end, if it has one."""
+        return None if self.ends is None else self.ends.query
+
+    def followed(self, run: Run) -> Followed | None:
+        """Which solutions a change concerns; None: all have to be looked at."""
+        if self.begins.query is None or not self.has_solutions or self.reads_now:
+            return None
+        evaluator, has_end = run.host.evaluator, self.ends is not None
+        return evaluator.follow(self.begins.query, self.end_query, has_end=has_end)
+
+    def is_over(self, run: Run) -> bool | None:
+        """Whether the end holds for all solutions alike; None: it depends on the solution."""
+        ends = self.ends
+        if ends is None or (ends.query is not None and ends.query.given):
+            return None
+        if ends.query is None:
+            return bool(ends.test(run.host, ({},)))
+        return run.host.evaluator.ask(ends.query, {}) is not ends.negated
 
 
 def compile_edge(
     of: syntax.SemanticRule, when: syntax.When, file: syntax.RuleFile, line: Timeline
-) -> Edge:
-    """The trigger ``when`` of a rule.
+) -> tuple[Trigger, Edge]:
+    """The trigger ``when`` of a rule, and its conditions.
 
     A solution begins when the condition has it and the end does not hold; it ends when the end
     holds or an individual of it leaves the window, or, without one, when the condition has it no
@@ -52,7 +92,8 @@ def compile_edge(
         if length <= 0:
             raise LanguageError("expected a time above 0", position=when.lasting.position)
     clear = endings_of(of, begins.returned)
-    reads_now = any(NOW in each.query.given for each in (begins, ends) if each and each.query)
+    edge = Edge(begins, ends)
+    reads_now = edge.reads_now
 
     def trigger(moment: Moment) -> Solutions:
         run = moment.run
@@ -68,41 +109,123 @@ def compile_edge(
         is_new = run.begins(rule)
         if not (moment.delta or moment.departures or reads_now or is_new):
             return fires
-        present = {_key(each): each for each in begins.test(run.host, (now,))}
         departed = {each.individual.name for each in moment.departures}
-
-        def has_ended(solution: Solution) -> bool:
-            if ends is None:
-                return False
-            # What is no longer known could never end, and would be remembered for ever.
-            gone = not departed.isdisjoint(solution.values())
-            return gone or bool(ends.test(run.host, ({**solution, **now},)))
-
-        before = run.held(rule)
+        state = _looking(edge, run, rule, departed, clear, now)
         ended: list[SolutionKey] = []
-        for key, held in list(before.items()):
-            waits = held.due is not None
-            goes_on = key in present if ends is None or waits else True
-            if not goes_on or has_ended(dict(key)):
+        for key in state.keys:
+            held = run.holding(rule, key)
+            waits = held is not None and held.due is not None
+            goes_on = state.holds(key) or (held is not None and ends is not None and not waits)
+            if goes_on and ends is not None:
+                # What is no longer known could never end, and would be remembered for ever.
+                gone = not departed.isdisjoint(value for _, value in key)
+                goes_on = not gone and not state.ends(key)
+            if held is None and goes_on:
+                run.hold(rule, key, Holding(run.time, run.time + length if length else None))
+                if not length:
+                    fires.append({**dict(key), **now})
+            elif held is not None and not goes_on:
                 run.hold(rule, key, None)
                 if not waits:
                     ended.append(key)
-        for key, begun in present.items():
-            if key not in before and not has_ended(begun):
-                run.hold(rule, key, Holding(run.time, run.time + length if length else None))
-                if not length:
-                    fires.append({**begun, **now})
-
-        def going_on() -> Iterator[SolutionKey]:
-            return (key for key, each in run.held(rule).items() if each.due is None)
-
-        clear(run, ended, going_on, due)
+        state.settle()
+        clear(run, ended, state.is_told, frozenset(due))
         return fires
 
-    return Edge(trigger, begins, ends)
+    return trigger, edge
+
+
+def _looking(
+    edge: Edge,
+    run: Run,
+    rule: str,
+    departed: Collection[Term],
+    clear: Endings,
+    now: Solution,
+) -> _Changed | _Whole:
+    """The solutions to look at."""
+    followed = edge.followed(run)
+    if followed is not None:
+        over = edge.is_over(run)
+        keys = followed.look(run, rule, departed, over)
+        if keys is not None:
+            return _Changed(edge, run, rule, clear, followed, keys, over)
+    return _whole(edge, run, rule, clear, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """The solutions that a change concerns."""
+
+    edge: Edge
+    run: Run
+    rule: str
+    clear: Endings
+    followed: Followed
+    keys: list[SolutionKey]
+    over: bool | None
+
+    def holds(self, key: SolutionKey) -> bool:
+        """Whether the condition has it."""
+        return self.followed.holds(key)
+
+    def ends(self, key: SolutionKey) -> bool:
+        """Whether the end holds for one that holds or has begun."""
+        if self.over is not None:
+            return self.over
+        ends = self.edge.ends
+        return ends is not None and self.followed.ends(key) is not ends.negated
+
+    def settle(self) -> None:
+        """What is remembered of the solutions has been brought up to date."""
+        self.followed.looked_at(self.run, self.rule, self.keys, self.clear.texts)
+
+    def is_told(self, text: str) -> bool:
+        """Whether one that has fired and goes on has an alert of this key."""
+        return self.followed.goes_on(self.run, self.rule, text)
+
+
+@dataclass(slots=True)
+class _Whole:
+    """All solutions: those of the condition, and what has begun."""
+
+    edge: Edge
+    run: Run
+    rule: str
+    clear: Endings
+    now: Solution
+    keys: Collection[SolutionKey]
+    present: Collection[SolutionKey]
+    told: frozenset[str] | None = None
+
+    def holds(self, key: SolutionKey) -> bool:
+        """See :class:`_Changed`."""
+        return key in self.present
+
+    def ends(self, key: SolutionKey) -> bool:
+        """See :class:`_Changed`."""
+        ends = self.edge.ends
+        return ends is not None and bool(ends.test(self.run.host, ({**dict(key), **self.now},)))
+
+    def settle(self) -> None:
+        """See :class:`_Changed`."""
+
+    def is_told(self, text: str) -> bool:
+        """See :class:`_Changed`."""
+        if self.told is None:
+            held = self.run.held(self.rule).items()
+            self.told = frozenset(self.clear.texts(key for key, each in held if each.due is None))
+        return text in self.told
+
+
+def _whole(edge: Edge, run: Run, rule: str, clear: Endings, now: Solution) -> _Whole:
+    present = dict.fromkeys(map(_key, edge.begins.test(run.host, (now,))))
+    return _Whole(
+        edge, run, rule, clear, now, {**dict.fromkeys(run.held(rule)), **present}, present
+    )
 
 
 def _key(solution: Solution) -> SolutionKey:
     """A solution without the time, which is another one at each evaluation."""
-    pairs = (each for each in solution.items() if each[0] != NOW)
+    pairs: Iterable[tuple[str, Term]] = (each for each in solution.items() if each[0] != NOW)
     return tuple(sorted(pairs, key=itemgetter(0)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from sensorstream.language import syntax
@@ -27,7 +27,7 @@ class Endings:
         self,
         run: Run,
         ended: Iterable[SolutionKey],
-        going_on: Callable[[], Iterable[SolutionKey]],
+        goes_on: Callable[[str], bool],
         fired: Collection[SolutionKey] = (),
     ) -> None:
         """Clear what was told of solutions that have ended.
@@ -35,23 +35,20 @@ class Endings:
         Args:
             run: the message at hand.
             ended: what has ended; it had fired.
-            going_on: all that has fired and goes on: with the same key, it is the same alert.
+            goes_on: whether one that has fired and goes on has this key: it is the same alert.
             fired: what fires at this moment, and is cleared when that is done.
         """
-        ended = list(ended)
-        if not ended or not self.keys:
-            return
-        kept = set(self._texts(going_on()))
         for solution in ended:
-            for key in dict.fromkeys(self._texts((solution,))):
-                if key in kept:
+            for key in dict.fromkeys(self.texts((solution,))):
+                if goes_on(key):
                     continue
                 if solution in fired:
                     run.endings.append((self.rule, key))
                 else:
                     run.clear(self.rule, key)
 
-    def _texts(self, solutions: Iterable[SolutionKey]) -> Iterable[str]:
+    def texts(self, solutions: Iterable[SolutionKey]) -> Iterator[str]:
+        """The keys of the alerts that tell of some solutions."""
         for solution in solutions:
             values = dict(solution)
             for text in self.keys:

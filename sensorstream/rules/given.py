@@ -50,7 +50,7 @@ GIVEN: Final = IRI("urn:sensorstream:given")
 
 def given_triples(values: Mapping[str, Term]) -> Iterator[Triple]:
     """The triples that give each variable its value."""
-    return ((GIVEN, _property(name), value) for name, value in values.items())
+    return ((GIVEN, property_of(name), value) for name, value in values.items())
 
 
 def with_given(pattern: Pattern, given: Collection[str]) -> Pattern:
@@ -60,6 +60,11 @@ def with_given(pattern: Pattern, given: Collection[str]) -> Pattern:
         NotIncremental: a MINUS whose sides may share a variable in some solutions only.
     """
     return _Substitution(frozenset(given), early=True).whole(pattern)
+
+
+def needs_values(pattern: Pattern, given: Collection[str]) -> bool:
+    """Whether values change what a pattern finds, more than which of its solutions agree."""
+    return _Substitution(frozenset(given), early=False).inside(pattern) != pattern
 
 
 class _Substitution:
@@ -160,9 +165,10 @@ def _restricted(names: Collection[str], pattern: Pattern) -> Pattern:
     """The solutions of a pattern that agree with the values of some variables."""
     if not names:
         return pattern
-    triples = (TriplePattern(GIVEN, _property(name), Variable(name)) for name in sorted(names))
+    triples = (TriplePattern(GIVEN, property_of(name), Variable(name)) for name in sorted(names))
     return Join(Window(GIVEN, BGP(tuple(triples))), pattern)
 
 
-def _property(name: str) -> IRI:
+def property_of(name: str) -> IRI:
+    """The property whose value is that of a variable."""
     return IRI(f"{GIVEN}:{name}")

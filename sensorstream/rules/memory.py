@@ -20,6 +20,8 @@ class News:
     quiet: dict[AlertKey, Instant] = field(default_factory=dict)
     ticks: dict[str, int] = field(default_factory=dict)
     held: dict[str, dict[SolutionKey, Holding | None]] = field(default_factory=dict)
+    is_kept: bool = field(default=False, compare=False)
+    """Whether they were remembered; not before the message is sure to stay."""
 
 
 @dataclass
@@ -50,6 +52,7 @@ class RuleMemory:
                 del self.quiet[over]
             self.quiet.update(news.quiet)
         self.ticks.update(news.ticks)
+        news.is_kept = True
         for rule, changes in news.held.items():
             held = self.held.get(rule)
             if held is None:

@@ -17,7 +17,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.rules.actions import Action, ActionCompiler
 from sensorstream.rules.condition_compiler import Condition, compile_condition
 from sensorstream.rules.conditions import ConditionQuery
-from sensorstream.rules.edges import compile_edge
+from sensorstream.rules.edges import Edge, compile_edge
 from sensorstream.rules.lineage import Block, Lineage, trigger_blocks
 from sensorstream.rules.silence import compile_silence
 from sensorstream.rules.triggers import (
@@ -53,6 +53,8 @@ class CompiledRule:
     lineage: Lineage
     waits: str = ""
     """The text of a trigger that remembers something; "" if it does not."""
+    edge: Edge | None = None
+    """Of a ``when`` its conditions."""
     listens: bool = False
     """Whether it wants to know of whom a message says something."""
 
@@ -107,9 +109,9 @@ def compile_rule(
     costly: list[Condition] = []
     queries: list[ConditionQuery] = []
     matched: list[Block] = list(trigger_blocks(rule, file))
+    edge: Edge | None = None
     if isinstance(rule.trigger, syntax.When):
-        edge = compile_edge(rule, rule.trigger, file, timeline)
-        trigger = edge.trigger
+        trigger, edge = compile_edge(rule, rule.trigger, file, timeline)
         bound |= edge.begins.returned
         matched += edge.begins.blocks
         queries += [each.query for each in (edge.begins, edge.ends) if each and each.query]
@@ -136,5 +138,6 @@ def compile_rule(
         tuple(compiler.compile(action) for action in rule.actions),
         Lineage(rule.name, digest_of(rule, file), tuple(matched)),
         trigger_text(rule.trigger) if isinstance(rule.trigger, _WAITING) else "",
+        edge,
         listens=isinstance(rule.trigger, syntax.OnSilence),
     )

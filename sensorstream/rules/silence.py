@@ -70,7 +70,7 @@ def compile_silence(
             if held is not None:
                 run.hold(rule, key, heard)
                 if held.due is None:
-                    clear(run, (key,), tuple, fired)
+                    clear(run, (key,), _nobody, fired)
         if moment.delta.removed:
             _forget(moment)
         return fires
@@ -87,3 +87,8 @@ def compile_silence(
                     run.hold(rule, key, None)
 
     return trigger
+
+
+def _nobody(key: str) -> bool:
+    """Each individual has an alert of its own."""
+    return False

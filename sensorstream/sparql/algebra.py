@@ -507,8 +507,9 @@ class WindowDefinition:
     None reads all streams. With ``instances_of``, only its instances are individuals of the
     window. ``origin`` moves the multiples of ``step``; only what happened from ``start`` to
     ``end``, both included, enters. These three are numbers (seconds) or ``xsd:dateTime``
-    literals. With ``in_default`` its content is part of the default graph as well, as RSP-QL's
-    ``FROM WINDOW`` and C-SPARQL have it.
+    literals. ``delay`` is how long before the present a window of a length of time ends. With
+    ``in_default`` its content is part of the default graph as well, as RSP-QL's ``FROM WINDOW`` and
+    C-SPARQL have it.
     """
 
     name: IRI
@@ -522,6 +523,7 @@ class WindowDefinition:
     start: Literal | None = None
     end: Literal | None = None
     in_default: bool = False
+    delay: timedelta | None = None
 
 
 class Relation(Enum):

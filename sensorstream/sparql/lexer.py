@@ -31,6 +31,7 @@ _NUMBER: Final = {
     "DECIMAL": r"[0-9]*\.[0-9]+",
     "INTEGER": r"[0-9]+",
 }
+_UNITS: Final = "ns|ms|s|m|h|d"
 _AT_WORD_END: Final = rf"(?![{_CHARS}.]*:)(?!\w)"
 
 _TOKENS: Final = {
@@ -48,9 +49,9 @@ _TOKENS: Final = {
     "LANGUAGE": r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*",
     "DURATION": (
         rf"(?:P(?=[0-9]|T[0-9])(?:[0-9]+[YMD])*(?:T(?:[0-9]+(?:\.[0-9]+)?[HMS])+)?"
-        rf"|[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h|d)){_AT_WORD_END}"
+        rf"|[0-9]+(?:\.[0-9]+)?(?:{_UNITS})){_AT_WORD_END}"
     ),
-    "SIGNED": "[+-](?:" + "|".join(_NUMBER.values()) + ")",
+    "SIGNED": "[+-](?>" + "|".join(_NUMBER.values()) + rf")(?!(?:{_UNITS}){_AT_WORD_END})",
     **_NUMBER,
     "WORD": r"[A-Za-z][A-Za-z0-9_]*",
     "MARK": r"\^\^|&&|\|\||[!<>]=|[<>=!+\-*/^|?(){}\[\].,;]",
@@ -233,7 +234,9 @@ def tokens(source: Source) -> Iterator[Token]:
                 kind = _kind_of_word(written)
                 if earlier == "_REGISTER" and before in _NAMING:
                     kind = "NAME"
-                elif before == "_BRACKET" and written.upper() == "NOW":
+                elif written.upper() == "NOW" and (
+                    before in ("_BRACKET", "_TO") or (earlier, before) == ("_BRACKET", "_FROM")
+                ):
                     kind = "NOW"
             elif len(written) > _LONGEST_NUMBER and kind in _NUMERIC:
                 told = f"a number may have {_LONGEST_NUMBER} characters, not {len(written)}"

@@ -56,6 +56,7 @@ class Lengths:
             origin or 0,
             start,
             end,
+            self.length(definition.delay) or 0,
         )
 
     def schedule(self, query: Query) -> Schedule:

@@ -5,13 +5,13 @@ Source: Anicic et al., "EP-SPARQL", 2011, sections 4.2 and 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.terms import Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.build import Setting, build_in_time, renew, timed_operators
 from sensorstream.network.intervals.conditions import Clock
@@ -20,7 +20,7 @@ from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.intervals.planning import plan_in_time
 from sensorstream.network.intervals.simple import Holds, Occurrences
 from sensorstream.network.intervals.source import Conclusions, Occurring
-from sensorstream.network.intervals.strata import Ends, ends_of, strata
+from sensorstream.network.intervals.strata import Ends, ends_of, feeds, strata
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.rows import Row
@@ -59,7 +59,15 @@ class Knowledge:
 class Patterns:
     """The queries of patterns in time of one processor."""
 
-    def __init__(self, network: Network, knowledge: Knowledge, clock: Clock) -> None:
+    def __init__(
+        self,
+        network: Network,
+        knowledge: Knowledge,
+        clock: Clock,
+        rules: Callable[[], Ends | None],
+        tell_rules: Callable[[Sequence[Triple], Instant], None],
+    ) -> None:
+        """``rules`` are those over time; ``tell_rules`` takes what they read of what is made."""
         self.source = Occurring(knowledge.conclusions, network.fill, self._sweep)
         self._network = network
         self.clock = clock
@@ -68,24 +76,45 @@ class Patterns:
         self._ends: dict[str, Ends] = {}
         self._roots: dict[str, TimedNode] = {}
         self._feeds: dict[str, Callable[[list[Row], list[Row]], None]] = {}
+        self._tell_rules = tell_rules
+        self._rules = rules
+        # The queries that make what rules over time read.
+        self._told: frozenset[str] = frozenset()
+        self.before_rules = 0
+        """Strata below it have an instant before the rules over time have it."""
 
-    def plan(self, name: str, query: Query) -> Plan:
+    def plan(self, name: str, query: Query, graphs: Iterable[IRI] = ()) -> Plan:
         """The plan of a query that could run beside the others.
+
+        ``graphs`` are those that GRAPH matches.
 
         Raises:
             UnsupportedQuery: it asks for something that has no meaning over occurrences.
         """
         _check_form(query)
-        made = plan_in_time(query.form.pattern, self.clock, query.base)
-        strata({**self._ends, name: self._ends_of(query, made)})
+        made = plan_in_time(query.form.pattern, self.clock, query.base, graphs)
+        strata({**self._ends, name: self._ends_of(query, made)}, self._rules())
         return made
+
+    def check_rules(self, rules: Ends | None) -> None:
+        """Whether rules over time could run beside the queries.
+
+        Raises:
+            UnsupportedQuery: at one moment either would wait for the other.
+        """
+        strata(self._ends, rules)
+
+    def follow_rules(self) -> None:
+        """There are other rules over time than before."""
+        if self._roots:
+            self._stratify()
 
     def _ends_of(self, query: Query, plan: Plan) -> Ends:
         return ends_of(query, plan, self._knowledge.conclusions)
 
-    def build(self, plan: Plan) -> TimedNode:
+    def build(self, plan: Plan, graphs: Mapping[IRI, TripleIndex] | None) -> TimedNode:
         """The operators of a query, which begin with nothing of what happened before."""
-        return build_in_time(plan, object(), self._setting)
+        return build_in_time(plan, object(), replace(self._setting, graphs=graphs or {}))
 
     def begin(self, name: str, query: Query, plan: Plan, root: TimedNode) -> None:
         """A query runs from now on, in place of one of its name, which has ended already."""
@@ -98,6 +127,8 @@ class Patterns:
             def feed(added: list[Row], removed: list[Row]) -> None:
                 for triple, start, end in triples(added):
                     self.source.take((triple,), start, end)
+                    if name in self._told:
+                        self._tell_rules((triple,), end)
 
             self._feeds[name] = feed
             self.source.fed += 1
@@ -124,7 +155,12 @@ class Patterns:
                     kept.forget(time)
 
     def _stratify(self) -> None:
-        levels = strata(self._ends)
+        rules = self._rules()
+        levels = strata(self._ends, rules)
+        self._told = frozenset(
+            name for name, each in self._ends.items() if rules is not None and feeds(each, rules)
+        )
+        self.before_rules = levels[None] if self._told else 0
         for name, root in self._roots.items():
             for each in timed_operators(root):
                 if isinstance(each, Occurrences):
@@ -143,7 +179,13 @@ class Patterns:
         """The background knowledge has changed."""
         self.source.renew()
         for root in self._roots.values():
-            renew(root)
+            try:
+                renew(root)
+            except Exception as error:
+                # It takes more than the limits now, or is broken: its query is stopped.
+                root.fault = error
+                if not root.queued:
+                    self._network.wake(root)
 
 
 def constructed(

@@ -12,7 +12,7 @@ settles, and each query that is due reports, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -122,6 +122,8 @@ class StreamProcessor:
             self.network,
             knowledge or Knowledge(default, lambda triple: True, lambda triple: ()),
             Clock(line, second),
+            lambda: self._instants.ends(),
+            lambda triples, time: self._instants.take(triples, time),
         )
         self._occurring = self.patterns.source
         self.selections = Selections(
@@ -165,7 +167,7 @@ class StreamProcessor:
         plan = self.check(name, query, named, replaces=replaces)
         schedule = self._lengths.schedule(query)
         if is_in_time(query):
-            return self._register_in_time(name, text, query, sink, plan, schedule)
+            return self._register_in_time(name, text, query, sink, plan, schedule, named)
         windows: dict[IRI, StreamWindow] = {}
         try:
             shapes = self._shapes(query)
@@ -203,11 +205,12 @@ class StreamProcessor:
         sink: Sink,
         plan: Plan,
         schedule: Schedule,
+        named: Mapping[IRI, TripleIndex] | None,
     ) -> ContinuousQuery:
         """Start a query of a pattern in time, as :meth:`register` does."""
         try:
             with self.network.budget.alone():
-                root = self.patterns.build(plan)
+                root = self.patterns.build(plan, named)
         except BaseException as error:
             self.network.sweep()
             raise _told(error) from error
@@ -230,7 +233,7 @@ class StreamProcessor:
         ruleset = self.check_rules(name, program, replaces=replaces)
         try:
             self.selections.build(ruleset)
-            running = RunningRules(ruleset, text, program, sink)
+            running = RunningRules(ruleset, text, program, sink, self._instants.ready)
         except BaseException as error:
             self.network.sweep()
             raise _told(error) from error
@@ -238,13 +241,17 @@ class StreamProcessor:
             self.unregister(name)
         self._begin_query(running)
         self.selections.begin(ruleset)
+        self.patterns.follow_rules()
         return running
 
     def check_rules(self, name: str, program: Program, *, replaces: bool = False) -> Ruleset:
         """As :meth:`check`, of rules over time."""
         self._check_name(name, replaces=replaces)
         try:
-            return self.selections.plan(name, program)
+            ruleset = self.selections.plan(name, program)
+            if self.patterns.reading:
+                self.patterns.check_rules(self._instants.ends(ruleset))
+            return ruleset
         except Exception as error:
             raise _told(error) from error
 
@@ -252,10 +259,10 @@ class StreamProcessor:
         if name in self.queries and not replaces:
             raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
 
-    def _tell(self, triples: Sequence[Triple], time: Instant) -> None:
+    def _tell(self, triples: Iterable[Triple], time: Instant) -> None:
         """Rules over time have made triples: patterns in time see them, too."""
         if not self._occurring.idle:
-            self._occurring.take(triples, time, time)
+            self._occurring.take(tuple(triples), time, time)
 
     def _begin_query(self, running: ContinuousQuery) -> ContinuousQuery:
         running.start(self.now)
@@ -285,7 +292,7 @@ class StreamProcessor:
         try:
             self._lengths.schedule(query)
             if is_in_time(query):
-                return self.patterns.plan(name, query)
+                return self.patterns.plan(name, query, named or ())
             return planned(query, self._shapes(query), named)
         except Exception as error:
             raise _told(error) from error
@@ -302,7 +309,9 @@ class StreamProcessor:
         running = self.queries.pop(name)
         self.untrace(name)
         self.patterns.end(name)
-        self._instants.end(name)
+        if not self._instants.idle:
+            self._instants.end(name)
+            self.patterns.follow_rules()
         self.network.leave(running.root, running.changed)
         self._candidates.pop(running, None)
         self._broken.pop(running, None)
@@ -430,6 +439,8 @@ class StreamProcessor:
                 except Exception as error:
                     self._break(stream, error)
                     continue
+                if stream.tick.delay:
+                    self._agenda.note(stream)
                 for window in stream.filled():
                     self._agenda.note(window)
                 if stream.computed != computed:
@@ -640,6 +651,10 @@ class StreamProcessor:
         """
         now, agenda, occurring = self.now, self._agenda, self._occurring
         assert now is not None
+        before_rules = self.patterns.before_rules
+        while before_rules and occurring.due == now and occurring.elapse(now, before_rules):
+            # What CONSTRUCT queries make now is part of the moment of the rules over time.
+            self.network.settle()
         while agenda.next == now:
             moved = True
             for entry in agenda.take(now, closing=True):

@@ -14,7 +14,7 @@ class StreamTick:
 
     With ``step`` None it changes with every event; else at ``origin + k * step`` if ``by_time``,
     or after so many triples or individuals. ``alone`` is the shape of a window of individuals,
-    which shares its content with none.
+    which shares its content with none. What happens is seen ``delay`` later.
     """
 
     stream: IRI | None
@@ -24,6 +24,7 @@ class StreamTick:
     start: Instant | None
     end: Instant | None
     alone: WindowShape | None = None
+    delay: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class WindowShape:
     and ``step`` measure: lengths of time, or numbers of triples or ``individuals``. Those enter
     and leave with all their triples; only instances of ``instances_of``, where it is given.
     The steps are at ``origin + k * step``. Only what happens from ``start`` to ``end`` enters.
-    ``stream`` None reads every stream.
+    ``stream`` None reads every stream. With a ``delay`` it holds what it would have held so long
+    ago without.
     """
 
     stream: IRI | None
@@ -46,6 +48,7 @@ class WindowShape:
     origin: Instant = 0
     start: Instant | None = None
     end: Instant | None = None
+    delay: int = 0
 
     @property
     def tick(self) -> StreamTick:
@@ -59,4 +62,5 @@ class WindowShape:
             self.start,
             self.end,
             self if self.individuals else None,
+            self.delay,
         )

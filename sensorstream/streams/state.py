@@ -48,6 +48,8 @@ class QueryState:
     """What rules over time remember."""
     latest: tuple[KeptRow, ...] = ()
     """The last of those that are."""
+    since: Instant | None = None
+    """The first moment that rules over time have taken events of; None: all there are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ computed at the multiples of the step only; without, it moves with every event, 
 too old leaves at the instant it does, event or not. An event is one graph: a physical window
 moves past all of it at once.
 
+A window with a delay d sees each event d later: at time t its scope is what happened in
+``(t - d - r, t - d]``.
+
 These windows hand nothing on and take nothing back: a triple is in the content as long as some
 event in the scope says it. The window of the knowledge base (``sensorstream.window``) is the one
 that keeps individuals whole and moves them to history.
@@ -85,7 +88,8 @@ class StreamWindow:
         if self.stream.closes is not None:
             return self.stream.closes
         self._present()
-        return self._expires
+        enters, expires = self.stream.due, self._expires
+        return min((each for each in (enters, expires) if each is not None), default=None)
 
     def elapse(self, time: Instant) -> None:
         """Let go of what is too old at a time."""
@@ -111,8 +115,8 @@ class StreamWindow:
 class WindowedStream:
     """One stream as the windows of one tick see it.
 
-    What happens waits here for the tick, if there is a step, and is then stored once for all of
-    the windows. O(event) plus O(1) per window that it makes move.
+    What happens waits here for the tick, if there is a step, or until the delay is over, and is
+    then stored once for all of the windows. O(event) plus O(1) per window that it makes move.
     """
 
     closing: Final = True
@@ -167,6 +171,12 @@ class WindowedStream:
             tick.end is not None and time > tick.end
         ):
             return
+        if tick.delay:
+            # For its windows it happens that much later.
+            element = StreamElement(time + tick.delay, element.end + tick.delay, element.triples)
+        if tick.step is None and tick.delay:
+            self._waiting.append(element)
+            return
         if tick.step is None:
             self.content.take(element)
             for window in self.windows:
@@ -184,6 +194,7 @@ class WindowedStream:
         )
         if self._arrived // tick.step > before // tick.step:
             self._compute(len(self._waiting), time)
+            self.computed += 1
 
     def filled(self) -> set[StreamWindow]:
         """The windows that are not empty any more; ask after each event."""
@@ -194,19 +205,22 @@ class WindowedStream:
 
     @property
     def due(self) -> Instant | None:
-        """The time of the next step, for logical windows."""
+        """The time of the next step, for logical windows; else when a delayed event is seen."""
+        if self.tick.step is None and self._waiting:
+            return self._waiting[0].time
         return self.closes
 
     def elapse(self, time: Instant) -> None:
-        """Compute the windows at :attr:`closes`, which is ``time``."""
-        assert self.tick.step is not None
+        """Compute the windows at :attr:`due`, which is ``time``."""
         ready = 0
         for element in self._waiting:
             if element.time > time:
                 break
             ready += 1
         self._compute(ready, time)
-        self.closes = time + self.tick.step
+        if self.tick.step is not None:
+            self.closes = time + self.tick.step
+            self.computed += 1
 
     def wind(self, time: Instant) -> None:
         """Let the next step be the first one at or after a time; nothing may happen before it."""
@@ -252,4 +266,3 @@ class WindowedStream:
             self.content.take(self._waiting.popleft())
         for window in self.windows:
             window.compute(time)
-        self.computed += 1

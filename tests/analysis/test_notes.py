@@ -294,3 +294,58 @@ def test_notes_come_in_the_order_of_the_text() -> None:
         "unbound-variable",
         "unknown-class",
     ]
+
+
+# Patterns in time
+
+CONTINUOUS = Known(continuous=True)
+
+
+def pattern(where: str) -> str:
+    return f"PREFIX xsd: <{XSD}> SELECT * {{ {where} FILTER(getENDTIME() > 2) }}"
+
+
+@pytest.mark.parametrize(
+    ("where", "remembered", "bound"),
+    [
+        ("{ ?x :p ?y } SEQ { ?x :q ?z }", "SEQ remembers its left side", "getDURATION() <"),
+        ("{ ?x :p ?y } SEQ RECENT { ?x :q ?z }", "SEQ remembers", "in the group of the SEQ"),
+        ("?x :p ?y . ?x :q ?z", "a join remembers ?x ?y and ?x ?z", "getDURATION() <"),
+        ("?x :p ?y OPTIONAL { ?x :q ?z }", "OPTIONAL remembers", "getDURATION() <"),
+        ("{ ?x :p ?y } OPTIONALSEQ { ?x :q ?z }", "OPTIONALSEQ remembers", "getDURATION() <"),
+        ("{ SELECT ?x (COUNT(*) AS ?n) { ?x :p ?y } GROUP BY ?x }", "GROUP BY", "HAVING("),
+        ("?x :p ?y MINUS { ?x :q ?z }", "MINUS remembers each ?x", "EQUALSOPTIONAL"),
+        ("?x :p ?y FILTER NOT EXISTS { ?x :q ?y }", "EXISTS remembers each ?x, ?y", "EQUALS"),
+    ],
+)
+def test_a_pattern_that_no_length_bounds_is_told_with_what_would_bound_it(
+    where: str, remembered: str, bound: str
+) -> None:
+    ((code, _, text),) = told(pattern(where), CONTINUOUS)
+    assert code == "unbounded-state"
+    assert remembered in text
+    assert bound in text
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        '{ ?x :p ?y } SEQ { ?x :q ?z } FILTER(getDURATION() < "PT1H"^^xsd:duration)',
+        '{ { ?x :p ?y } SEQ { ?x :q ?z } } FILTER(getDURATION() <= "P1M"^^xsd:duration)',
+        '?x :p ?y OPTIONAL { ?x :q ?z } FILTER(getDURATION() < "PT1H"^^xsd:duration)',
+        "{ SELECT ?x (COUNT(*) AS ?n) { ?x :p ?y } GROUP BY ?x "
+        'HAVING(getDURATION() < "PT1H"^^xsd:duration) }',
+        "{ ?x :p ?y } EQUALS { ?x :q ?z }",
+        "?x :p ?y . VALUES ?x { :a :b }",
+        "?x :p ?y",
+        "{ SELECT * { ?x :p ?y } LIMIT 3 }",
+    ],
+)
+def test_a_pattern_that_a_length_bounds_needs_no_note(where: str) -> None:
+    assert told(pattern(where), CONTINUOUS) == []
+
+
+def test_a_path_of_any_length_is_told_to_follow_nothing_that_happens() -> None:
+    ((code, column, text),) = told(pattern("?x :p ?y . ?y :q+ ?z"), CONTINUOUS)
+    assert (code, "CONSTRUCT" in text) == ("path-in-background", True)
+    assert pattern("?x :p ?y . ?y :q+ ?z")[column - 1 :].startswith(":q+")

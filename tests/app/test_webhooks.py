@@ -54,7 +54,13 @@ def test_that_a_webhook_is_disabled_is_an_alert_which_the_others_get(
     again = open_application(settings)
     assert [each.id for each in again.alerts(10)] == raised
     assert again.webhooks.recover(lost, newest.raised_at) == 1
-    assert again.webhooks.enable(lost).failing_since is None
+    assert again.incidents.one(told[0].id).state == "open"
+    enabled = again.webhooks.enable(lost)
+    assert enabled.disabled_at is None
+    # It may have failed once more by now.
+    assert enabled.failing_since is None or enabled.failing_since > newest.raised_at
+    history = again.incidents.history(told[0].id, 9)
+    assert [(each.change, each.text) for each in history][1:] == [("cleared", "it is enabled")]
 
 
 def test_what_a_webhook_may_not_be_is_refused(settings: Settings, open_application: Open) -> None:

@@ -83,6 +83,47 @@ def test_queries_of_rules_that_say_something_odd_are_noted(check: Check, folder:
     ]
 
 
+def test_queries_and_rules_over_time_of_the_folder_are_checked(check: Check, folder: Path) -> None:
+    place = folder / "queries"
+    place.mkdir()
+    prefix = "PREFIX : <http://sensorstream.example/tracking#>\n"
+    (place / "seen.rq").write_text(f"{prefix}SELECT * {{ ?x a :Humann }}")
+    (place / "near.dlog").write_text(f"{prefix}:near(?x, ?y) :- :hasSameLocation(?x, ?y).")
+    rule = place / "again.dotr"
+    rule.write_text(
+        f"{prefix}rule again define {{ dotr_id1 a :Again }}\n"
+        "from New(SELECT ?x { ?x :near ?y })\nand last Old(SELECT ?x { ?x a :Human }) within 5"
+    )
+    result = check()
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[0] == (
+        f"{rule}:4:48: unexpected '5': expected a length of time such as 5 min or PT5M"
+    )
+    rule.write_text(f"{rule.read_text()} s from New")
+    result = check()
+    assert result.exit_code == 0
+    told = result.stdout.splitlines()
+    assert f"{place / 'seen.rq'}:2:17: note: the ontology has no class :Humann" in told[0]
+    # Datalog rules of the folder are known.
+    assert not any(":near" in each for each in told)
+    assert told[-1].endswith("2 semantic rules, 3 query files")
+
+
+def test_a_file_can_be_checked_by_itself(run: Callable[..., Result], tmp_path: Path) -> None:
+    file, other = tmp_path / "a.dotr", tmp_path / "a.rules"
+    file.write_text("define { dotr_id1 a <a> } from A(SELECT ?x { ?x a <b> }) with ?z = A.?x")
+    other.write_text("")
+    result = run("check", "-c", tmp_path / "sensorstream.toml", file)
+    assert result.stdout == f"{file}:1:1: note: rule a: 'define' has no ?z\nok: 1 file\n"
+    file.write_text("define { dotr_id1 a <a> } from A(SELECT ?x { ?x a <a> })")
+    result = run("check", "-c", tmp_path / "sensorstream.toml", file)
+    assert result.exit_code == 1
+    assert result.stdout.startswith(f"{file}:1:1: at one moment what a rule makes may be what")
+    result = run("check", other)
+    assert result.exit_code == 2
+    assert "rule files are checked together" in result.stderr
+
+
 def test_a_fault_in_the_sparql_of_a_rule_has_its_place_in_the_file(
     check: Check, folder: Path
 ) -> None:

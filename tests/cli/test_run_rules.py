@@ -160,3 +160,14 @@ def test_rules_over_time_know_datalog_rules_and_the_background(run: Run, tmp_pat
     assert "<http://example.org/at_room> <http://example.org/hall>" in found["graph"]
     plan = run("explain", "--query", fire, "--plan")
     assert "Rule fire, on each Smoke; keeps HighTemp for 300000000" in plan.output, plan.output
+
+
+def test_a_refused_rule_over_time_has_its_place_in_its_file(run: Run, tmp_path: Path) -> None:
+    # What is registered begins with the Datalog rules of the other file.
+    rooms, fire, events = tmp_path / "rooms.dlog", tmp_path / "fire.dotr", tmp_path / "e.jsonl"
+    rooms.write_text("<p>(?x) :- <q>(?x).\n<q>(?x) :- <r>(?x).\n")
+    fire.write_text("\ndefine { dotr_id1 a <r> } from P(SELECT ?x { ?x a <p> })")
+    events.write_text("")
+    told = run("run", "--rules", fire, "--rules", rooms, "--events", events)
+    assert told.exit_code != 0
+    assert told.stderr.startswith(f"error[unsupported-query]: {fire}:2:1: at one moment what")

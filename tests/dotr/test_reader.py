@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from sensorstream.dotr.reader import is_rules, read_program
-from sensorstream.dotr.syntax import Aggregation, Mode, Pick, Selection, Within
+from sensorstream.dotr.syntax import Aggregation, Mode, Pick, Program, Selection, Within
 from sensorstream.errors import Position, QueryError
-from sensorstream.sparql.algebra import Comparison, Variable
+from sensorstream.sparql.algebra import AlertClause, Comparison, Variable
 
 PAGE = Path(__file__).parents[2] / "docs" / "dotr.md"
 (TEXT,) = re.findall(r"```dotr\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
@@ -24,7 +24,7 @@ with ?r = A.?y
 consuming B"""
 
 
-def read(text: str) -> object:
+def read(text: str) -> Program:
     return read_program(text, name="r", start=Position("r.dotr", 1, 1))
 
 
@@ -86,6 +86,48 @@ def test_a_fault_is_told_with_its_place(old: str, new: str, told: str) -> None:
 def test_a_fault_of_a_datalog_rule_is_told(text: str, told: str) -> None:
     with pytest.raises(QueryError, match=told):
         read(f"PREFIX : <http://e.org/>\n{text}")
+
+
+def test_a_rule_says_what_it_raises() -> None:
+    alert = 'alert critical "Fire in {?r}" key "{?r}"'
+    first, second, third = read(
+        f"PREFIX : <http://e.org/> {RULE[RULE.index('define') :]} {alert} "
+        "define { dotr_id1 a :B } from A(SELECT ?x { ?x a :C }) ALERT info 'B' "
+        "define { dotr_id1 a :D } from A(SELECT ?x { ?x a :E })"
+    ).rules
+    assert first.alert == AlertClause("critical", "Fire in {?r}", "{?r}")
+    assert second.alert == AlertClause("info", "B")
+    assert third.alert is None
+
+
+@pytest.mark.parametrize(
+    ("alert", "told"),
+    [
+        ('alert critical "in {?x}"', r"r.dotr:7:13: ALERT: \?x is not selected"),
+        ('alert huge "x"', r"r.dotr:7:19: .*huge"),
+        ("alert info", r"r.dotr:7:2\d: .*expected"),
+        ('alert info "x" alert info "y"', r"r.dotr:7:\d+: .*one ALERT"),
+        ('alert info "x" where A.?x = 1', r"r.dotr:7:\d+: "),
+    ],
+)
+def test_a_fault_of_what_a_rule_raises_is_told_with_its_place(alert: str, told: str) -> None:
+    with pytest.raises(QueryError, match=told):
+        read(f"{RULE} {alert}")
+
+
+def test_relative_names_are_completed_by_the_base() -> None:
+    text = (
+        "BASE <http://e.org/a/b> <p>(?x) :- <q>(?x). "
+        "define { ?x a <c> } from A(SELECT ?x { ?x a <d> }) with ?x = A.?x"
+    )
+    program = read(text)
+    assert program.clauses[0].head[0].object == "http://e.org/a/p"
+    assert program.rules[0].template[0].object == "http://e.org/a/c"
+    assert "http://e.org/a/d" in str(program.rules[0].trigger.query)
+    # A second one is relative to the first.
+    assert read(text.replace("b> ", "b> BASE <z/> ")).clauses[0].head[0].object == (
+        "http://e.org/a/z/p"
+    )
 
 
 def test_rules_are_told_from_queries() -> None:

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from sensorstream.cli.group import COMMANDS
+from sensorstream.dotr.reader import read_program
+from sensorstream.editor.over_time import WORDS
+from sensorstream.errors import Position
 from sensorstream.language import parse
 from sensorstream.language.lexer import KEYWORDS, RuleText, tokens
 from sensorstream.resources import bundled
@@ -17,6 +20,7 @@ from tests.editor.textmate import FOLDER, grammar, includes, read, regexes, scop
 
 RULES = "source.sensorstream-rules"
 SPARQL = "source.sensorstream-sparql"
+DOTR = "source.sensorstream-dotr"
 ROOT = bundled("ontologies").parent
 SAMPLES = [
     *(ROOT / "mapping_rules").glob("*.rules"),
@@ -31,17 +35,17 @@ def last_scope(text: str, word: str, scope: str) -> str:
     return (exact or [piece for piece in pieces if word in piece.text])[0].scopes[-1]
 
 
-@pytest.mark.parametrize("scope", [RULES, SPARQL])
+@pytest.mark.parametrize("scope", [RULES, SPARQL, DOTR])
 def test_every_regular_expression_can_be_read_and_every_name_is_there(scope: str) -> None:
     rules = grammar(scope)
     found = list(regexes(rules))
-    assert len(found) > 15
+    assert len(found) > 8
     for regex in found:
         re.compile(regex)
         # Oniguruma reads these otherwise than Python, or not at all.
         assert not re.search(r"\(\?P|\\Z|\(\?\(|\\p", regex)
     for name in includes(rules):
-        assert name in (RULES, SPARQL) or name[1:] in rules["repository"]
+        assert name in (RULES, SPARQL, DOTR) or name[1:] in rules["repository"]
 
 
 @pytest.mark.parametrize("word", sorted(KEYWORDS))
@@ -116,6 +120,45 @@ then alert info "x" delete individual ?x .
     # After the query, and after every hole, the text is in the rule language again.
     assert scopes["exists"] == (RULES, "keyword.other.sensorstream")
     assert scopes["individual"] == (RULES, "keyword.other.sensorstream")
+
+
+def test_every_word_of_rules_over_time_is_a_keyword() -> None:
+    for word in WORDS[: WORDS.index("count")]:
+        for written in (word, word.upper()):
+            scope = last_scope(f"{written} ", written, DOTR)
+            assert scope.startswith(("keyword.", "constant.numeric.")), word
+    for word in ("count", "sum", "avg", "min", "max"):
+        assert last_scope(f"{word}(E(", word, DOTR).startswith("support.function."), word
+
+
+def test_rules_over_time_have_scopes_for_labels_lengths_and_their_queries() -> None:
+    text = """\
+:p(?x, ?y) :- :q(?y), not :r(?x). # so
+rule fire define { dotr_id1 a :Fire } from Smoke(SELECT ?r { ?r a :S FILTER(?r != :x) })
+and last High(SELECT ?v { ?v :within :y }) within 5 min from Smoke
+where High.?v = 3 consuming High
+"""
+    # The first place of each counts.
+    scopes = {piece.text: piece.scopes for piece in reversed(scoped(text, DOTR))}
+    assert scopes["# so"][-1].startswith("comment.")
+    assert scopes[":-"][-1].startswith("keyword.operator.")
+    assert scopes["fire"][-1].startswith("entity.name.function.")
+    assert scopes["dotr_id1"][-1].startswith("variable.other.identifier.")
+    assert scopes["Smoke"][-1].startswith("entity.name.type.label.")
+    assert "meta.embedded.sparql.sensorstream-dotr" in scopes["FILTER"]
+    assert scopes["5 min"][-1].startswith("constant.numeric.duration.")
+    # The brackets of the filter do not end the query; behind it are rules over time again.
+    assert scopes["consuming"] == (DOTR, "keyword.other.sensorstream-dotr")
+    assert scopes["High"][-1].startswith("entity.name.type.label.")
+    assert scopes["?v"][-1].startswith("variable.other.")
+
+
+def test_the_snippets_are_rules_over_time() -> None:
+    for name, snippet in read(FOLDER / "snippets" / "dotr.json").items():
+        text = re.sub(r"\$\{\d+\|(\w+)[^}]*\|\}", r"\1", "\n".join(snippet["body"]))
+        text = re.sub(r"\$\{\d+:([^{}]*)\}", r"\1", text)
+        program = read_program(f"PREFIX : <http://e/>\n{text}", name="r", start=Position("r", 1, 1))
+        assert len(program.rules) == 1, name
 
 
 def test_the_extension_names_files_that_are_there() -> None:

@@ -200,6 +200,38 @@ def test_sparql_is_completed_in_rules_and_in_queries(editor: Editor, path: Path)
     editor.close(query)
 
 
+def test_rules_over_time_are_checked_completed_and_outlined(editor: Editor, folder: Path) -> None:
+    path = folder / "queries" / "again.dotr"
+    text = """PREFIX : <http://sensorstream.example/tracking#>
+rule again define { dotr_id1 a :Again ; :at ?t }
+from New(SELECT ?x ?t { ?x a :Humann ; :hasTime ?t })
+and last Old(SELECT ?y { ?y a :Hum¦an }) within 5 min from New
+where Old.?y != New.?x
+"""
+    text, line, character = at(text)
+    editor.open(path, text)
+    (fault,) = editor.diagnostics(path)
+    assert fault.severity == types.DiagnosticSeverity.Error
+    assert fault.message.startswith("?t has no value")
+    assert places([fault]) == [(1, 0, 1, 4)]
+    editor.change(path, f"{text}with ?t = New.?t")
+    (note,) = editor.diagnostics(path, lambda found: [fault] != found != [])
+    assert note.message == "the ontology has no class :Humann: did you mean :Human?"
+    assert places([note])[0][:2] == (2, 29)
+    # Inside of a selector SPARQL is completed, outside the words and labels of the rule.
+    inside = labels(editor.completions(path, line, character))
+    assert ":Human" in inside
+    assert "within" not in inside
+    outside = labels(editor.completions(path, 4, len("where O")))
+    assert {"Old", "consuming"} <= set(outside)
+    told = editor.hover(path, line, character)
+    assert told is not None
+    assert "class" in told
+    (rule,) = editor.outline(path)
+    assert (rule.name, rule.range.start.line) == ("again", 1)
+    editor.close(path)
+
+
 def test_hovering_tells_what_a_word_means(editor: Editor, path: Path) -> None:
     text = (
         HEAD + "mapping a\non message {/Message/Event/Tracker}\nfor each $p in {person}\n"

@@ -29,7 +29,6 @@ from sensorstream.settings import (
     TimeSettings,
     WindowSettings,
 )
-from tests.effort import examples
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
@@ -230,7 +229,7 @@ def deployed(deploy: Deploy) -> Callable[[Timeline, str], Deployment]:
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     deadline=None,
-    max_examples=examples(60),
+    max_examples=60,
 )
 @given(
     streams(),

@@ -31,7 +31,6 @@ from sensorstream.settings import (
     Settings,
     WindowSettings,
 )
-from tests.effort import examples
 from tests.engine import feeding
 
 EX = "http://example.org/"
@@ -276,7 +275,7 @@ moves = st.lists(
 
 
 @settings(
-    max_examples=examples(50),
+    max_examples=50,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     deadline=None,
 )

@@ -318,6 +318,7 @@ def test_shedding_ends_by_the_clock_and_the_synopsis_enters(
     outcome = engine.tick(Message("m9", b"", due))
     (alert,) = outcome.alerts
     assert (alert.severity, "3 individuals" in alert.text) == ("info", True)
+    assert [(each.kind, each.key) for each in outcome.cleared] == [("load-shedding", "load")]
     ((about, summary),) = synopses(engine)
     assert (about, summary.count, summary.start, summary.end) == (f"{EX}Person", 3, 6, 8)
     assert summary.numbers == {IRI(f"{EX}temp"): Numbers(3, Fraction(6), Fraction(8), Fraction(21))}

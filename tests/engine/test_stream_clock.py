@@ -12,7 +12,6 @@ from sensorstream.engine.stream_clock import StreamClock
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Silence
 from sensorstream.settings import TimeSettings
-from tests.effort import examples
 from tests.engine.test_waiting import (
     LATENESS,
     ONTOLOGY,
@@ -35,7 +34,7 @@ def clock_of(disorder: Disorder | None) -> StreamClock:
     return StreamClock(Silence.RULES, Timeline.INTEGER, disorder)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(DISORDERS, LENGTHS, LENGTHS, LENGTHS, st.sampled_from("abc"))
 def test_no_message_that_is_in_time_comes_from_before_the_present(
     disorder: Disorder, first: int, delay: int, later: int, source: str
@@ -49,7 +48,7 @@ def test_no_message_that_is_in_time_comes_from_before_the_present(
     assert received - disorder.of(source) >= present
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.none() | DISORDERS, LENGTHS, LENGTHS, LENGTHS)
 def test_what_is_due_is_woken_for_as_soon_as_it_has_come_and_is_in_time_then(
     disorder: Disorder | None, time: int, received: int, wait: int
@@ -82,7 +81,7 @@ def test_by_the_clock_nothing_is_told_that_a_message_in_time_denies(
         st.integers(0, LATENESS),
     )
 
-    @settings(max_examples=examples(40), deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(st.lists(said, max_size=10))
     def check(steps: list[tuple[int, str, int, int]]) -> None:
         journal = Journal(lambda: start(deployment))
@@ -112,7 +111,7 @@ def test_a_clock_that_leaps_tells_nothing_twice_and_lets_no_time_go_back(
     deployment = deploy(ONTOLOGY, RULES)
     step = st.tuples(st.integers(0, 9), st.sampled_from("ab"), st.sampled_from((0, 1, 100)))
 
-    @settings(max_examples=examples(30), deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(st.lists(step, max_size=8))
     def check(steps: list[tuple[int, str, int]]) -> None:
         journal = Journal(lambda: start(deployment))

@@ -16,7 +16,6 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.model.events import Message
 from sensorstream.settings import TimeSettings
-from tests.effort import examples
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
@@ -141,7 +140,7 @@ def test_what_rules_wait_for_comes_as_defined_whatever_restarts(
     time = TimeSettings(lateness=str(lateness), idle=20) if lateness else TimeSettings()
     deployment = deploy(ONTOLOGY, RULES, time=time)
 
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(STEPS)
     def check(steps: list[Step]) -> None:
         whole, broken = Journal(lambda: start(deployment)), Journal(lambda: start(deployment))

@@ -68,7 +68,7 @@ def test_every_report_is_what_oxigraph_finds_in_the_windows(
 
 
 @pytest.mark.parametrize("language", ["C-SPARQL", "CQELS"])
-@pytest.mark.parametrize("name", ["Q1", "Q2"])
+@pytest.mark.parametrize("name", QUERIES)
 def test_in_other_languages_it_is_the_same_query(
     name: str, language: str, prepared: Path, tmp_path: Path
 ) -> None:

@@ -75,6 +75,7 @@ class Naive:
     raised_at: datetime = START
     last_at: datetime = START
     reminded_at: datetime | None = None
+    held: str | None = None
     changes: list[tuple[str, str]] = field(default_factory=lambda: [("raised", "")])
 
     def change(self, name: str, by: str = "") -> tuple[str, str]:
@@ -93,7 +94,9 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
     st.tuples(st.just("silence"), KEYS, st.integers(1, 8)),
     st.tuples(st.just("wait"), st.integers(1, 9)),
 )
-TENDED = AlertSettings(remind_every=4, escalate_after=7, clear_after=25 / 1440, most_open=2)
+TENDED = AlertSettings(
+    remind_every=4, remind_critical=2, escalate_after=7, clear_after=25 / 1440, most_open=2
+)
 
 
 @examples(
@@ -110,6 +113,7 @@ def test_alerts_live_as_in_a_model_that_goes_through_them_one_by_one(
         connection.execute(text("delete from store.deliveries; delete from store.events"))
         connection.execute(text("delete from store.incidents"))
     PostgresWebhooks(database).put(Webhook("w", "http://w", "s", START, changes=True), 1)
+    PostgresWebhooks(database).put(Webhook("boss", "http://w", "s", START, escalated=True), 1)
     now = START
     known: list[Naive] = []
     told: list[tuple[str, str]] = []
@@ -135,8 +139,10 @@ def test_alerts_live_as_in_a_model_that_goes_through_them_one_by_one(
                         known.append(Naive(id_, key, each[1], raised_at=now))
                         there = known[-1:]
                     there[0].last_at = now
+                    there[0].held = id_
                     if not any(key == k and now < until for k, until in silenced):
                         told.append((id_, "alert"))
+                        there[0].held = None
             case ("silence", key, minutes):
                 until = now + minutes * MINUTE
                 incidents.silence(Silence(0, None, key, None, now, until, "eve", ""), now)
@@ -145,6 +151,11 @@ def test_alerts_live_as_in_a_model_that_goes_through_them_one_by_one(
                 now += minutes * MINUTE
                 tend(database, TENDED, now)
                 hushed = {key for key, until in silenced if now < until}
+                for one in known:
+                    if one.held is not None and one.key not in hushed:
+                        # What it held back is told at the end of the silence.
+                        told += [(one.held, "alert")] if one.state == "open" else []
+                        one.held = None
                 told += _tended(known, now, hushed)
             case (name, place) if place < len(known):
                 one = known[place]
@@ -171,8 +182,17 @@ def test_alerts_live_as_in_a_model_that_goes_through_them_one_by_one(
     for one in known:
         changes = incidents.history(one.id, 1000, 0, now)
         assert [(each.change, each.by) for each in changes] == one.changes
-    sent = [_sent(each.event) for each in _all_due(PostgresOutbox(database), now)]
+    due = _all_due(PostgresOutbox(database), now)
+    sent = [_sent(each.event) for each in due if each.webhook.id == "w"]
     assert sorted(sent) == sorted(told)
+    urgent = []
+    for one in known:
+        names = [name for name, _ in one.changes]
+        if "escalated" in names:
+            since = names[names.index("escalated") :]
+            urgent += [(one.id, name) for name in since if name in ("escalated", "cleared")]
+    sent = [_sent(each.event) for each in due if each.webhook.id == "boss"]
+    assert sorted(sent) == sorted(urgent)
 
 
 def _tended(known: list[Naive], now: datetime, hushed: set[str]) -> list[tuple[str, str]]:
@@ -187,10 +207,11 @@ def _tended(known: list[Naive], now: datetime, hushed: set[str]) -> list[tuple[s
     heard = [one for one in known if one.state == "open" and one.key not in hushed]
     for one in heard:
         late = one.raised_at <= now - 7 * MINUTE
-        if late and one.escalated is None and one.severity != "critical":
-            one.escalated = {"info": "warning", "warning": "critical"}[one.severity]
+        if late and one.escalated is None:
+            one.escalated = "warning" if one.severity == "info" else "critical"
             told.append(one.change("escalated"))
-        if (one.reminded_at or one.raised_at) <= now - 4 * MINUTE:
+        every = 2 if (one.escalated or one.severity) == "critical" else 4
+        if (one.reminded_at or one.raised_at) <= now - every * MINUTE:
             one.reminded_at = now
             told.append(one.change("reminded"))
     return told
@@ -249,9 +270,10 @@ def test_silences_match_patterns_end_and_are_bounded(
     assert [each.silenced for each in incidents.list(None, 9, None, START)] == [False, False, True]
     assert [each.event.id for each in outbox.due(hour, 9)] == ids[1:]
     assert incidents.silences(hour) == []
-    incidents.end_silence(made.id)
+    incidents.end_silence(made.id, START + MINUTE)
+    assert [each.event.id for each in outbox.due(hour, 9)] == [*ids[1:], ids[0]]
     with pytest.raises(UnknownSilence):
-        incidents.end_silence(made.id)
+        incidents.end_silence(made.id, START + MINUTE)
     with database.begin() as connection:
         connection.execute(
             text(

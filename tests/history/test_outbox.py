@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select, text
 
+from sensorstream.alerts.incidents import AlertChange
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import (
     Backlog,
@@ -22,6 +23,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, UnknownDelivery, UnknownWebhook
 from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine
+from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import deliveries
@@ -250,7 +252,10 @@ def output(name: str, *queries: str) -> Webhook:
 
 
 def test_outputs_are_those_of_the_settings_and_no_webhooks(
-    store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
+    store: PostgresStore,
+    database: Engine,
+    outbox: PostgresOutbox,
+    registered: PostgresWebhooks,
 ) -> None:
     assert registered.set_outputs([output("a"), output("b", "people")]) == {}
     registered.put(webhook("w"), 1)
@@ -266,6 +271,13 @@ def test_outputs_are_those_of_the_settings_and_no_webhooks(
     assert len(outbox.due(NOW, 10)) == 4
     assert registered.set_outputs([output("a")]) == {"out_b": 2}
     assert [each.webhook.id for each in outbox.due(NOW, 10)] == ["out_a", "w"]
+    # From when the settings say so, an output is told of changes.
+    incidents = PostgresIncidents(database)
+    incidents.acknowledge("m1-1", "ann", "", NOW)
+    registered.set_outputs([replace(output("a"), changes=True)])
+    incidents.clear("m1-1", "ann", "", NOW)
+    heard = [each.event for each in outbox.due(NOW, 10) if each.webhook.id == "out_a"]
+    assert [each.change for each in heard if isinstance(each, AlertChange)] == ["cleared"]
 
 
 def test_no_receiver_takes_the_place_of_another_however_much_waits_for_it(

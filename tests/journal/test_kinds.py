@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from sensorstream.errors import HistoryError
+from sensorstream.grouping import Grouping
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import KINDS, entry_of, new_record
 from sensorstream.journal.message import TakeMessage
@@ -53,6 +54,13 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (RegisterQuery("all", "ASK {'ü'}", "me", True), "query", REGISTERED, "all"),
     (RemoveQuery("all"), "query-end", b"", "all"),
     (PutWebhook("w", "http://x/", ("q",), "cloudevents", "me"), "webhook-put", RECEIVER, "w"),
+    (
+        PutWebhook("w", "http://x/", (), "cloudevents", "me", group=Grouping(("rule",), 1.0, 60.0)),
+        "webhook-put",
+        b'{"url": "http://x/", "queries": [], "format": "cloudevents", "by": "me", '
+        b'"group": {"by": ["rule"], "wait": 1.0, "interval": 60.0}}',
+        "w",
+    ),
     (RemoveWebhook("w", "me"), "webhook-end", b"me", "w"),
     (QueryStopped("all", "m3", 8, "2 rows"), "query-stopped", b"m3 8 2 rows", "all"),
 ]

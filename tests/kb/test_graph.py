@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from tests.effort import examples
 
 A, B, P, Q = (IRI(f"http://example.org/{name}") for name in "abpq")
 NODE = BlankNode("_:m1b1")
@@ -54,7 +53,7 @@ def fits(triple: Triple, pattern: tuple[Term | None, ...]) -> bool:
 
 
 @given(steps=st.lists(deltas, max_size=15), asked=st.lists(patterns, min_size=1, max_size=8))
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_it_is_a_set_of_quads(
     steps: list[tuple[Origin, Delta]],
     asked: list[tuple[Subject | None, IRI | None, Term | None]],

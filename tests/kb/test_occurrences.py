@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from sensorstream.kb.occurrences import Occurrences, Scope, StreamElement
 from sensorstream.model.terms import IRI, Triple
-from tests.effort import examples
 
 NAMES = [IRI(f"http://example.org/{name}") for name in "abc"]
 triples = st.tuples(st.sampled_from(NAMES), st.just(NAMES[0]), st.sampled_from(NAMES))
@@ -32,7 +31,7 @@ class Follower:
         self.content.remove(triple)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     gaps=st.lists(
         st.tuples(st.integers(0, 3), st.lists(triples, max_size=3, unique=True)), max_size=12

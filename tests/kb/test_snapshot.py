@@ -14,7 +14,6 @@ from sensorstream.model.datatypes import XSD, XSD_INTEGER, XSD_STRING
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
-from tests.effort import examples
 
 A, B, P, Q = (IRI(f"http://example.org/{name}") for name in "abpq")
 GRAPHS = {
@@ -74,7 +73,7 @@ changes = st.lists(
 
 
 @given(first=st.lists(triples, max_size=5), steps=changes)
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_store_holds_what_the_knowledge_base_holds(
     first: list[Triple],
     steps: list[tuple[Origin, list[Triple], list[Triple], bool]],

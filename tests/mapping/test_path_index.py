@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.location_path import lookup_of
 from sensorstream.mapping.path_index import PathIndex
-from tests.effort import examples
 
 NAMESPACES = {"m": "urn:m", "n": "urn:n"}
 
@@ -83,7 +82,7 @@ def plain(nodes: object) -> list[object]:
     return nodes
 
 
-@settings(deadline=None, max_examples=examples(120))
+@settings(deadline=None, max_examples=120)
 @given(rules=st.lists(paths, max_size=12), text=documents())
 def test_it_finds_the_nodes_that_xpath_finds(rules: list[str], text: str) -> None:
     root = parse_document(text.encode(), max_depth=10).getroot()

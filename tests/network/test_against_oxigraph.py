@@ -22,7 +22,6 @@ from sensorstream.network.sources import DEFAULT, Source, Sources
 from sensorstream.sparql.algebra import Pattern, Project, TriplePattern, Variable
 from sensorstream.sparql.scope import in_scope
 from sensorstream.sparql.walk import nodes
-from tests.effort import examples
 from tests.network.oracle import (
     GRAPHS,
     LITERALS,
@@ -128,7 +127,7 @@ def follow(
         yield subtract(answer), values(node.rows()), world.oracle.answer(project)
 
 
-@settings(max_examples=examples(120), deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(before=changes, pattern=patterns(), stream=changes)
 def test_a_pattern_is_kept_in_step(
     before: list[list[Change]], pattern: Pattern, stream: list[list[Change]]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -48,6 +49,27 @@ def test_a_subject_without_the_guards_value_fires_what_has_no_guard(
     index.add((S, P, V))
     index.add((S, BY, ONE))
     assert fired == ["all"]
+
+
+def test_of_patterns_with_a_subject_those_with_another_one_are_not_asked(
+    fired: list[str],
+) -> None:
+    index = TripleIndex()
+    dispatcher = Dispatcher(index, lambda node: None, Load(NO_LIMITS))
+    nodes = [Constant((f"q{each}",), ()) for each in range(3)]
+
+    def told(name: str, *_: object) -> None:
+        fired.append(name)
+
+    for node, subject in zip(nodes, (S, V, S), strict=True):
+        dispatcher.subscribe(node, P, None, partial(told, node.variables[0]), subject)
+    index.add((S, P, ONE))
+    assert fired == ["q0", "q2"]
+    for node in nodes:
+        dispatcher.forget(node)
+    assert dispatcher.idle
+    index.add((S, P, OTHER))
+    assert fired == ["q0", "q2"]
 
 
 def test_a_triple_that_goes_fires_alike(index: TripleIndex, fired: list[str]) -> None:

@@ -26,22 +26,24 @@ _VERSION: Final = "import sys; print(*sys.version_info[:2])"
 def pythons() -> dict[tuple[int, int], Path]:
     """The Pythons that run here and are new enough, by version."""
     found: dict[tuple[int, int], Path] = {sys.version_info[:2]: Path(sys.executable)}
-    for program in _candidates():
+    for version, program in _candidates():
+        if version < OLDEST or version in found:
+            continue
         told = subprocess.run([program, "-c", _VERSION], capture_output=True, text=True)
         if told.returncode == 0:
             major, minor = map(int, told.stdout.split())
-            if (major, minor) >= OLDEST:
-                found.setdefault((major, minor), program)
+            found.setdefault((major, minor), program)
     return dict(sorted(found.items()))
 
 
-def _candidates() -> Iterator[Path]:
+def _candidates() -> Iterator[tuple[tuple[int, int], Path]]:
+    """Programs, and the versions that their names tell."""
     folders = [Path(each) for each in os.get_exec_path()]
     versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     for folder in [*folders, *versions.glob("*/bin")]:
         for program in sorted(folder.glob("python3.*")):
-            if re.fullmatch(r"python3\.\d+", program.name):
-                yield program
+            if named := re.fullmatch(r"python3\.(\d+)", program.name):
+                yield (3, int(named[1])), program
 
 
 def try_out(python: Path, wheel: Path, folder: Path) -> None:

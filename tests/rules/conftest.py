@@ -100,11 +100,14 @@ class Play:
         remove: Sequence[str] = (),
         depart: Mapping[str, Sequence[str]] | None = None,
         time: int = 0,
+        lost: bool = False,
     ) -> RuleResult:
         """One message that adds and removes triples, written ``a b c`` (terms of :).
 
-        ``depart`` holds individuals that leave, each with what is known of it.
+        ``depart`` holds individuals that leave, each with what is known of it. A message that is
+        ``lost`` is taken back afterwards.
         """
+        before = set(self.host.kb.triples(Origin.WINDOW))
         self.count += 1
         message = Message(f"m{self.count}", b"", time)
         leaving = depart or {}
@@ -129,7 +132,11 @@ class Play:
             said={triple(t)[0] for t in triples},
             max_rounds=self.rounds,
         )
-        self.memory.keep(time, result.news)
+        if lost:
+            after = set(self.host.kb.triples(Origin.WINDOW))
+            self.host.change(Delta(time, tuple(before - after), tuple(after - before)))
+        else:
+            self.memory.keep(time, result.news)
         return result
 
     def window(self) -> set[str]:

@@ -28,7 +28,6 @@ from sensorstream.sparql.parser import parse_query
 from sensorstream.sparql.printing import query_text
 from sensorstream.sparql.scope import certain, expressions, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced
-from tests.effort import examples
 from tests.network.oracle import GRAPHS, LITERALS, NODES, patterns, spelled_out, triples, values
 
 ANCHOR = IRI("http://example.org/anchor")
@@ -112,7 +111,7 @@ def compares_iris(pattern: Pattern) -> bool:
     )
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     before=changes,
     pattern=patterns(),

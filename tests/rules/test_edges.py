@@ -16,7 +16,6 @@ from sensorstream.language import parse, print_rules
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
-from tests.effort import examples
 
 Play: TypeAlias = Callable[..., Any]
 State: TypeAlias = dict[str, int]
@@ -67,7 +66,7 @@ def fires(
     return found
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     steps=st.lists(
         st.tuples(

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import parse, print_rules
-from tests.effort import examples
 from tests.rules.conftest import E
 
 Play = Callable[..., Any]
@@ -32,7 +31,7 @@ def silences(spoken: list[int], length: int, end: int) -> list[str]:
     ]
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     steps=st.lists(
         st.tuples(st.integers(0, 4), st.sets(st.sampled_from("ab"), max_size=2)), max_size=15

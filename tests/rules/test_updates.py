@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import parse, print_rules
-from tests.effort import examples
 from tests.rules.conftest import E
 
 Play = Callable[..., Any]
@@ -23,7 +22,7 @@ def told(result: Any) -> list[str]:
     return sorted(alert.text.replace(E, "") for alert in result.alerts)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.lists(

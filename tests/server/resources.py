@@ -62,6 +62,7 @@ from sensorstream.errors import (
     UnknownSilence,
     UnknownWebhook,
 )
+from sensorstream.grouping import Grouping
 from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
 from sensorstream.history.latest import Latest
 from sensorstream.history.quarantine import Choice, Chosen
@@ -425,6 +426,12 @@ class OneIncident(Incidents):
         self.listed[made.id] = made
         return made
 
+    def changes_after(self, seq: int, limit: int) -> Sequence[AlertChange]:
+        return [each for each in self.changes if each.seq > seq][:limit]
+
+    def last_change(self) -> int:
+        return self.changes[-1].seq
+
     def end_silence(self, silence: int) -> None:
         if self.listed.pop(silence, None) is None:
             raise UnknownSilence(f"there is no silence {silence}")
@@ -457,8 +464,18 @@ class ListedWebhooks(Webhooks):
         format: str = CLOUD_EVENTS,
         by: str = "",
         changes: bool = False,
+        group: Grouping | None = None,
+        escalated: bool = False,
     ) -> Webhook:
-        made = self.put(f"wh_{len(self.listed) + 1}", url, queries, format, changes=changes)
+        made = self.put(
+            f"wh_{len(self.listed) + 1}",
+            url,
+            queries,
+            format,
+            changes=changes,
+            group=group,
+            escalated=escalated,
+        )
         assert made is not None
         made = replace(made, secret=made.secret if secret is None else check_secret(secret))
         self.listed[made.id] = WebhookState(made)
@@ -473,10 +490,20 @@ class ListedWebhooks(Webhooks):
         by: str = "",
         match: Match = None,
         changes: bool = False,
+        group: Grouping | None = None,
+        escalated: bool = False,
     ) -> Webhook | None:
         read_url(url)
         webhook = Webhook(
-            webhook_id, url, new_secret(), NOW, tuple(queries), format=format, changes=changes
+            webhook_id,
+            url,
+            new_secret(),
+            NOW,
+            tuple(queries),
+            format=format,
+            changes=changes,
+            group=group,
+            escalated=escalated,
         )
         new = webhook_id not in self.listed
         self.listed[webhook_id] = WebhookState(webhook)
@@ -489,6 +516,8 @@ class ListedWebhooks(Webhooks):
         queries: Sequence[str] = (),
         format: str = CLOUD_EVENTS,
         changes: bool = False,
+        group: Grouping | None = None,
+        escalated: bool = False,
     ) -> SensorStreamError | None:
         return None
 

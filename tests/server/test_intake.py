@@ -104,6 +104,12 @@ def test_a_stream_out_of_order_with_outliers_and_a_flood(web: httpx.Client) -> N
     assert all("outcome" in each for each in results)
     eventually(lambda: ("load-shedding", "info") in alerts(web))
     assert ("load-shedding", "warning") in alerts(web)
+    (shedding,) = (
+        each
+        for each in web.get("/alerts", params={"state": "cleared"}).json()["alerts"]
+        if each["kind"] == "load-shedding"
+    )
+    assert (shedding["count"], shedding["severity"]) == (2, "info")
     eventually(lambda: web.get("/healthz").json()["held"] == 0)
     text = web.get("/metrics").text
     line = f'sensorstream_shed_individuals_total{{class="{TRACKING}Human"}}'

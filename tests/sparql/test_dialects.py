@@ -31,6 +31,13 @@ def read(text: str) -> Query:
         ("TRIPLES 100", "TRIPLES 100"),
         ("ALL", "LANDMARK"),
         ("now", "NOW"),
+        ("RANGE 1h 30m SLIDE 15m", "RANGE PT90M STEP PT15M"),
+        ("RANGE 1h, SLIDE 15m", "RANGE PT1H STEP PT15M"),
+        ("RANGE 3000000000ns", "RANGE PT3S"),
+        ("RANGE 5 MINUTES SLIDE 1 M", "RANGE PT5M STEP PT1M"),
+        ("FROM NOW-2h TO NOW-1h", "FROM NOW-PT2H TO NOW-PT1H"),
+        ("FROM NOW - 2 HOURS TO NOW - 90 SECONDS STEP 1 MINUTE", "FROM NOW-7200 TO NOW-90 STEP 60"),
+        ("FROM NOW-10.5m TO NOW", "RANGE PT630S"),
     ],
 )
 def test_a_window_has_the_same_meaning(theirs: str, ours: str) -> None:
@@ -67,6 +74,13 @@ def test_a_c_sparql_query_gives_its_whole_result_when_a_window_closes(
     assert query.registration is not None
     assert query.report is not None
     assert (query.registration.relation, query.report.kind) == (relation, kind)
+
+
+def test_rsp_ql_may_name_the_stream_behind_the_window() -> None:
+    group = "{ WINDOW <w> { ?a ?b ?c } }"
+    theirs = f"SELECT * FROM NAMED WINDOW <w> [RANGE 1h, SLIDE 15m] ON STREAM <s> {group}"
+    ours = f"SELECT * FROM NAMED WINDOW <w> ON <s> [RANGE 1h STEP 15m] {group}"
+    assert read(theirs) == read(ours)
 
 
 @pytest.mark.parametrize("form", ["CONSTRUCT ISTREAM { ?a ?b ?c }", "SELECT ISTREAM DISTINCT ?a"])
@@ -136,6 +150,14 @@ def test_what_has_no_such_form_is_answered_with_what_to_write(theirs: str, inste
         ),
         ("SELECT * { { SELECT RSTREAM * { ?a ?b ?c } } }", "not of a sub-select"),
         ("SELECT * FROM STREAM <s> { ?a ?b ?c }", "expected '['"),
+        (
+            "SELECT * FROM STREAM <s> [RANGE ELEMENTS 10] { ?a ?b ?c }",
+            "write TRIPLES 10, or INDIVIDUALS 10",
+        ),
+        ("SELECT * { STREAM <s> [RANGE 2 MOONS] { ?a ?b ?c } }", "expected ms, s, m, h or d"),
+        ("SELECT * { STREAM <s> [RANGE 1500ns] { ?a ?b ?c } }", "expected whole microseconds"),
+        ("SELECT * { STREAM <s> [FROM NOW-1h TO NOW-1h] { ?a ?b ?c } }", "before it begins"),
+        ("SELECT * { STREAM <s> [FROM NOW-1h TO NOW+5] { ?a ?b ?c } }", "write NOW-, not NOW+"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(text: str, said: str) -> None:

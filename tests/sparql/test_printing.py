@@ -5,12 +5,9 @@ from hypothesis import HealthCheck, given, settings
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.parser import parse_query, parse_update
 from sensorstream.sparql.printing import query_text, update_text
-from tests.effort import examples
 from tests.sparql.strategies import queries, updates
 
-SLOW = settings(
-    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @SLOW

@@ -36,7 +36,6 @@ from sensorstream.sparql.scope import in_scope
 from sensorstream.sparql.walk import replaced
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report
-from tests.effort import examples
 from tests.network.oracle import GRAPHS, Oracle, patterns, subtract, triples, values
 
 STREAMS = (IRI("http://example.org/stream1"), IRI("http://example.org/stream2"))
@@ -104,7 +103,7 @@ def content(told: list[StreamEvent], name: IRI, span: int, count: int) -> set[Tr
     return set([t for e in told for t in e.triples][-count:])
 
 
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     background=st.lists(triples, max_size=4, unique=True),
     inner=patterns(depth=2),

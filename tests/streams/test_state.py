@@ -17,7 +17,6 @@ from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report
 from sensorstream.streams.state import ProcessorState
-from tests.effort import examples
 
 S = IRI("http://example.org/s")
 P, C = IRI("http://example.org/p"), IRI("http://example.org/C")
@@ -27,6 +26,8 @@ WINDOWS = (
     "RANGE PT5S STEP PT3S",
     "RANGE PT4S TUMBLING",
     "RANGE PT4S OF INDIVIDUALS",
+    "FROM NOW-PT5S TO NOW-PT2S",
+    "FROM NOW-PT7S TO NOW-PT3S STEP PT2S",
     "TRIPLES 3",
     "TRIPLES 4 STEP 2",
     "INDIVIDUALS 2",
@@ -107,7 +108,7 @@ def told(reports: list[Report]) -> list[Any]:
     return found
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     texts=st.lists(
         st.builds(

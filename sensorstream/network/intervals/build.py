@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.terms import Term
+from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.aggregates import kind_of
 from sensorstream.network.intervals import joins, simple
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
+from sensorstream.network.intervals.filters import longest_of
+from sensorstream.network.intervals.first import TimedFirst
 from sensorstream.network.intervals.group import TimedGroup
-from sensorstream.network.intervals.node import TimedNode
+from sensorstream.network.intervals.known import Known
+from sensorstream.network.intervals.matching import TimedMark, TimedMinus
+from sensorstream.network.intervals.node import Sides, TimedNode
 from sensorstream.network.intervals.plan import OCCURRENCE, TimedRow
-from sensorstream.network.intervals.planning import longest_of
 from sensorstream.network.intervals.rank import rank_of
 from sensorstream.network.intervals.source import Occurring
 from sensorstream.network.network import Network
@@ -28,17 +31,22 @@ from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.text import plan_text
 from sensorstream.sparql.algebra import Aggregate, Consumption, Expression
 from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.scope import names_in
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What operators of patterns in time read; ``holds``: whether a triple of it holds always."""
+    """What operators of patterns in time read.
+
+    ``holds``: whether a triple of the background holds always, as all those of named ``graphs`` do.
+    """
 
     network: Network
     source: Occurring
     background: TripleIndex
     holds: simple.Holds
     clock: Clock
+    graphs: Mapping[IRI, TripleIndex] = field(default_factory=dict)
 
 
 def build_in_time(plan: Plan, owner: Hashable, setting: Setting) -> TimedNode:
@@ -66,6 +74,10 @@ class _Builder:
         match plan:
             case timed.Occurrence():
                 return simple.Occurrences(plan, setting.source, setting.background, setting.holds)
+            case timed.Known(graph=None):
+                return Known(plan, setting.background, setting.holds)
+            case timed.Known(graph=IRI() as graph):
+                return Known(plan, setting.graphs[graph], _always)
             case plans.Constant(names, rows):
                 return simple.TimedValues(names, plan.certain, rows)
         inputs = [self.built(each) for each in plan.inputs]
@@ -89,7 +101,14 @@ class _Builder:
             case timed.EqualsOptional(_, _, condition):
                 return joins.TimedEqualsOptional(inputs[0], inputs[1], test(condition), text)
             case timed.Minus():
-                return joins.TimedMinus(inputs[0], inputs[1], text)
+                return TimedMinus(inputs[0], inputs[1], text)
+            case timed.Mark(_, _, conditions, flag):
+                asked = frozenset[str]().union(*map(names_in, conditions))
+                names = Sides(inputs[0], inputs[1]).variables
+                both = _all_of([timed_test(each, names, setting.clock) for each in conditions])
+                return TimedMark(inputs[0], inputs[1], flag, asked, both, text)
+            case timed.First(_, offset, limit):
+                return TimedFirst(inputs[0], offset, limit, text)
             case plans.Union():
                 return simple.TimedUnion(inputs)
             case plans.Filter(source, condition):
@@ -128,6 +147,10 @@ class _Builder:
         return _all_of(
             [timed_test(each, plan.variables, self._setting.clock) for each in conditions]
         )
+
+
+def _always(_triple: Triple) -> bool:
+    return True
 
 
 def _all_of(tests: list[joins.Test]) -> joins.Test | None:

@@ -14,13 +14,12 @@ from operator import itemgetter
 from typing import Any, Final
 
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.node import Memory, TimedNode
+from sensorstream.network.intervals.node import Memory, TimedNode, ended
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.operators.group import Column, Columns, GroupState
 from sensorstream.network.rows import key_of, slots_of
 
 _start: Final[Callable[[TimedRow], Any]] = itemgetter(-2)
-_end: Final[Callable[[TimedRow], Any]] = itemgetter(-1)
 
 
 class _Members(GroupState):
@@ -162,4 +161,4 @@ class _Kept:
 
     def rows(self) -> Iterator[TimedRow]:
         everything = (row for each in self._groups.values() for row in each.rows[each.head :])
-        return iter(sorted(everything, key=_end))
+        return iter(sorted(everything, key=ended))

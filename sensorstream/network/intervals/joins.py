@@ -1,8 +1,8 @@
-"""Join and SEQ, EQUALS and their optional forms, OPTIONAL and MINUS over intervals.
+"""Join and SEQ, EQUALS and their optional forms, and OPTIONAL over intervals.
 
 What each keeps follows from the order of time: at the instant t all inputs end at t. So SEQ
 keeps its left side only (nothing that comes on the left can precede what is there on the right),
-EQUALS keeps nothing beyond the instant, and OPTIONAL and MINUS keep the side that is asked for.
+EQUALS keeps nothing beyond the instant, and OPTIONAL keeps the side that is asked for.
 
 Source: "EP-SPARQL", section 4.2.
 """
@@ -16,8 +16,6 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.node import Kept, Sides, TimedNode, by_key
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.intervals.rank import Rank
-from sensorstream.network.operators.join import join_key
-from sensorstream.network.rows import overlapping
 
 Test = Callable[[TimedRow], bool]
 
@@ -25,12 +23,23 @@ Test = Callable[[TimedRow], bool]
 class TimedJoin(TimedNode):
     """Solutions of both sides that agree, in the hull of their intervals."""
 
-    __slots__ = ("_lefts", "_lefts_always", "_rights", "_rights_always", "_sides", "_text")
+    __slots__ = (
+        "_left_timeless",
+        "_lefts",
+        "_lefts_always",
+        "_right_timeless",
+        "_rights",
+        "_rights_always",
+        "_sides",
+        "_text",
+    )
 
     def __init__(self, left: TimedNode, right: TimedNode, longest: int | None, text: str) -> None:
         self._sides = sides = Sides(left, right)
         super().__init__((left, right), sides.variables, left.certain | right.certain)
         self._lefts, self._rights = Kept(sides.left_key, longest), Kept(sides.right_key, longest)
+        # What can only meet what holds always need not be remembered.
+        self._left_timeless, self._right_timeless = left.timeless, right.timeless
         self._lefts_always: dict[Any, list[TimedRow]] = {}
         self._rights_always: dict[Any, list[TimedRow]] = {}
         self._text = text
@@ -45,12 +54,14 @@ class TimedJoin(TimedNode):
             at = sides.left_key(row)
             for others in (self._rights.at(at), self._rights_always.get(at, ())):
                 self._join((row,), others, found)
-        self._lefts.add(left.added)
+        if not self._right_timeless:
+            self._lefts.add(left.added)
         for row in right.added:
             at = sides.right_key(row)
             for others in (self._lefts.at(at), self._lefts_always.get(at, ())):
                 self._join(others, (row,), found)
-        self._rights.add(right.added)
+        if not self._left_timeless:
+            self._rights.add(right.added)
         self.give(found)
 
     def _join(
@@ -400,52 +411,3 @@ class TimedEqualsOptional(_WithOptional):
         for row in mandatory.added:
             found += self._with(row, self._optionals.like(key(row), row))
         self.give(found)
-
-
-class TimedMinus(TimedNode):
-    """MINUS: without the left rows that agree with a right row that has ended by then."""
-
-    __slots__ = ("_always", "_rights", "_sides", "_test", "_text")
-
-    def __init__(self, left: TimedNode, right: TimedNode, text: str) -> None:
-        self._sides = sides = Sides(left, right)
-        super().__init__((left, right), left.variables, left.certain)
-        self._rights = Kept(sides.right_key, None)
-        self._always: dict[Any, list[TimedRow]] = {}
-        keys, loose = join_key(left, right)
-        self._test: Callable[[TimedRow, TimedRow], bool] | None = None
-        if not keys:
-            # Without a variable that both always bind, the domains may be disjoint.
-            never: Callable[[TimedRow, TimedRow], bool] = lambda l, r: False  # noqa: E731, E741
-            self._test = overlapping(left.variables, right.variables, loose) if loose else never
-        self._text = text
-
-    def flush(self) -> None:
-        left, right = self.inputs
-        self._rights.add(right.added)
-        self.give([row for row in left.added if not self._matched(row)])
-
-    def _matched(self, row: TimedRow) -> bool:
-        at, agree, test = self._sides.left_key(row), self._sides.agree, self._test
-        for rows in (self._rights.at(at), self._always.get(at, ())):
-            for other in rows:
-                self.meter.take(1)
-                if (agree is None or agree(row, other)) and (test is None or test(row, other)):
-                    return True
-        return False
-
-    def renew(self) -> None:
-        left, right = self.inputs
-        assert isinstance(left, TimedNode)
-        assert isinstance(right, TimedNode)
-        self._always = by_key(right.always, self._sides.right_key)
-        # What holds always is not taken away by what happens.
-        rights, self._rights = self._rights, Kept(self._sides.right_key, None)
-        self.always = [row for row in left.always if not self._matched(row)]
-        self._rights = rights
-
-    def kept(self) -> Sequence[tuple[int, Kept]]:
-        return ((1, self._rights),)
-
-    def describe(self) -> str:
-        return self._text

@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, Final, Protocol
 
 from sensorstream.model.timeline import Instant
@@ -22,7 +23,8 @@ from sensorstream.network.node import Node
 from sensorstream.network.operators.join import join_key
 from sensorstream.network.rows import compatible, compiled, key_of, slots_of
 
-_end: Final[Callable[[TimedRow], Instant]] = lambda row: row[-1]  # noqa: E731
+ended: Final[Callable[[TimedRow], Any]] = itemgetter(-1)
+"""When a row has ended."""
 _NO_ROWS: Final[Sequence[TimedRow]] = ()
 
 
@@ -65,6 +67,11 @@ class TimedNode(Node):
 
     def renew(self) -> None:
         """Find :attr:`always` anew, those of the inputs being found already."""
+
+    @property
+    def timeless(self) -> bool:
+        """Whether all its rows hold always: nothing ever happens to it."""
+        return all(isinstance(each, TimedNode) and each.timeless for each in self.inputs)
 
     def kept(self) -> Sequence[tuple[int, Memory]]:
         """What it remembers of which of its inputs, by their numbers."""
@@ -188,7 +195,7 @@ class Kept:
         """All rows, in the order of their ends."""
         lanes = self._lanes.values()
         everything = (row for lane in lanes for row in lane.all() if row not in lane.used)
-        return iter(sorted(everything, key=_end))
+        return iter(sorted(everything, key=ended))
 
 
 class _Lane:
@@ -226,7 +233,7 @@ class _Lane:
         rows, head = self.rows, self.head
         until = len(rows)
         if rows[-1][-1] >= time:
-            until = bisect_left(rows, time, lo=head, key=_end)
+            until = bisect_left(rows, time, lo=head, key=ended)
         return rows if not head and until == len(rows) else rows[head:until]
 
 

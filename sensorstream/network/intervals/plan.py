@@ -12,13 +12,15 @@ the filters above say so: it bounds what is kept.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from sensorstream.model.terms import IRI
 from sensorstream.network.operators.group import group_text
 from sensorstream.network.plan.nodes import End, Over, Pair, Plan
-from sensorstream.sparql.algebra import Aggregate, Consumption, Expression, Variable
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.algebra import Aggregate, Consumption, Expression, Path, Variable
+from sensorstream.sparql.printing import expression_text, node_text, path_text
 
 TimedRow: TypeAlias = tuple[Any, ...]
 """Terms, None where unbound; then start and end."""
@@ -55,6 +57,39 @@ class Occurrence(Plan):
 
 
 @dataclass(frozen=True, slots=True)
+class Known(Plan):
+    """What holds always and fits a triple pattern or a path.
+
+    ``graph`` is the name of the graph; None: the background knowledge.
+    """
+
+    subject: End
+    predicate: Variable | Path
+    object: End
+    graph: IRI | None = None
+
+    @property
+    def ends(self) -> tuple[End, Variable | Path, End]:
+        return (self.subject, self.predicate, self.object)
+
+    @property
+    def is_path(self) -> bool:
+        """Whether it is a path of any length."""
+        return not isinstance(self.predicate, Variable | IRI)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable)))
+
+    @property
+    def text(self) -> str:
+        where = "the background" if self.graph is None else self.graph.n3
+        verb = self.predicate
+        written = str(verb) if isinstance(verb, Variable) else path_text(verb)
+        return f"In {where} {node_text(self.subject)} {written} {node_text(self.object)}"
+
+
+@dataclass(frozen=True, slots=True)
 class _Both(Pair):
     """Over two others whose solutions are joined."""
 
@@ -77,7 +112,8 @@ class Join(_Both):
 
     @property
     def text(self) -> str:
-        return f"Join{self.on}{_kept(self.longest)}"
+        asked = not is_timeless(self.left) and not is_timeless(self.right)
+        return f"Join{self.on}{_kept(self.longest) if asked else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +217,42 @@ class Minus(_Both):
 
 
 @dataclass(frozen=True, slots=True)
+class Mark(_Both):
+    """EXISTS: whether something that agrees, and of which the conditions hold, has ended by then.
+
+    The conditions see both sides; ``flag`` is the variable that says so.
+    """
+
+    conditions: tuple[Expression, ...]
+    flag: str
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*self.left.variables, self.flag)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain | {self.flag}
+
+    @property
+    def text(self) -> str:
+        return f"Mark ?{self.flag} where there is a match{self.on}{_if(*self.conditions)}"
+
+
+@dataclass(frozen=True, slots=True)
+class First(Over):
+    """LIMIT and OFFSET: the solutions that end first."""
+
+    offset: int
+    limit: int | None
+
+    @property
+    def text(self) -> str:
+        number = "All" if self.limit is None else f"The {self.limit} that end first"
+        return f"{number}, after the first {self.offset}" if self.offset else number
+
+
+@dataclass(frozen=True, slots=True)
 class Once(Over):
     """Rows in which equal triples of a block are the same occurrence.
 
@@ -218,7 +290,8 @@ class Group(Over):
     @property
     def text(self) -> str:
         told = ((variable.name, expression_text(each)) for variable, each in self.aggregates)
-        return f"{group_text(self.keys, told)}{_if(*self.lengths)}"
+        bound = _if(*self.lengths) if self.lengths else _kept(None)
+        return f"{group_text(self.keys, told)}{bound}"
 
 
 def _if(*conditions: Expression | None) -> str:
@@ -227,4 +300,16 @@ def _if(*conditions: Expression | None) -> str:
 
 
 def _kept(longest: int | None) -> str:
-    return "" if longest is None else f", no longer than {longest} units of time"
+    return ", without a bound" if longest is None else f", no longer than {longest} units of time"
+
+
+def is_timeless(plan: Plan) -> bool:
+    """Whether all solutions of a plan hold always: nothing ever happens to it."""
+    return not isinstance(plan, Occurrence) and all(map(is_timeless, plan.inputs))
+
+
+def parts(plan: Plan) -> Iterator[Plan]:
+    """A plan and all below it, from the top."""
+    yield plan
+    for each in plan.inputs:
+        yield from parts(each)

@@ -1,49 +1,44 @@
-"""From the algebra to the plan of a pattern in time.
-
-Filters go down to the smallest part that binds their variables, but for those that ask for the
-interval: each part has another one. What such filters say of the length goes down as a bound.
-"""
+"""From the algebra to the plan of a pattern in time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import combinations, count
+from functools import partial
+from itertools import count
 from typing import Final, NoReturn, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
-from sensorstream.model.terms import IRI, BlankNode, Term
+from sensorstream.model.terms import IRI
 from sensorstream.network.expressions.expression_functions import with_base
 from sensorstream.network.intervals import plan as timed
+from sensorstream.network.intervals.blocks import block
 from sensorstream.network.intervals.conditions import (
     Clock,
     asks_for_time,
     check_lengths,
-    longest,
     timed_test,
     timed_value,
 )
+from sensorstream.network.intervals.filters import bounded, conjuncts, filtered
 from sensorstream.network.plan import nodes as plans
-from sensorstream.network.plan.nodes import End, Plan
+from sensorstream.network.plan.nodes import Plan
 from sensorstream.sparql.algebra import (
     BGP,
-    And,
-    Comparison,
     Distinct,
     Equals,
     EqualsOptional,
+    Exists,
     Expression,
     Extend,
     Filter,
     Graph,
     Group,
-    Inverse,
     Join,
     LeftJoin,
     Minus,
     OptionalSeq,
     OrderBy,
-    Path,
     Pattern,
     Project,
     Query,
@@ -51,19 +46,15 @@ from sensorstream.sparql.algebra import (
     Seq,
     Service,
     Slice,
-    TriplePattern,
     Union,
     Values,
     Variable,
     Window,
 )
-from sensorstream.sparql.algebra import (
-    Sequence as PathSequence,
-)
 from sensorstream.sparql.rewrite.constants_right import constants_right
 from sensorstream.sparql.rewrite.filters_split import filters_split
-from sensorstream.sparql.scope import existences, names_in
-from sensorstream.sparql.walk import nodes
+from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
+from sensorstream.sparql.walk import nodes, replaced
 
 _Given = TypeVar("_Given", Expression, Expression | None)
 _TEMPORAL: Final = (Seq, Equals, OptionalSeq, EqualsOptional)
@@ -75,15 +66,19 @@ def is_in_time(query: Query) -> bool:
     return any(isinstance(each, _TEMPORAL) for each in nodes(pattern)) or asks_for_time(pattern)
 
 
-def plan_in_time(pattern: Pattern, clock: Clock, base: IRI | None = None) -> Plan:
+def plan_in_time(
+    pattern: Pattern, clock: Clock, base: IRI | None = None, graphs: Iterable[IRI] = ()
+) -> Plan:
     """The plan whose rows are a query's solutions with their intervals.
+
+    ``graphs`` are those that GRAPH matches; what they say holds always.
 
     Raises:
         UnsupportedQuery: part of the pattern has no meaning over occurrences, or an expression
             cannot be evaluated.
     """
     rewritten = constants_right(filters_split(with_base(pattern, base)))
-    plan = _bounded(_Planner(clock).planned(rewritten), None, clock)
+    plan = bounded(_Planner(clock, tuple(graphs)).planned(rewritten), None, clock)
     _check(plan, clock)
     return plan
 
@@ -91,36 +86,46 @@ def plan_in_time(pattern: Pattern, clock: Clock, base: IRI | None = None) -> Pla
 class _Planner:
     """Plans the pattern of one query."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, graphs: tuple[IRI, ...]) -> None:
         self._clock = clock
+        self._graphs = graphs
+        # The one whose GRAPH is being planned.
+        self._graph_now: IRI | None = None
         self._fresh = count()
 
     def planned(self, pattern: Pattern) -> Plan:
         match pattern:
             case BGP(patterns):
-                return self._block(patterns)
+                return block(patterns, self._fresh, self._graph_now)
             case Join(left, right):
                 return _join(self.planned(left), self.planned(right))
             case Seq(left, right, consumption):
-                return timed.Seq(self.planned(left), self.planned(right), consumption=consumption)
+                one, other = self._happening("SEQ", left, right)
+                return timed.Seq(one, other, consumption=consumption)
             case Equals(left, right):
-                return timed.Equals(self.planned(left), self.planned(right))
+                return timed.Equals(*self._happening("EQUALS", left, right))
             case LeftJoin(left, right, condition):
                 return timed.Optional(self.planned(left), self.planned(right), _plain(condition))
             case OptionalSeq(left, right, condition):
-                return timed.OptionalSeq(self.planned(right), self.planned(left), _plain(condition))
+                one, other = self._happening("OPTIONALSEQ", left, right)
+                return timed.OptionalSeq(other, one, _plain(condition))
             case EqualsOptional(left, right, condition):
-                return timed.EqualsOptional(
-                    self.planned(left), self.planned(right), _plain(condition)
-                )
+                one, other = self._happening("EQUALSOPTIONAL", left, right)
+                return timed.EqualsOptional(one, other, _plain(condition))
             case Minus(left, right):
                 return timed.Minus(self.planned(left), self.planned(right))
             case Union(left, right):
                 return plans.Union((self.planned(left), self.planned(right)))
             case Filter(condition, inner):
-                return _filtered(self.planned(inner), _conjuncts(_plain(condition)), self._clock)
+                below, condition = self._marked(self.planned(inner), condition)
+                return filtered(below, conjuncts(condition), self._clock)
             case Extend(inner, variable, expression):
-                return _extended(self.planned(inner), variable.name, _plain(expression))
+                below, expression = self._marked(self.planned(inner), expression)
+                return _extended(below, variable.name, expression)
+            case Graph(name, inner):
+                return self._graph(name, inner)
+            case Slice(inner, offset, limit):
+                return self._first(inner, offset, limit)
             case Values(variables, rows):
                 return plans.Constant(tuple(each.name for each in variables), rows)
             case Group():
@@ -133,8 +138,23 @@ class _Planner:
                 return self.planned(inner)
         _refuse(pattern)
 
+    def _first(self, pattern: Pattern, offset: int, limit: int | None) -> Plan:
+        below = pattern
+        while isinstance(below, Project | Distinct | Reduced):
+            below = below.pattern
+        if isinstance(below, OrderBy):
+            raise UnsupportedQuery(
+                "ORDER BY with LIMIT or OFFSET in a pattern in time: what comes later could stand "
+                "before what has been told: leave ORDER BY out, then LIMIT takes the solutions "
+                "that end first; or use MIN or MAX"
+            )
+        return timed.First(self.planned(pattern), offset, limit)
+
     def _group(self, pattern: Group) -> Plan:
         below = self.planned(pattern.pattern)
+        # Whether something exists is no part of a solution that is counted.
+        told = [name for name in below.variables if not name.startswith(".")]
+        below = _projected(below, told)
         keys: list[str] = []
         for place, key in enumerate(pattern.keys):
             expression = _plain(key.expression)
@@ -150,66 +170,87 @@ class _Planner:
             _plain(aggregate.expression)
         return timed.Group(below, tuple(keys), pattern.aggregates)
 
-    def _block(self, patterns: Iterable[TriplePattern]) -> Plan:
-        ends = [each for pattern in patterns for each in self._steps(pattern)]
-        if not ends:
-            return plans.Constant((), ((),))
-        ends = list(dict.fromkeys(ends))
-        pairs = [
-            (one, other)
-            for one, other in combinations(range(len(ends)), 2)
-            if all(map(_may_agree, ends[one], ends[other]))
-        ]
-        labelled = {place for pair in pairs for place in pair}
-        parts = [
-            timed.Occurrence(*each, f"{timed.OCCURRENCE}{place}" if place in labelled else "")
-            for place, each in enumerate(ends)
-        ]
-        found = _joined(parts)
-        if pairs:
-            labels = tuple(
-                (f"{timed.OCCURRENCE}{one}", f"{timed.OCCURRENCE}{other}") for one, other in pairs
+    def _happening(self, operator: str, *patterns: Pattern) -> list[Plan]:
+        """The plans of what an operator compares by their intervals."""
+        found = [self.planned(each) for each in patterns]
+        if any(map(timed.is_timeless, found)):
+            raise UnsupportedQuery(
+                f"{operator}: one of its sides holds always (a path of any length, GRAPH or VALUES "
+                "alone), so it is neither before nor equal to anything: put it into a group "
+                "together with what happens"
             )
-            found = timed.Once(found, labels)
-        visible = [name for name in found.variables if not name.startswith((".", "_:"))]
-        return _projected(found, visible)
+        return found
 
-    def _steps(self, pattern: TriplePattern) -> list[tuple[End, End, End]]:
-        subject, object_ = _end(pattern.subject), _end(pattern.object)
-        if isinstance(pattern.predicate, Variable):
-            return [(subject, pattern.predicate, object_)]
-        return self._path(subject, pattern.predicate, object_)
+    # -- EXISTS -----------------------------------------------------------------------------
 
-    def _path(self, subject: End, path: Path, object_: End) -> list[tuple[End, End, End]]:
-        match path:
-            case IRI():
-                return [(subject, path, object_)]
-            case Inverse(inner):
-                return self._path(object_, inner, subject)
-            case PathSequence(left, right):
-                between = Variable(f".path{next(self._fresh)}")
-                return [*self._path(subject, left, between), *self._path(between, right, object_)]
-        raise UnsupportedQuery(
-            "a pattern in time follows paths of a fixed length only, such as :a/^:b: write the "
-            "alternatives with UNION; a path of any length has no interval"
+    def _marked(self, below: Plan, expression: Expression) -> tuple[Plan, Expression]:
+        """Replace each EXISTS by a variable that says whether its pattern matches."""
+        for found in existences(expression):
+            flag = Variable(f".exists{next(self._fresh)}")
+            below = self._mark(below, found.pattern, flag.name)
+            expression = replaced(expression, partial(_exchanged, found, flag))
+        return below, expression
+
+    def _mark(self, below: Plan, pattern: Pattern, flag: str) -> Plan:
+        outer = frozenset(below.variables)
+        lifted: list[Expression] = []
+        inside: list[Expression] = []
+        while isinstance(pattern, Filter):
+            here = borrowed(pattern, outer) > borrowed(pattern.pattern, outer)
+            (lifted if here else inside).append(pattern.condition)
+            pattern = pattern.pattern
+        for condition in reversed(inside):
+            pattern = Filter(condition, pattern)
+        if deep := borrowed(pattern, outer):
+            raise UnsupportedQuery(
+                f"EXISTS within a pattern in time: ?{min(deep)} of the outer pattern is used deep "
+                "within: only filters that stand directly in its braces see outer variables"
+            )
+        for condition in lifted:
+            if existences(condition) or asks_for_time(condition):
+                raise UnsupportedQuery(
+                    "EXISTS within a pattern in time: a filter in it that looks at outer variables "
+                    "cannot ask for the interval, or for another EXISTS: write a filter for each"
+                )
+        return timed.Mark(below, self.planned(pattern), tuple(lifted), flag)
+
+    # -- graphs -----------------------------------------------------------------------------
+
+    def _graph(self, name: IRI | Variable, inner: Pattern) -> Plan:
+        if not self._graphs:
+            raise UnsupportedQuery(
+                "GRAPH: a pattern in time matches what happens in the streams, and the background "
+                "knowledge, which is one graph here: leave GRAPH out"
+            )
+        if isinstance(name, IRI):
+            if name not in self._graphs:
+                return plans.Constant(tuple(sorted(in_scope(inner))), ())
+            return self._in_graph(name, inner)
+        found = tuple(
+            _join(plans.Constant((name.name,), ((each,),)), self._in_graph(each, inner))
+            for each in self._graphs
         )
+        return found[0] if len(found) == 1 else plans.Union(found)
+
+    def _in_graph(self, name: IRI, inner: Pattern) -> Plan:
+        outer, self._graph_now = self._graph_now, name
+        try:
+            return self.planned(inner)
+        finally:
+            self._graph_now = outer
 
 
 def _refuse(pattern: Pattern) -> NoReturn:
     match pattern:
-        case Slice():
-            raise UnsupportedQuery(
-                "LIMIT and OFFSET: the solutions of a pattern in time come as they happen"
-            )
         case Window():
             raise UnsupportedQuery(
                 "WINDOW within a pattern in time: its patterns match what happens in all streams; "
                 "bound how long it takes by FILTER(getDURATION() < …)"
             )
-        case Graph() | Service():
+        case Service():
             raise UnsupportedQuery(
-                f"{type(pattern).__name__.upper()}: a pattern in time matches what happens in the "
-                "streams, and the background knowledge"
+                "SERVICE: a pattern in time matches what happens in the streams, and the "
+                "background knowledge"
             )
     raise UnsupportedQuery(f"{type(pattern).__name__}: not within a pattern in time")
 
@@ -217,30 +258,15 @@ def _refuse(pattern: Pattern) -> NoReturn:
 def _plain(expression: _Given) -> _Given:
     if expression is not None and existences(expression):
         raise UnsupportedQuery(
-            "EXISTS within a pattern in time: write OPTIONAL, OPTIONALSEQ or EQUALSOPTIONAL, and "
-            "FILTER(!BOUND(?x)) of a variable that the pattern binds; that also says when"
+            "EXISTS within a pattern in time stands in FILTER, HAVING or BIND, not in GROUP BY, in "
+            "an aggregate, or directly in the group of an optional part: bind it before by "
+            "BIND(EXISTS { … } AS ?found), or put the optional part into braces of its own"
         )
     return expression
 
 
-def _end(term: Variable | Term) -> Variable | Term:
-    return Variable(str(term)) if isinstance(term, BlankNode) else term
-
-
-def _may_agree(one: End, other: End) -> bool:
-    return isinstance(one, Variable) or isinstance(other, Variable) or one == other
-
-
-def _joined(parts: Sequence[Plan]) -> Plan:
-    """Joined from left to right, what shares a variable first."""
-    ahead = list(parts)
-    found = ahead.pop(0)
-    while ahead:
-        names = set(found.variables)
-        following = next((each for each in ahead if names.intersection(each.variables)), ahead[0])
-        ahead.remove(following)
-        found = timed.Join(found, following)
-    return found
+def _exchanged(old: Exists, new: Variable, node: object) -> object | None:
+    return new if node is old else None
 
 
 def _is_unit(plan: Plan) -> bool:
@@ -282,153 +308,10 @@ def _without_unused(plan: Plan, names: frozenset[str]) -> Plan:
     return plan
 
 
-def _conjuncts(condition: Expression) -> list[Expression]:
-    if isinstance(condition, And):
-        return [*_conjuncts(condition.left), *_conjuncts(condition.right)]
-    return [condition]
-
-
-def _filtered(plan: Plan, conditions: Iterable[Expression], clock: Clock) -> Plan:
-    for condition in conditions:
-        lowered = _chosen(plan, condition) or _taken_together(plan, condition, clock)
-        if lowered is None and not asks_for_time(condition):
-            lowered = _lowered(plan, condition)
-        plan = plans.Filter(plan, condition) if lowered is None else lowered
-    return plan
-
-
-def _chosen(plan: Plan, condition: Expression) -> Plan | None:
-    """A SEQ that chooses among what fits, with a filter on its interval as a test; or None.
-
-    A consuming policy filters first, then consumes.
-    """
-    match plan:
-        case timed.Seq() if not plan.unrestricted and asks_for_time(condition):
-            if names_in(condition) <= plan.certain:
-                return replace(plan, tests=(*plan.tests, condition))
-        case plans.Filter(source, _):
-            found = _chosen(source, condition)
-            return None if found is None else replace(plan, source=found)
-    return None
-
-
-def _taken_together(plan: Plan, condition: Expression, clock: Clock) -> Plan | None:
-    """A GROUP BY with a filter on its length, which says what is taken together; or None."""
-    at_most = isinstance(condition, Comparison) and condition.operator != "="
-    if not at_most or longest(condition, clock) is None:
-        return None
-    match plan:
-        case timed.Group():
-            return replace(plan, lengths=(*plan.lengths, condition))
-        case plans.Filter() | plans.Extend() | plans.Project():
-            found = _taken_together(plan.source, condition, clock)
-            return None if found is None else replace(plan, source=found)
-    return None
-
-
-def _lowered(plan: Plan, condition: Expression) -> Plan | None:
-    """The plan with a filter within it, where its variables are bound; None: nowhere."""
-    names = names_in(condition)
-
-    def into(part: Plan) -> Plan:
-        return _lowered(part, condition) or plans.Filter(part, condition)
-
-    match plan:
-        case timed.Seq() | timed.Join() | timed.Equals():
-            if names <= plan.left.certain:
-                return replace(plan, left=into(plan.left))
-            if names <= plan.right.certain:
-                return replace(plan, right=into(plan.right))
-            if isinstance(plan, timed.Seq) and names <= plan.certain:
-                return replace(plan, tests=(*plan.tests, condition))
-        case timed.Optional() | timed.OptionalSeq() | timed.EqualsOptional():
-            if names <= plan.mandatory.certain:
-                return replace(plan, mandatory=into(plan.mandatory))
-        case timed.Minus() if names <= plan.left.certain:
-            return replace(plan, left=into(plan.left))
-        case plans.Filter() | plans.Project() | timed.Once() if names <= plan.source.certain:
-            return replace(plan, source=into(plan.source))
-        case plans.Extend() if names <= plan.source.certain and plan.name not in names:
-            return replace(plan, source=into(plan.source))
-    return None
-
-
-def _bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
-    """The plan with the length beyond which its solutions are not wanted.
-
-    A part of a solution is never longer than the whole.
-    """
-    match plan:
-        case plans.Filter(source, condition):
-            bound = longest(condition, clock)
-            if bound is not None:
-                most = bound if most is None else min(most, bound)
-            return replace(plan, source=_bounded(source, most, clock))
-        case plans.Extend() | plans.Project() | timed.Once():
-            return replace(plan, source=_bounded(plan.source, most, clock))
-        case timed.Group():
-            # What is counted must not depend on what is wanted of it further up.
-            return replace(plan, source=_bounded(plan.source, longest_of(plan, clock), clock))
-        case timed.Seq(left, right) | timed.Join(left, right):
-            if isinstance(plan, timed.Seq) and not plan.unrestricted:
-                # What is chosen must not depend on what is wanted of it further up.
-                most = None
-            for test in plan.tests if isinstance(plan, timed.Seq) else ():
-                bound = longest(test, clock)
-                if bound is not None:
-                    most = bound if most is None else min(most, bound)
-            return replace(
-                plan,
-                left=_bounded(left, most, clock),
-                right=_bounded(right, most, clock),
-                longest=most,
-            )
-        case plans.Union(parts):
-            return replace(plan, parts=tuple(_bounded(each, most, clock) for each in parts))
-        case timed.Equals(left, right):
-            return replace(
-                plan, left=_bounded(left, most, clock), right=_bounded(right, most, clock)
-            )
-        case timed.Minus(left, right):
-            return replace(
-                plan, left=_bounded(left, most, clock), right=_bounded(right, None, clock)
-            )
-        case timed.Optional(mandatory, optional) | timed.OptionalSeq(mandatory, optional):
-            return replace(
-                plan,
-                mandatory=_bounded(mandatory, most, clock),
-                optional=_bounded(optional, None, clock),
-                longest=most if _only_existence(plan) else None,
-            )
-        case timed.EqualsOptional(mandatory, optional):
-            return replace(
-                plan,
-                mandatory=_bounded(mandatory, most, clock),
-                optional=_bounded(optional, None, clock),
-            )
-    return plan
-
-
-def longest_of(plan: timed.Group, clock: Clock) -> int | None:
-    """The length beyond which nothing is taken together; None: there is none."""
-    bounds = (longest(each, clock) for each in plan.lengths)
-    return min((each for each in bounds if each is not None), default=None)
-
-
-def _only_existence(plan: timed.Optional | timed.OptionalSeq) -> bool:
-    """Whether any old optional row of the same key stands for all others.
-
-    What is joined with an old one is too long to be wanted; but that there is one must be known.
-    """
-    shared = set(plan.mandatory.variables).intersection(plan.optional.variables)
-    certain = plan.mandatory.certain & plan.optional.certain
-    return plan.condition is None and shared <= certain
-
-
 def _check(plan: Plan, clock: Clock) -> None:
     """Refuse expressions that cannot be evaluated, before any operator is made."""
     try:
-        for each in _all(plan):
+        for each in timed.parts(plan):
             names = each.variables
             match each:
                 case plans.Filter(_, condition):
@@ -443,6 +326,10 @@ def _check(plan: Plan, clock: Clock) -> None:
                             timed_value(aggregate.expression, source.variables, clock)
                     for length in each.lengths:
                         check_lengths(length, clock)
+                case timed.Mark(left, right, conditions):
+                    seen = tuple(dict.fromkeys((*left.variables, *right.variables)))
+                    for test in conditions:
+                        timed_test(test, seen, clock)
                 case timed.Seq(_, _, tests):
                     for test in tests:
                         check_lengths(test, clock)
@@ -453,9 +340,3 @@ def _check(plan: Plan, clock: Clock) -> None:
                         timed_test(each.condition, names, clock)
     except NotIncremental as error:
         raise UnsupportedQuery(f"within a pattern in time: {error.message}") from None
-
-
-def _all(plan: Plan) -> Iterable[Plan]:
-    yield plan
-    for each in plan.inputs:
-        yield from _all(each)

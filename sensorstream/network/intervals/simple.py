@@ -45,6 +45,10 @@ class Occurrences(TimedNode):
         self.fit, self.shape = _fitting(pattern)
         self.since = 0
 
+    @property
+    def timeless(self) -> bool:
+        return False
+
     def flush(self) -> None:
         """The source has done the work already."""
 

@@ -260,14 +260,19 @@ class Occurring:
         """The latest end of all that waits."""
         return max(self._ends, default=None)
 
-    def elapse(self, time: Instant) -> None:
-        """Hand on a round of the instant ``time``: to the lowest stratum that lacks something."""
+    def elapse(self, time: Instant, below: int | None = None) -> bool:
+        """Hand on a round of the instant ``time``: to the lowest stratum that lacks something.
+
+        ``below``: only to strata below that; False: none of them lacks anything.
+        """
         occurrences = self._waiting[time]
-        if not self.fed and not self._given and len(self._order) == 1:
+        if below is None and not self.fed and not self._given and len(self._order) == 1:
             self._hand_on(self._order[0], occurrences.items(), time)
             self._over(time)
-            return
+            return True
         for stratum in self._order:
+            if below is not None and stratum >= below:
+                return False
             given = self._given.get(stratum, 0)
             if given < len(occurrences):
                 self._rounds += 1
@@ -280,10 +285,11 @@ class Occurring:
                 self._given[stratum] = len(occurrences)
                 self._hand_on(stratum, list(occurrences.items())[given:], time)
                 if self.fed:
-                    return
+                    return True
         self._given.clear()
         self._rounds = 0
         self._over(time)
+        return True
 
     def _over(self, time: Instant) -> None:
         del self._waiting[time]

@@ -19,6 +19,7 @@ from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.source import Conclusions
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.recursion.reads import Kind
 from sensorstream.sparql.algebra import Construct, Query, TriplePattern, Variable
 
 _Kind: TypeAlias = tuple[Term | None, Term | None]
@@ -49,20 +50,40 @@ def ends_of(query: Query, plan: Plan, conclusions: Conclusions) -> Ends:
     )
 
 
-def strata(queries: Mapping[str, Ends]) -> dict[str, int]:
+def ends_of_rules(
+    templates: Iterable[TriplePattern], read: Iterable[Kind], conclusions: Conclusions
+) -> Ends:
+    """What rules over time add to a moment, and what they read of it: it must be whole by then."""
+    asked = frozenset((each.predicate, each.object) for each in read)
+    return Ends(frozenset(_added(tuple(templates), conclusions)), frozenset(), asked)
+
+
+def feeds(query: Ends, rules: Ends) -> bool:
+    """Whether rules over time read what a query adds to the moment."""
+    return _meet(query.adds, rules.asked)
+
+
+def strata(queries: Mapping[str, Ends], rules: Ends | None = None) -> dict[str | None, int]:
     """The stratum of each query: it gets an instant after all lower ones are done with it.
+
+    That of None is the one of all rules over time together, which have an order of their own.
 
     Raises:
         UnsupportedQuery: what a query adds depends on its own absence at the same moment.
     """
-    levels = dict.fromkeys(queries, 0)
-    adding = [name for name, ends in queries.items() if ends.adds]
+    everything: dict[str | None, Ends] = dict(queries.items())
+    if rules is not None:
+        everything[None] = rules
+    levels = dict.fromkeys(everything, 0)
+    adding = [name for name, ends in everything.items() if ends.adds]
     changed = True
     while changed:
         changed = False
-        for name, ends in queries.items():
+        for name, ends in everything.items():
             for other in adding:
-                added = queries[other].adds
+                if name is other is None:
+                    continue
+                added = everything[other].adds
                 least = -1
                 if _meet(added, ends.reads):
                     least = levels[other]
@@ -71,12 +92,15 @@ def strata(queries: Mapping[str, Ends]) -> dict[str, int]:
                 if least > levels[name]:
                     levels[name] = least
                     changed = True
-                    if least > len(queries):
+                    if least > len(everything):
+                        one, another = (
+                            "a rule over time" if each is None else f"'{each}'"
+                            for each in (name, other)
+                        )
                         raise UnsupportedQuery(
-                            f"'{name}' asks whether something is absent that '{other}' adds at "
-                            "the same moment, and that depends on it in turn: let SEQ or "
-                            "OPTIONALSEQ stand between them, so that only what was there before "
-                            "is asked for"
+                            f"{one} asks whether something is absent that {another} adds at the "
+                            "same moment, and that depends on it in turn: let SEQ or OPTIONALSEQ "
+                            "stand between them, so that only what was there before is asked for"
                         )
     return levels
 
@@ -100,11 +124,17 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[_Kind, bool]]:
         case timed.OptionalSeq(mandatory, optional):
             yield from _read(mandatory, asked=asked)
             yield from _asked(optional)
+        case timed.First(source):
+            # What else ends at the same moment decides which are the first.
+            yield from _read(source, asked=True)
         case timed.Group(source):
             # More of it at the same moment would make another solution of it.
             yield from _read(source, asked=True)
         case (
-            timed.Optional(one, other) | timed.EqualsOptional(one, other) | timed.Minus(one, other)
+            timed.Optional(one, other)
+            | timed.EqualsOptional(one, other)
+            | timed.Minus(one, other)
+            | timed.Mark(one, other)
         ):
             yield from _read(one, asked=asked)
             yield from _read(other, asked=True)

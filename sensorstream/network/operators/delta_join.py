@@ -109,11 +109,13 @@ def patterns_text(patterns: Iterable[Pattern], tests: Iterable[Test]) -> str:
 
 
 def guard_of(fired: Pattern, patterns: Iterable[Pattern]) -> Guard | None:
-    """What another pattern demands of the subject of a triple that fits ``fired``.
+    """What the patterns demand of the subject of a triple that fits ``fired``.
 
-    Nothing if that selects by a value itself. A class says less than other values do.
+    Nothing more if that selects by a value itself. A class says less than other values do.
     """
-    if not isinstance(fired.subject, Variable) or _selects(fired):
+    if not isinstance(fired.subject, Variable):
+        return fired.subject
+    if _selects(fired):
         return None
     demands = [
         (other.predicate, other.object)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from sensorstream.dotr.syntax import Clause
-from sensorstream.errors import InternalFault
+from sensorstream.errors import InternalFault, Overrun
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
+from sensorstream.network.budget import Budget
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
@@ -20,8 +21,9 @@ from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.rows import Row, net
+from sensorstream.network.selection.store import Wanted
 from sensorstream.network.sources import INSTANT, Sources
-from sensorstream.sparql.algebra import Pattern
+from sensorstream.sparql.algebra import BGP, Pattern, TriplePattern
 
 Holds: TypeAlias = Callable[[Triple], bool]
 
@@ -29,12 +31,15 @@ Holds: TypeAlias = Callable[[Triple], bool]
 class Channel:
     """The events of one selector at the moment at work.
 
-    ``standing`` are the solutions that hold at every moment.
+    ``standing`` are the solutions that hold at every moment; ``stirred`` is told of changes.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, stirred: Callable[[Channel], None]) -> None:
         self.node = node
         self.standing = dict[Row, int](net(node.rows(), ()))
+        self.wanted: list[Wanted] = []
+        """One of these must be true of a solution that holds at every moment."""
+        self._stirred = stirred
         self._added: list[Row] = []
         self._removed: list[Row] = []
 
@@ -42,6 +47,7 @@ class Channel:
         """The operator's output has changed."""
         self._added += added
         self._removed += removed
+        self._stirred(self)
 
     def rows(self) -> list[Row]:
         """The solutions of this moment, each once."""
@@ -52,6 +58,14 @@ class Channel:
             counts[row] = counts.get(row, 0) + number
         return [row for row, number in counts.items() if number > 0]
 
+    def trim(self) -> None:
+        """Leave out what stands and no rule wants."""
+        self.standing = {
+            row: number
+            for row, number in self.standing.items()
+            if any(wants(row) for wants in self.wanted)
+        }
+
     def end(self) -> None:
         """The moment is over."""
         self._added.clear()
@@ -61,9 +75,9 @@ class Channel:
 class InstantGraph:
     """The graph of each moment in turn, for selectors that see the same Datalog rules.
 
-    Of the background it holds the triples that a selector or a rule body may match; of the
-    clauses those whose conclusions somebody may match. What follows from the background alone is
-    derived once. A moment costs what it says and what follows from that.
+    Of the background it holds the triples that a selector or a rule body may match. What follows
+    from the background alone is derived once. A moment costs what it says and what follows from
+    that.
     """
 
     def __init__(
@@ -72,21 +86,32 @@ class InstantGraph:
         selectors: Mapping[Plan, Pattern],
         background: TripleIndex,
         holds: Holds,
+        budget: Budget,
     ) -> None:
+        """Derive what follows from the background.
+
+        Raises:
+            Overrun: that takes more than the budget.
+        """
         kinds = {read.kind for each in selectors.values() for read in reads(each)}
-        wanted = relevant(clauses, kinds)
-        kinds |= {read.kind for each in wanted for read in reads(each.body)}
+        kinds |= {read.kind for each in clauses for read in reads(each.body)}
         self._kb = KnowledgeBase()
         self._kb.add(Origin.STATIC, _known(background, holds, {each.predicate for each in kinds}))
-        rules = [
-            DerivationRule(f"Datalog {each.position}", each.head, each.body) for each in wanted
-        ]
-        self._program = Program(self._kb, Origin.INFERRED, rules, self._build)
-        self._network = Network()
+        facts = [each for each in clauses if is_fact(each)]
+        self._kb.add(Origin.STATIC, (_triple(head) for each in facts for head in each.head))
+        rules = derivation_rules(clauses)
+        self._program = Program(self._kb, Origin.INFERRED, rules, self._build, budget)
+        self._network = Network(budget=budget)
         self._derives = bool(rules)
         self._derive(0)
         indexes = {INSTANT: self._kb.index}
-        self.channels = {plan: Channel(build(plan, self._network, indexes)) for plan in selectors}
+        self.predicates = {each.predicate for each in kinds}
+        """The properties of triples that make a difference here; None: any may."""
+        self.stirred: dict[Channel, None] = {}
+        """The channels with a change at this moment."""
+        self.channels = {
+            plan: Channel(build(plan, self._network, indexes), self._stir) for plan in selectors
+        }
         for each in self.channels.values():
             self._network.listen(each.node, each.changed)
         self._said: list[Triple] = []
@@ -105,8 +130,12 @@ class InstantGraph:
         self._kb.apply(Origin.WINDOW, Delta(0, removed=tuple(self._said)))
         self._said = []
         self._settle()
-        for each in self.channels.values():
+        for each in self.stirred:
             each.end()
+        self.stirred.clear()
+
+    def _stir(self, channel: Channel) -> None:
+        self.stirred[channel] = None
 
     def close(self) -> None:
         """Let go of everything."""
@@ -122,11 +151,32 @@ class InstantGraph:
         if self._derives:
             self._program.settle(time)
             for name, error in self._program.faults.items():
+                if isinstance(error, Overrun):
+                    raise Overrun(f"{name}: {error.message}")
                 raise InternalFault(f"{name}: {error}")
 
     def _build(self, network: Network, body: Pattern) -> Node:
         plan = plan_in_step(body, Sources(INSTANT), None)
         return build(plan, network, {INSTANT: self._kb.index})
+
+
+def derivation_rules(clauses: Iterable[Clause]) -> list[DerivationRule]:
+    """The Datalog rules that derive something; facts hold anyway."""
+    return [
+        DerivationRule(f"Datalog {each.position}", each.head, each.body)
+        for each in clauses
+        if not is_fact(each)
+    ]
+
+
+def is_fact(clause: Clause) -> bool:
+    """Whether a Datalog rule has no body."""
+    return clause.body == BGP(())
+
+
+def _triple(atom: TriplePattern) -> Triple:
+    """The triple of a fact: it has no variables."""
+    return atom.subject, atom.predicate, atom.object  # type: ignore[return-value]
 
 
 def relevant(clauses: Sequence[Clause], kinds: Iterable[Kind]) -> list[Clause]:

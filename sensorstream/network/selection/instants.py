@@ -6,7 +6,8 @@ make belong to the moment that they fire at: rules of higher levels select from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Final, TypeAlias
 
 from sensorstream.dotr.syntax import Clause, Mode
@@ -17,35 +18,26 @@ from sensorstream.network.agenda import Agenda
 from sensorstream.network.budget import Budget
 from sensorstream.network.build import build
 from sensorstream.network.intervals.source import Waiting
+from sensorstream.network.intervals.strata import Ends, ends_of_rules
 from sensorstream.network.network import Network
-from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.rows import Row
-from sensorstream.network.selection.graph import Channel, Holds, InstantGraph
-from sensorstream.network.selection.level import Fired, Level
-from sensorstream.network.selection.ruleset import Ruleset
-from sensorstream.network.selection.store import Store
+from sensorstream.network.recursion.reads import reads
+from sensorstream.network.selection.assembly import Assembly, Stores, assembled
+from sensorstream.network.selection.graph import (
+    Channel,
+    Holds,
+    InstantGraph,
+)
+from sensorstream.network.selection.level import Fired
+from sensorstream.network.selection.making import triples_of
+from sensorstream.network.selection.ruleset import Firings, Ruleset
 from sensorstream.network.selection.strata import Ordered, levels
 from sensorstream.network.sources import DEFAULT
-from sensorstream.sparql.algebra import Pattern
 
 Conclusions: TypeAlias = Callable[[Triple], Iterable[Triple]]
-Told: TypeAlias = Callable[[Sequence[Triple], Instant], None]
+Told: TypeAlias = Callable[[Iterable[Triple], Instant], None]
 _LOOK: Final = 256
 """Moments between two looks at what is kept."""
-
-
-class _WindowChannel(Channel):
-    """The events of a selector over the window: a solution happens when it becomes one."""
-
-    def __init__(self, node: Node, touched: Callable[[], None]) -> None:
-        super().__init__(node)
-        self.standing = {}
-        self._touched = touched
-
-    def changed(self, added: list[Row], removed: list[Row]) -> None:
-        super().changed(added, removed)
-        self._touched()
 
 
 class Instants:
@@ -82,9 +74,11 @@ class Instants:
         # Texts whose rules cannot go on, and why.
         self._faults: dict[str, Exception] = {}
         # What the rulesets come to; made when it is needed.
-        self._levels: list[Level] | None = None
-        self._graphs: list[InstantGraph] = []
+        self._assembly: Assembly | None = None
+        self._stores: Stores = {}
         self._windows: dict[Plan, Channel] = {}
+        # The channels of windows with a change at the moment at work.
+        self._stirred: dict[Channel, None] = {}
 
     # -- rules ------------------------------------------------------------------------------
 
@@ -103,6 +97,18 @@ class Instants:
         faults, self._faults = self._faults, {}
         return [each for each in faults.items() if each[0] in self._rulesets]
 
+    def ends(self, also: Ruleset | None = None) -> Ends | None:
+        """What all rules, and those of another text, add to a moment and read of it."""
+        rulesets = self._rulesets if also is None else {**self._rulesets, also.name: also}
+        if not rulesets:
+            return None
+        rules = [each for each in _ordered(rulesets) if each.rule.mode is Mode.INSTANT]
+        bodies = dict.fromkeys(body for each in rules for body in each.reads)
+        bodies.update((clause.body, None) for each in rules for clause in each.clauses)
+        templates = [each for rule in _ordered(rulesets) for each in rule.rule.template]
+        read = [each.kind for body in bodies for each in reads(body)]
+        return ends_of_rules(templates, read, self._conclusions)
+
     def check(self, ruleset: Ruleset) -> None:
         """Whether rules could run beside the others, in place of those of their name.
 
@@ -113,12 +119,13 @@ class Instants:
 
     def begin(self, ruleset: Ruleset) -> None:
         """Rules run from now on."""
-        ruleset.start()
         self._rulesets[ruleset.name] = ruleset
-        for plan, events in ruleset.channels().items():
+        for plan, events in ruleset.channels.items():
             if events.mode is Mode.WINDOW and plan not in self._windows:
                 node = build(plan, self._network, {DEFAULT: self._background})
-                channel = _WindowChannel(node, self._touch)
+                channel = Channel(node, self._touch)
+                # A solution happens when it becomes one.
+                channel.standing = {}
                 self._windows[plan] = channel
                 self._network.listen(node, channel.changed)
         self.renew()
@@ -127,10 +134,11 @@ class Instants:
         """The rules of a text run no more."""
         if self._rulesets.pop(name, None) is None:
             return
-        used = {plan for each in self._rulesets.values() for plan in each.channels()}
+        used = {plan for each in self._rulesets.values() for plan in each.channels}
         for plan in [each for each in self._windows if each not in used]:
             channel = self._windows.pop(plan)
             self._network.leave(channel.node, channel.changed)
+            self._stirred.pop(channel, None)
         if not self._rulesets:
             self._pending.clear()
             self._time = None
@@ -139,10 +147,10 @@ class Instants:
 
     def renew(self) -> None:
         """The rules or the background knowledge have changed."""
-        for each in self._graphs:
-            each.close()
-        self._graphs = []
-        self._levels = None
+        if self._assembly is not None:
+            for each in self._assembly.graphs:
+                each.close()
+        self._assembly = None
 
     # -- time -------------------------------------------------------------------------------
 
@@ -153,7 +161,8 @@ class Instants:
         self._time = time
         self._agenda.note(self)
 
-    def _touch(self) -> None:
+    def _touch(self, channel: Channel) -> None:
+        self._stirred[channel] = None
         if self._time is None:
             self._time = self._now()
             self._agenda.note(self)
@@ -179,90 +188,86 @@ class Instants:
 
     def _work(self, said: Iterable[Triple], time: Instant) -> None:
         made = self._made()
-        for ruleset in self._rulesets.values():
-            for _, store in ruleset.stores.values():
-                store.forget(time)
-        holding = self._with_conclusions(said)
-        for graph in self._graphs:
-            graph.say(holding)
+        made.expiry.elapse(time)
+        graphs: dict[InstantGraph, None] = {}
+        self._say(made, said, graphs)
         fired: Fired = []
-        for number, level in enumerate(made):
-            triples = level.fire(time, fired, self._faults)
-            if triples:
-                self._told(triples, time)
-                if number + 1 < len(made):
-                    more = self._with_conclusions(triples)
-                    for graph in self._graphs:
-                        graph.say(more)
+        made_by = dict[Firings, None]()
+        for number, level in enumerate(made.levels):
+            channels = dict.fromkeys(made.standing)
+            channels.update(self._stirred)
+            for graph in graphs:
+                channels.update(graph.stirred)
+            rows = level.fire(channels, time, made.expiry, fired, made_by, self._faults)
+            if rows:
+                self._told(chain.from_iterable(map(triples_of, rows)), time)
+                if number + 1 < len(made.levels):
+                    triples = chain.from_iterable(map(triples_of, rows))
+                    self._say(made, triples, graphs)
         for matcher, firings in fired:
             matcher.consume(firings, time)
-        for graph in self._graphs:
-            graph.end()
-        for channel in self._windows.values():
+        for graph in graphs:
+            try:
+                graph.end()
+            except Exception as error:
+                self._break(made, graph, error)
+        for channel in self._stirred:
             channel.end()
-        for ruleset in self._rulesets.values():
-            if ruleset.root.waits:
-                self._network.wake(ruleset.root)
+        self._stirred.clear()
+        for root in made_by:
+            self._network.wake(root)
         self._moments += 1
         if self._moments % _LOOK == 0:
-            self._look()
+            self._look(time)
 
-    def _look(self) -> None:
-        for name, ruleset in self._rulesets.items():
-            overrun = self._budget.kept(ruleset.root.size())
-            if overrun is not None:
-                self._faults[name] = overrun
-
-    def _with_conclusions(self, triples: Iterable[Triple]) -> list[Triple]:
-        found: list[Triple] = []
+    def _say(
+        self, made: Assembly, triples: Iterable[Triple], graphs: dict[InstantGraph, None]
+    ) -> None:
+        """Triples happen, with what follows; ``graphs`` gets those that they concern."""
+        said: dict[InstantGraph, list[Triple]] = {}
         for triple in triples:
-            found.append(triple)
-            found += self._conclusions(triple)
-        return found
+            for each in (triple, *self._conclusions(triple)):
+                for graph in made.concerned(each):
+                    said.setdefault(graph, []).append(each)
+        for graph, told in said.items():
+            try:
+                graph.say(told)
+                graphs[graph] = None
+            except Exception as error:
+                graphs.pop(graph, None)
+                self._break(made, graph, error)
 
-    def _made(self) -> list[Level]:
-        if self._levels is None:
-            self._levels = self._make()
-        return self._levels
+    def _break(self, made: Assembly, graph: InstantGraph, error: Exception) -> None:
+        """A graph is worth nothing any more: those who see it cannot go on."""
+        graph.stirred.clear()
+        self._faults.update((name, error) for name in made.readers[graph])
 
-    def _make(self) -> list[Level]:
-        """The graphs, and the levels of all rules."""
-        order = levels(_ordered(self._rulesets), self._conclusions)
-        selectors: dict[tuple[Clause, ...], dict[Plan, Pattern]] = {}
-        for ruleset in self._rulesets.values():
-            for plan, events in ruleset.channels().items():
-                if events.mode is Mode.INSTANT:
-                    selectors.setdefault(ruleset.clauses, {})[plan] = events.pattern
-        graphs = {
-            clauses: InstantGraph(clauses, wanted, self._background, self._holds)
-            for clauses, wanted in selectors.items()
-        }
-        self._graphs = list(graphs.values())
-        made = [Level() for _ in range(1 + max(order, default=0))]
-        numbers = iter(order)
-        for ruleset in self._rulesets.values():
-            graph = graphs.get(ruleset.clauses)
+    def _look(self, now: Instant) -> None:
+        for name, ruleset in self._rulesets.items():
+            # Stores may hold more for others.
+            if self._budget.kept(ruleset.size()) is not None:
+                overrun = self._budget.kept(ruleset.needed(now))
+                if overrun is not None:
+                    self._faults[name] = overrun
 
-            def channel(plan: Plan, graph: InstantGraph | None = graph) -> Channel:
-                found = self._windows.get(plan)
-                if found is None:
-                    assert graph is not None
-                    found = graph.channels[plan]
-                return found
+    def ready(self) -> None:
+        """All rules have stores by now: what they keep can be asked."""
+        if self._rulesets:
+            self._made()
 
-            # A store gets its events when the first rule that reads it may fire.
-            first: dict[Store, int] = {}
-            # Rules that run together make and select the same: they are of one level.
-            level_of = {each.rule.name: next(numbers) for each in ruleset.patterns.patterns}
-            for matcher, make in zip(ruleset.matchers, ruleset.makers, strict=True):
-                level = level_of[matcher.pattern.rule.name]
-                trigger = channel(matcher.pattern.trigger.solutions)
-                made[level].add(trigger, ruleset, matcher, make)
-                for store in matcher.stores:
-                    first[store] = min(first.get(store, level), level)
-            for events, store in ruleset.stores.values():
-                made[first[store]].feed(channel(events.solutions), store)
-        return made
+    def _made(self) -> Assembly:
+        if self._assembly is None:
+            self._assembly = assembled(
+                tuple(self._rulesets.values()),
+                levels(_ordered(self._rulesets), self._conclusions),
+                self._windows,
+                self._background,
+                self._holds,
+                self._stores,
+                self._budget,
+                self._faults,
+            )
+        return self._assembly
 
     # -- at rest ----------------------------------------------------------------------------
 
@@ -276,6 +281,7 @@ class Instants:
         """Go on from a :meth:`state`; the rules are there already."""
         for channel in self._windows.values():
             channel.end()
+        self._stirred.clear()
         self._time = None
         for each in waiting:
             if not self.idle:
@@ -286,14 +292,13 @@ class Instants:
 def _ordered(rulesets: Mapping[str, Ruleset]) -> list[Ordered]:
     numbers: dict[tuple[Clause, ...], int] = {}
     seen = [
-        (ruleset, numbers.setdefault(ruleset.clauses, len(numbers)))
-        for ruleset in rulesets.values()
+        (ruleset, numbers.setdefault(ruleset.sees, len(numbers))) for ruleset in rulesets.values()
     ]
     return [
         Ordered(
             pattern.rule,
             sees,
-            ruleset.clauses,
+            ruleset.sees,
             tuple(
                 dict.fromkeys(
                     each.pattern

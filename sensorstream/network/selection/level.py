@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from collections.abc import Iterable
 from typing import TypeAlias
 
-from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.graph import Channel
+from sensorstream.network.selection.making import GraphOf
 from sensorstream.network.selection.matcher import Firing, Matcher
-from sensorstream.network.selection.ruleset import GraphOf, Ruleset
-from sensorstream.network.selection.store import Store
+from sensorstream.network.selection.ruleset import Firings, Ruleset
+from sensorstream.network.selection.store import Expiry, Store
 
 Fired: TypeAlias = list[tuple[Matcher, list[Firing]]]
 
@@ -20,56 +20,74 @@ class Level:
     """Rules, and the stores that get their events when these rules may fire."""
 
     def __init__(self) -> None:
-        self._stores: list[tuple[Channel, Store]] = []
-        self._rules: dict[Channel, list[tuple[Ruleset, Matcher, GraphOf]]] = {}
+        self._stores: dict[Channel, list[Store]] = {}
+        self._rules: dict[Channel, list[tuple[Matcher, GraphOf]]] = {}
+        self._order: dict[Channel, int] = {}
 
-    def add(self, trigger: Channel, ruleset: Ruleset, matcher: Matcher, graph: GraphOf) -> None:
-        """A rule, which an event of its trigger may make fire."""
-        self._rules.setdefault(trigger, []).append((ruleset, matcher, graph))
+    def add(self, trigger: Channel, matcher: Matcher, graph: GraphOf) -> None:
+        """Rules, which an event of their trigger may make fire."""
+        self._order.setdefault(trigger, len(self._order))
+        self._rules.setdefault(trigger, []).append((matcher, graph))
 
     def feed(self, channel: Channel, store: Store) -> None:
         """A store, which gets the events of a selector."""
-        self._stores.append((channel, store))
+        self._order.setdefault(channel, len(self._order))
+        self._stores.setdefault(channel, []).append(store)
 
-    def fire(self, time: Instant, fired: Fired, faults: dict[str, Exception]) -> list[Triple]:
-        """All graphs that rules make now; rules that cannot go on are noted in ``faults``."""
-        rows = {channel: channel.rows() for channel, _ in self._stores}
-        for channel, store in self._stores:
-            if rows[channel]:
-                store.add(time, rows[channel])
-        made: list[Triple] = []
-        for channel, rules in self._rules.items():
-            found = rows[channel] if channel in rows else channel.rows()
+    def fire(
+        self,
+        channels: Iterable[Channel],
+        time: Instant,
+        expiry: Expiry,
+        fired: Fired,
+        made_by: dict[Firings, None],
+        faults: dict[str, Exception],
+    ) -> list[Row]:
+        """All graphs that rules make now, of the channels that may have events.
+
+        What fires is noted in ``fired``, the roots that give out graphs in ``made_by``, rules that
+        cannot go on in ``faults``.
+        """
+        order = self._order
+        concerned = sorted((each for each in channels if each in order), key=order.__getitem__)
+        rows = [(channel, channel.rows()) for channel in concerned]
+        for channel, found in rows:
+            for store in self._stores.get(channel, ()):
+                store.add(time, found)
+                expiry.note(store)
+        made: list[Row] = []
+        for channel, found in rows:
+            rules = self._rules.get(channel, ())
             for row in found:
-                for ruleset, matcher, graph in rules:
+                for matcher, graph in rules:
                     try:
                         firings = matcher.firings(row, time)
                     except Exception as error:
-                        faults[ruleset.name] = error
+                        faults.update((each.name, error) for each in matcher.rulesets)
                         continue
                     if firings:
-                        made += _given(ruleset, matcher, graph, firings)
+                        made += _given(matcher, graph, firings, made_by)
                         fired.append((matcher, firings))
         return made
 
 
 def _given(
-    ruleset: Ruleset, matcher: Matcher, graph: GraphOf, firings: list[Firing]
-) -> list[Triple]:
-    """The triples of firings, which are given to the root of their rules."""
-    made: list[Triple] = []
-    rows: list[Row] = []
+    matcher: Matcher, graph: GraphOf, firings: list[Firing], made_by: dict[Firings, None]
+) -> list[Row]:
+    """The graphs of firings, which are given to the roots of their rules."""
+    made: list[Row] = []
+    rows: dict[Ruleset, list[Row]] = {}
+    members, names = matcher.members, matcher.names
     for firing in firings:
-        for name, triples in graph(firing, [matcher.names[each] for each in firing.members]):
-            rows.append((name, *chain.from_iterable(triples)))
-            made += triples
-    ruleset.root.take(rows)
+        graphs = list(graph(firing, [names[each] for each in firing.members]))
+        made += graphs
+        if len(matcher.rulesets) == 1:
+            rows.setdefault(matcher.rulesets[0], []).extend(graphs)
+            continue
+        # A firing that makes no triple makes none for any rule.
+        for member, row in zip(firing.members, graphs, strict=False):
+            rows.setdefault(members[member].ruleset, []).append(row)
+    for ruleset, given in rows.items():
+        ruleset.root.take(given)
+        made_by[ruleset.root] = None
     return made
-
-
-def graph_of(row: Row) -> tuple[str, list[Triple]]:
-    """The name of a rule and its graph, of a row that a root gives out."""
-    name = row[0]
-    assert isinstance(name, Literal)
-    cells = row[1:]
-    return name.lexical, list(zip(cells[::3], cells[1::3], cells[2::3], strict=True))  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ next moment on. So nothing depends on the order in which the events of one momen
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -20,23 +20,23 @@ from sensorstream.dotr.syntax import Pick
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Instant
 from sensorstream.network.aggregates import Kind, kind_of
-from sensorstream.network.budget import Meter
+from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.expressions.expression_functions import Value, value_of
 from sensorstream.network.rows import Row, slots_of
 from sensorstream.network.selection.event_tests import Test, test_of_all
+from sensorstream.network.selection.likeness import own_and_cross
+from sensorstream.network.selection.member_tests import Members, MemberTests
 from sensorstream.network.selection.plan import Aggregated, Events, Part, Pattern, Scope, Taken
+from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.network.selection.store import Lane, Store, key_of
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
-from sensorstream.sparql.scope import names_in
 
-Members: TypeAlias = Sequence[int]
-"""The numbers of rules of a matcher."""
 Found: TypeAlias = tuple[Row, tuple[Instant, ...], Members]
 """What is bound so far, the times of the events that are taken, and the rules that take them."""
 _FIRST: Final = (0,)
 """Absences and aggregates are the same for all members."""
-StoreOf: TypeAlias = Callable[[Events, Sequence[int], int], Store]
-"""The store of a label: its events, the places of what is asked for, how long they are needed."""
+StoreOf: TypeAlias = Callable[[Events, Sequence[int]], Store]
+"""The store of a label: its events, and the places of what is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,35 +49,27 @@ class Firing:
     members: Members
 
 
-class _Own:
-    """The tests that each member makes of an event by itself."""
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A rule of a matcher: the number of its pattern in its text."""
 
-    __slots__ = ("_common", "_tests")
+    ruleset: Ruleset
+    number: int
 
-    def __init__(self, tests: Sequence[Sequence[Expression]], names: Sequence[str]) -> None:
-        common = [each for each in tests[0] if all(each in others for others in tests)]
-        self._common = test_of_all(common, names)
-        rest = [test_of_all([t for t in each if t not in common], names) for each in tests]
-        self._tests = rest if any(rest) else None
-
-    def passed(self, row: Row, members: Members) -> Members:
-        """The members of which all tests are true."""
-        if self._common is not None and not self._common(row):
-            return ()
-        tests = self._tests
-        if tests is None:
-            return members
-        return [each for each in members if (test := tests[each]) is None or test(row)]
+    @property
+    def pattern(self) -> Pattern:
+        """Its pattern."""
+        return self.ruleset.patterns.patterns[self.number]
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidates:
+class Candidates:
     """How to find the events of a label that fit what is bound."""
 
     label: str
     store: Store
     keys: tuple[int, ...]
-    own: _Own
+    own: MemberTests
     cross: Test | None
     """A test of what is bound together with an event."""
     scope: Scope
@@ -94,75 +86,48 @@ class _Candidates:
             return ()
         return self.own.passed(row, members)
 
+    def wanted(self, row: Row) -> bool:
+        """Whether an event may be a candidate of some member."""
+        return bool(self.own.passed(row))
+
     def lanes(self, bound: Row) -> Sequence[Lane]:
         """Where its candidates are."""
         return self.store.lanes(key_of([bound[place] for place in self.keys]))
 
 
-def likeness(pattern: Pattern) -> Hashable:
-    """What rules have in common that run together.
-
-    They may differ in their names, and in tests of single events that they take. A rule that
-    consumes events runs alone.
-    """
-    rule = pattern.rule
-    return (
-        rule.mode,
-        rule.template,
-        rule.identifiers,
-        rule.values,
-        rule.name if rule.consumed else None,
-        _shape(pattern.trigger),
-        tuple(
-            (part.pick, _shape(part.events), part.scope) if isinstance(part, Taken) else part
-            for part in pattern.parts
-        ),
-        pattern.conditions,
-        pattern.keeps,
-    )
-
-
-def _shape(events: Events) -> Hashable:
-    cross = tuple(_own_and_cross(events)[1])
-    return events.label, events.solutions, events.pattern, events.names, cross
-
-
-def _own_and_cross(events: Events) -> tuple[list[Expression], list[Expression]]:
-    """The tests of an event by itself, and those together with what was taken before."""
-    own = [test for test in events.tests if names_in(test) <= set(events.names)]
-    return own, [test for test in events.tests if test not in own]
-
-
 class Matcher:
-    """Rules of one likeness while they run; ``store_of`` gives the events of their labels."""
+    """Rules of one likeness while they run; ``store_of`` gives the events of their labels.
 
-    def __init__(self, patterns: Sequence[Pattern], store_of: StoreOf, meter: Meter) -> None:
+    Rules with aggregates or absences are together only if they have seen the same moments.
+    """
+
+    def __init__(self, members: Sequence[Member], store_of: StoreOf, budget: Budget) -> None:
+        patterns = [each.pattern for each in members]
         pattern = patterns[0]
         rule = pattern.rule
         self.pattern = pattern
-        self._meter = meter
-        self._keeps = dict(pattern.keeps)
-        self._members = range(len(patterns))
+        self.members = members
+        self.names = [Literal(each.rule.name) for each in patterns]
+        self.rulesets = list(dict.fromkeys(each.ruleset for each in members))
+        # Rules of several texts have the rows of all of them.
+        self._meter = Meter(budget)
         trigger = pattern.trigger
         names = list(trigger.names)
-        self._accepts = _Own([each.trigger.tests for each in patterns], trigger.names)
-        self.names = [Literal(each.rule.name) for each in patterns]
-        self.stores: list[Store] = []
-        self._taken: list[tuple[Pick, _Candidates]] = []
-        self._later: list[tuple[_Candidates, Callable[[Iterable[Row]], Row] | None]] = []
-        self._consumes = [
-            place
-            for place, part in enumerate(each for each in pattern.parts if isinstance(each, Taken))
-            if part.events.label in rule.consumed
-        ]
-        # The places of the variables of each label that can be consumed.
-        self._columns: dict[int, slice] = {}
+        self._accepts = MemberTests(
+            [own_and_cross(each.trigger)[0] for each in patterns], trigger.names
+        )
+        self.candidates: list[Candidates] = []
+        self._taken: list[tuple[Pick, Candidates]] = []
+        self._later: list[tuple[Candidates, Callable[[Iterable[Row]], Row] | None]] = []
+        # The places of the variables of each label that is taken.
+        self._columns: list[slice] = []
         for number, part in enumerate(pattern.parts):
             alike = [each.parts[number].events for each in patterns]
             candidates = self._candidates(part, alike, names, store_of)
+            self.candidates.append(candidates)
             if isinstance(part, Taken):
                 own = part.events.names
-                self._columns[len(self._taken)] = slice(len(names), len(names) + len(own))
+                self._columns.append(slice(len(names), len(names) + len(own)))
                 names += own
                 self._taken.append((part.pick, candidates))
             elif isinstance(part, Aggregated):
@@ -170,34 +135,38 @@ class Matcher:
                 names.append(part.variable)
             else:
                 self._later.append((candidates, None))
+        self._consumes = [
+            place for place, (_, each) in enumerate(self._taken) if each.label in rule.consumed
+        ]
         self._holds = test_of_all(pattern.conditions, names)
         slots = slots_of(names)
         self._values: list[Value] = [value_of(value, slots) for _, value in rule.values]
-        self.consumed: dict[str, dict[tuple[Instant, Row], None]] = {
-            label: {} for label in rule.consumed
-        }
-        self._spared = 0
+        self._consumed = [each.ruleset.consumed[each.number] for each in members]
+        since = [each.ruleset.since for each in members]
+        self._since = since if any(each is not None for each in since) else None
 
     def _candidates(
         self, part: Part, alike: Sequence[Events], names: Sequence[str], store_of: StoreOf
-    ) -> _Candidates:
+    ) -> Candidates:
         events = part.events
-        cross = _own_and_cross(events)[1]
+        cross = own_and_cross(events)[1]
         keys, places = list[int](), list[int]()
         for test in cross:
             if (pair := _equality(test, names, events.names)) is not None:
                 keys.append(pair[0])
                 places.append(pair[1])
-        store = store_of(events, places, self._keeps[events.label])
-        self.stores.append(store)
-        return _Candidates(
+        return Candidates(
             events.label,
-            store,
+            store_of(events, places),
             tuple(keys),
-            _Own([_own_and_cross(each)[0] for each in alike], events.names),
+            MemberTests([own_and_cross(each)[0] for each in alike], events.names),
             test_of_all(cross, (*names, *events.names)),
             part.scope,
         )
+
+    def accepts(self, row: Row) -> bool:
+        """Whether an event of the trigger's selector makes some rule look for others."""
+        return bool(self._accepts.passed(row))
 
     def firings(self, row: Row, time: Instant) -> list[Firing]:
         """What rules fire on because of an event of the trigger's selector.
@@ -205,7 +174,7 @@ class Matcher:
         Raises:
             Overrun: that takes more than the limits.
         """
-        members = self._accepts.passed(row, self._members)
+        members = self._accepts.passed(row)
         if not members:
             return []
         found: list[Found] = [(row, (time,), members)]
@@ -213,20 +182,22 @@ class Matcher:
             found = [one for each in found for one in self._take(each, candidates, pick)]
             if not found:
                 return []
-            self._meter.take(sum(len(each[2]) for each in found))
+            # Each text may have as many as the limit says.
+            rows = sum(len(each[2]) for each in found)
+            self._meter.take(-(-rows // len(self.rulesets)))
         firings = []
         for row, times, members in found:
             bound = self._completed(row, times)
             if bound is not None:
                 values = tuple([value(bound) for value in self._values])
-                firings.append(Firing(values, bound, times, members))
+                firings.append(Firing(values, bound, times, sorted(members)))
         return firings
 
-    def _take(self, found: Found, candidates: _Candidates, pick: Pick) -> Iterator[Found]:
+    def _take(self, found: Found, candidates: Candidates, pick: Pick) -> Iterator[Found]:
         """With each candidate, or with all of the first or last moment that has any."""
         bound, times, members = found
         first, last = candidates.span(times)
-        gone = self.consumed.get(candidates.label)
+        label = candidates.label if candidates.label in self.pattern.rule.consumed else None
         lanes = [
             self._events(lane, first, last, latest=pick is Pick.LAST)
             for lane in candidates.lanes(bound)
@@ -239,16 +210,23 @@ class Matcher:
             taking = set[int]()
             for event in moment:
                 row = event[1]
-                if gone and event in gone:
-                    continue
                 fit = candidates.fitting(row, bound, members)
+                if fit and label is not None:
+                    fit = [each for each in fit if event not in self._consumed[each].of(label)]
+                if fit and self._since is not None:
+                    fit = self._seeing(fit, time)
                 if fit:
                     yield bound + row, (*times, time), fit
                     taking.update(fit)
             if pick is not Pick.EACH and taking:
-                members = [each for each in members if each not in taking]
-                if not members:
+                if len(taking) == len(members):
                     return
+                members = [each for each in members if each not in taking]
+
+    def _seeing(self, members: Members, time: Instant) -> Members:
+        """The members that were there at a moment."""
+        assert self._since is not None
+        return [m for m in members if (since := self._since[m]) is None or time >= since]
 
     def _events(
         self, lane: Lane, first: Instant, last: Instant, *, latest: bool
@@ -268,9 +246,11 @@ class Matcher:
         return bound if self._holds is None or self._holds(bound) else None
 
     def _scope(
-        self, bound: Row, times: tuple[Instant, ...], candidates: _Candidates
+        self, bound: Row, times: tuple[Instant, ...], candidates: Candidates
     ) -> Iterator[Row]:
         first, last = candidates.span(times)
+        if self._since is not None and (since := self._since[0]) is not None:
+            first = max(first, since)
         for lane in candidates.lanes(bound):
             rows = lane.rows
             for place in self._meter.through(lane.span(first, last)):
@@ -279,15 +259,15 @@ class Matcher:
 
     def consume(self, firings: Iterable[Firing], now: Instant) -> None:
         """The moment is over: what its firings consume is gone."""
+        if not self._consumes:
+            return
         for firing in firings:
             for place in self._consumes:
                 event = (firing.times[place + 1], firing.bound[self._columns[place]])
-                self.consumed[self._taken[place][1].label][event] = None
-        if sum(map(len, self.consumed.values())) > 2 * self._spared + 16:
-            for label, gone in self.consumed.items():
-                oldest = now - self._keeps[label]
-                self.consumed[label] = {each: None for each in gone if each[0] >= oldest}
-            self._spared = sum(map(len, self.consumed.values()))
+                for member in firing.members:
+                    self._consumed[member].take(self._taken[place][1].label, event)
+            for member in firing.members:
+                self._consumed[member].forget(now)
 
 
 def _equality(test: Expression, names: Sequence[str], own: Sequence[str]) -> tuple[int, int] | None:
@@ -311,8 +291,7 @@ def _aggregation(part: Aggregated, names: Sequence[str]) -> Callable[[Iterable[R
 
     def aggregated(rows: Iterable[Row]) -> Row:
         state = kind.make()
-        for row in rows:
-            state.take(value(row), 1)
+        state.take(map(value, rows), 1)
         return (kind.result(state),)
 
     return aggregated

@@ -6,7 +6,6 @@ rule (section 5 of the paper, "number of rules"). That needs the compared variab
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
@@ -57,13 +56,10 @@ def plan_rules(program: Program, length: Length) -> Patterns:
     """
     selectors = [each for rule in program.rules for each in rule.selectors]
     parted = {each.position: _base(each) for each in selectors}
-    bases = Counter(pattern for pattern, _ in parted.values())
     made: dict[tuple[algebra.Pattern, Mode], Plan] = {}
 
     def solutions(selector: Selector, mode: Mode) -> Solutions:
         pattern, tests = parted[selector.position]
-        if bases[pattern] == 1:
-            pattern, tests = selector.query.form.pattern, ()
         if (pattern, mode) not in made:
             source = INSTANT if mode is Mode.INSTANT else DEFAULT
             found = plan(pattern, Sources(source), selector.query.base)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
-from typing import Final, TypeAlias
+from functools import cached_property
 
-from sensorstream.dotr.syntax import Clause, Rule
-from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
+from sensorstream.dotr.syntax import Clause, Mode
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.recursion.reads import reads
 from sensorstream.network.rows import Row
-from sensorstream.network.selection.matcher import Firing, Matcher, likeness
-from sensorstream.network.selection.plan import Events, Pattern, Patterns
-from sensorstream.network.selection.store import Store
-from sensorstream.sparql.algebra import Variable
-
-_PREFIX: Final = "urn:dotr:"
-GraphOf: TypeAlias = Callable[[Firing, Sequence[Literal]], Iterable[tuple[Literal, list[Triple]]]]
-"""From a firing and the names of the rules that fire to their graphs."""
+from sensorstream.network.selection.consumed import Consumed
+from sensorstream.network.selection.graph import relevant
+from sensorstream.network.selection.likeness import likeness
+from sensorstream.network.selection.plan import Events, Patterns
+from sensorstream.network.selection.store import Store, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +45,6 @@ class Firings(Node):
         """Rules have fired; the network has to be told."""
         self._pending += rows
 
-    @property
-    def waits(self) -> bool:
-        """Whether there is something to give out."""
-        return bool(self._pending)
-
     def flush(self) -> None:
         self.added, self._pending = self._pending, []
 
@@ -68,34 +59,53 @@ class Firings(Node):
         return self._patterns.text
 
 
+class Reading:
+    """What the rules of a text take from a store, which rules of others may use, too."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.keeps = 0
+        self.wanted: list[Wanted] = []
+
+    def take(self, keeps: int, wanted: Wanted) -> None:
+        """A rule needs some events for some time."""
+        self.keeps = max(self.keeps, keeps)
+        self.wanted.append(wanted)
+        self.store.longest = max(self.store.longest, keeps)
+        self.store.wanted.append(wanted)
+
+    def events(self, since: Instant | None, now: Instant | None) -> Iterator[tuple[Instant, Row]]:
+        """Its events from a time on; ``now`` leaves out those that no rule of the text needs."""
+        for time, row in self.store.events():
+            if (since is not None and time < since) or (
+                now is not None and time < now - self.keeps
+            ):
+                continue
+            if any(wants(row) for wants in self.wanted):
+                yield time, row
+
+
 class Ruleset:
-    """The rules of one text; equal selectors share their events."""
+    """The rules of one text."""
 
     def __init__(self, name: str, patterns: Patterns, clauses: Sequence[Clause]) -> None:
         self.name = name
         self.patterns = patterns
         self.clauses = tuple(clauses)
-        self.stores: dict[tuple[Hashable, tuple[int, ...]], tuple[Events, Store]] = {}
-        self.root = Firings(patterns, lambda: sum(len(each) for _, each in self.stores.values()))
-        self.matchers: list[Matcher] = []
-        self.makers: list[GraphOf] = []
+        self.root = Firings(patterns, self.size)
+        self.readings: list[Reading] | None = None
+        """The stores that its rules read, in the order of the rules; None: they have none yet."""
+        self.since: Instant | None = None
+        """The first moment whose events are for these rules; None: all that stores have."""
+        self.consumed = [
+            Consumed({label: dict(each.keeps)[label] for label in each.rule.consumed})
+            for each in patterns.patterns
+        ]
+        """What each rule has consumed."""
+        self.restored: list[KeptEvent] | None = None
+        """What the stores are to be given."""
 
-    def start(self) -> None:
-        """Make what the rules remember; the root has its place in a network by now."""
-        alike: dict[Hashable, list[Pattern]] = {}
-        for each in self.patterns.patterns:
-            alike.setdefault(likeness(each), []).append(each)
-        self.matchers = [Matcher(each, self._store, self.root.meter) for each in alike.values()]
-        self.makers = [maker(each[0].rule) for each in alike.values()]
-
-    def _store(self, events: Events, places: Sequence[int], keeps: int) -> Store:
-        key = ((events.mode, events.solutions), tuple(places))
-        if key not in self.stores:
-            self.stores[key] = (events, Store(places))
-        store = self.stores[key][1]
-        store.longest = max(store.longest, keeps)
-        return store
-
+    @cached_property
     def channels(self) -> dict[Plan, Events]:
         """The selectors of all rules."""
         found: dict[Plan, Events] = {}
@@ -104,89 +114,48 @@ class Ruleset:
                 found.setdefault(each.solutions, each)
         return found
 
+    @cached_property
+    def likenesses(self) -> tuple[Hashable, ...]:
+        """What each rule has in common with those that it may run together with."""
+        return tuple(likeness(each) for each in self.patterns.patterns)
+
+    @cached_property
+    def longest(self) -> int:
+        """For how long any event is kept, in units of the time line."""
+        lengths = (units for each in self.patterns.patterns for _, units in each.keeps)
+        return max(lengths, default=0)
+
+    @cached_property
+    def sees(self) -> tuple[Clause, ...]:
+        """The Datalog rules that contribute to a selector."""
+        selectors = [each for each in self.channels.values() if each.mode is Mode.INSTANT]
+        kinds = {read.kind for each in selectors for read in reads(each.pattern)}
+        return tuple(relevant(self.clauses, kinds))
+
+    def size(self) -> int:
+        """At most how many events are kept for these rules."""
+        return sum(len(each.store) for each in self.readings or ())
+
+    def needed(self, now: Instant) -> int:
+        """How many events these rules would keep without any others."""
+        return sum(1 for each in self.readings or () for _ in each.events(self.since, now))
+
     def kept(self) -> Iterator[KeptEvent]:
         """What must survive a restart."""
-        for number, (_, store) in enumerate(self.stores.values()):
-            for time, row in store.events():
+        yield from self.restored or ()
+        for number, reading in enumerate(self.readings or ()):
+            for time, row in reading.events(self.since, None):
                 yield KeptEvent(number, "", row, time)
-        for number, matcher in enumerate(self.matchers, 1):
-            for label, gone in matcher.consumed.items():
-                for time, row in gone:
-                    yield KeptEvent(-number, label, row, time)
+        for number, consumed in enumerate(self.consumed, 1):
+            for label, (time, row) in consumed.events():
+                yield KeptEvent(-number, label, row, time)
 
-    def keep(self, events: Iterable[KeptEvent]) -> None:
-        """Go on from :meth:`kept`."""
-        stores = [store for _, store in self.stores.values()]
+    def keep(self, events: Iterable[KeptEvent], since: Instant | None) -> None:
+        """Go on from :meth:`kept`, before the rules have stores."""
+        self.since = since
+        self.restored = []
         for each in events:
             if each.store >= 0:
-                stores[each.store].add(each.time, [each.row])
+                self.restored.append(each)
             else:
-                gone = self.matchers[-each.store - 1].consumed
-                gone[each.label][each.time, each.row] = None
-
-
-def maker(rule: Rule) -> GraphOf:
-    """From a firing to the graphs of a rule and of those that run together with it.
-
-    Identifiers and blank nodes are named after the firing: a replay names them again alike. What is
-    no triple (an unbound end, a literal as subject) is left out.
-    """
-    places = {name: place for place, (name, _) in enumerate(rule.values)}
-    ends = [end for t in rule.template for end in (t.subject, t.predicate, t.object)]
-    labels = list(dict.fromkeys(end for end in ends if isinstance(end, BlankNode)))
-    # What stands at each end: a place in the values, a label to name (negative), or a term.
-    cells = [
-        places[end.name]
-        if isinstance(end, Variable)
-        else -1 - labels.index(end)
-        if isinstance(end, BlankNode)
-        else end
-        for end in ends
-    ]
-    made = [(each in rule.identifiers, each[2:]) for each in labels]
-
-    def graphs(firing: Firing, names: Sequence[Literal]) -> Iterator[tuple[Literal, list[Triple]]]:
-        values = firing.values
-        found = [
-            each if not isinstance(each, int) else values[each] if each >= 0 else each
-            for each in cells
-        ]
-        triples = [
-            (s, p, o)
-            for s, p, o in zip(found[::3], found[1::3], found[2::3], strict=True)
-            if isinstance(s, IRI | BlankNode | int) and isinstance(p, IRI) and o is not None
-        ]
-        if not triples:
-            return
-        if not labels:
-            for name in names:
-                yield name, triples  # type: ignore[misc]
-            return
-        digest = _digest(firing)
-        for name in names:
-            mine = digest.copy()
-            mine.update(name.lexical.encode())
-            code = mine.hexdigest()
-            new = [
-                IRI(f"{_PREFIX}{code}-{label[3:]}") if new else BlankNode(f"_:d{code}-{label}")
-                for new, label in made
-            ]
-            yield (
-                name,
-                [
-                    (
-                        new[-1 - s] if type(s) is int else s,
-                        p,
-                        new[-1 - o] if type(o) is int else o,
-                    )  # type: ignore[misc]
-                    for s, p, o in triples
-                ],
-            )
-
-    return graphs
-
-
-def _digest(firing: Firing) -> blake2b:
-    """Of what was bound and when; the name of the rule is still to come."""
-    terms = ["" if each is None else each.n3 for each in firing.bound]
-    return blake2b("\x00".join((repr(firing.times), *terms, "")).encode(), digest_size=12)
+                self.consumed[-each.store - 1].take(each.label, (each.time, each.row))

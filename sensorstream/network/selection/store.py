@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from operator import itemgetter
+from typing import Final, TypeAlias
 
 from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.terms import Literal, Term
@@ -13,6 +16,7 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.expressions.values import number
 from sensorstream.network.rows import Row
 
+Wanted: TypeAlias = Callable[[Row], bool]
 LOOSE: Final = "loose"
 """The key of rows with a value that may equal terms of other forms."""
 
@@ -64,16 +68,18 @@ class Lane:
 
 
 class Store:
-    """The events of one selector, as rows, by the values at some places.
+    """The events of one selector that some rule wants, as rows, by the values at some places.
 
     It keeps them for ``longest`` units of time. All operations are O(log n) for what they find.
     """
 
-    __slots__ = ("_lanes", "_order", "longest", "places")
+    __slots__ = ("_lanes", "_order", "longest", "places", "wanted")
 
     def __init__(self, places: Sequence[int]) -> None:
         self.places = tuple(places)
         self.longest = 0
+        self.wanted: list[Wanted] = []
+        """One of these must be true of an event."""
         self._lanes: dict[Hashable, Lane] = {}
         self._order: deque[tuple[Instant, Hashable]] = deque()
 
@@ -82,15 +88,41 @@ class Store:
 
     def add(self, time: Instant, rows: Iterable[Row]) -> None:
         """Take in the events of a time, which is not before that of any other."""
-        places = self.places
+        wanted = self.wanted
         for row in rows:
-            key = key_of([row[place] for place in places])
-            lane = self._lanes.get(key)
-            if lane is None:
-                lane = self._lanes[key] = Lane()
-            lane.times.append(time)
-            lane.rows.append(row)
-            self._order.append((time, key))
+            for wants in wanted:
+                if wants(row):
+                    self._append(time, row)
+                    break
+
+    def _append(self, time: Instant, row: Row) -> None:
+        key = key_of([row[place] for place in self.places])
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane()
+        lane.times.append(time)
+        lane.rows.append(row)
+        self._order.append((time, key))
+
+    def merge(self, events: Iterable[tuple[Instant, Row]]) -> None:
+        """Take in events of before; those that are here already are the same."""
+        here = list(self.events())
+        known = set(here)
+        if new := [each for each in events if each not in known]:
+            self._lanes.clear()
+            self._order.clear()
+            for time, row in sorted([*here, *new], key=itemgetter(0)):
+                self._append(time, row)
+
+    @property
+    def newest(self) -> Instant | None:
+        """The time of the last event."""
+        return self._order[-1][0] if self._order else None
+
+    @property
+    def due(self) -> Instant | None:
+        """When the first event goes: no scope that ends then reaches it."""
+        return self._order[0][0] + self.longest + 1 if self._order else None
 
     def forget(self, now: Instant) -> None:
         """Let go of what no scope that ends with a present event reaches."""
@@ -117,3 +149,27 @@ class Store:
             place = at.get(key, lane.head)
             at[key] = place + 1
             yield time, lane.rows[place]
+
+
+class Expiry:
+    """Which stores have events that go, by time: a moment costs those that have some."""
+
+    def __init__(self) -> None:
+        self._noted: dict[Store, None] = {}
+        self._queue: list[tuple[Instant, int, Store]] = []
+        self._numbers = count()
+
+    def note(self, store: Store) -> None:
+        """A store may have got its first event."""
+        if store not in self._noted and (due := store.due) is not None:
+            self._noted[store] = None
+            heappush(self._queue, (due, next(self._numbers), store))
+
+    def elapse(self, now: Instant) -> None:
+        """Let all stores forget what goes now."""
+        queue = self._queue
+        while queue and queue[0][0] <= now:
+            store = heappop(queue)[2]
+            del self._noted[store]
+            store.forget(now)
+            self.note(store)

@@ -13,14 +13,14 @@ from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel
 
-from sensorstream.alerts.cloudevents import alert_data
+from sensorstream.alerts.cloudevents import alert_data, change_data, incident_data
 from sensorstream.alerts.feed import Subscription
 from sensorstream.alerts.incidents import IncidentState
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.app.application import Application
 from sensorstream.journal.records import message_id
 from sensorstream.server.answers import RaisedAlertBody
-from sensorstream.server.rest.incidents import IncidentsBody, incident_data
+from sensorstream.server.rest.incidents import IncidentsBody
 
 _PAGE: Final = 100
 _LOOK_AGAIN: Final = 30.0  # seconds; a missed notification delays an alert, it is not lost
@@ -113,6 +113,17 @@ def router(application: Application) -> APIRouter:
         ]
         return JSONResponse({"alert": told(raised), "messages": messages, "next": following})
 
+    def last_alert() -> int:
+        newest = application.alerts(1)
+        return newest[0].seq if newest else 0
+
+    def alerts_after(seq: int) -> list[dict[str, Any]]:
+        return [told(each) for each in application.alerts_after(seq, _PAGE)]
+
+    def changes_after(seq: int) -> list[dict[str, Any]]:
+        found = application.incidents.changes_after(seq, _PAGE)
+        return [{"seq": each.seq, **change_data(each, application.timeline)} for each in found]
+
     async def subscribed() -> AsyncIterator[Subscription]:
         # A dependency ends with its request; the generator of a client that leaves ends only when
         # the garbage collector finds it.
@@ -128,24 +139,32 @@ def router(application: Application) -> APIRouter:
     async def follow_alerts(
         last_event_id: Annotated[int | None, Header(ge=0)] = None,
         after: Annotated[int | None, Query(ge=0, description="as Last-Event-ID")] = None,
+        changes: Annotated[
+            bool, Query(description="not each alert, but what becomes of open ones")
+        ] = False,
         subscription: Subscription = Depends(subscribed),  # noqa: B008 - FastAPI's way
     ) -> AsyncIterator[ServerSentEvent]:
-        """Alerts as server-sent events of type `alert`, from now on.
+        """Alerts as server-sent events of type `alert`, or their changes (`change`), from now on.
 
-        The id of an event is the alert's `seq`: a client that reconnects with `Last-Event-ID`
-        (browsers do so by themselves), or asks with `after`, gets what it missed first.
+        The id of an event is the `seq` of the alert, or of the change: a client that reconnects
+        with `Last-Event-ID` (browsers do so by themselves), or asks with `after`, gets what it
+        missed first.
         """
         feed = application.alert_feed
         cursor = last_event_id if last_event_id is not None else after
+        kind, last, read = (
+            ("change", application.incidents.last_change, changes_after)
+            if changes
+            else ("alert", last_alert, alerts_after)
+        )
         if cursor is None:
-            newest = await run_in_threadpool(application.alerts, 1)
-            cursor = newest[0].seq if newest else 0
+            cursor = await run_in_threadpool(last)
         yield ServerSentEvent(comment="listening", retry=2000)
         while not feed.closed:
-            found = await run_in_threadpool(application.alerts_after, cursor, _PAGE)
-            for raised in found:
-                cursor = raised.seq
-                yield ServerSentEvent(event="alert", id=str(cursor), data=told(raised))
+            found = await run_in_threadpool(read, cursor)
+            for each in found:
+                cursor = each["seq"]
+                yield ServerSentEvent(event=kind, id=str(cursor), data=each)
             if len(found) < _PAGE:
                 await subscription.wait(_LOOK_AGAIN)
 

@@ -11,10 +11,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from sensorstream.alerts.cloudevents import change_data, plain_time
+from sensorstream.alerts.cloudevents import change_data, incident_data
 from sensorstream.alerts.incidents import Incident, IncidentState
 from sensorstream.app.application import Application
-from sensorstream.model.timeline import Timeline
 from sensorstream.server.known import AskedBody
 from sensorstream.server.rest.moment import Moment
 from sensorstream.server.rest.versioned import who
@@ -51,6 +50,7 @@ class IncidentBody(BaseModel):
     escalated: str | None = Field(description="the severity that nobody's answer has given it")
     reminders: int
     silenced: bool = Field(description="receivers are not told of it now")
+    flapping: bool = Field(description="it comes and goes too often to be told each time")
 
 
 class IncidentsBody(BaseModel):
@@ -135,16 +135,6 @@ class SilencesBody(BaseModel):
     """The silences that have not ended."""
 
     silences: list[SilenceBody]
-
-
-def incident_data(incident: Incident, timeline: Timeline) -> dict[str, Any]:
-    """An incident as JSON."""
-    told = {
-        **asdict(incident),
-        "first_time": plain_time(incident.first_time, timeline),
-        "last_time": plain_time(incident.last_time, timeline),
-    }
-    return IncidentBody(**told).model_dump(mode="json")
 
 
 def router(application: Application) -> APIRouter:

@@ -12,11 +12,23 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from sensorstream.access.roles import Role
-from sensorstream.alerts.records import DeliveryState, LoggedDelivery, Webhook, WebhookState
+from sensorstream.alerts.records import (
+    DeliveryState,
+    LoggedDelivery,
+    Webhook,
+    WebhookState,
+)
 from sensorstream.alerts.targets import place_of
 from sensorstream.app.application import Application
 from sensorstream.app.versions import Match, digest_of
 from sensorstream.app.webhooks import definition
+from sensorstream.grouping import (
+    LONGEST_INTERVAL,
+    LONGEST_WAIT,
+    Grouping,
+    grouping_data,
+    read_grouping,
+)
 from sensorstream.server.access import user_of
 from sensorstream.server.known import AskedBody
 from sensorstream.server.rest.moment import Moment
@@ -34,6 +46,18 @@ _SECRET = "`whsec_` and base64 of 24 to 64 random bytes"
 _LARGEST = 2**63 - 1
 
 
+class GroupBody(AskedBody):
+    """Alerts that are alike in these labels are told together; times are seconds."""
+
+    by: list[Literal["rule", "kind", "severity", "key"]] = Field(max_length=4)
+    wait: float = Field(
+        default=30, ge=0, le=LONGEST_WAIT, description="for others, when a group is new"
+    )
+    interval: float = Field(
+        default=300, ge=1, le=LONGEST_INTERVAL, description="between two times it is told"
+    )
+
+
 class NewWebhookBody(AskedBody):
     """A receiver to register; without a secret one is made."""
 
@@ -49,6 +73,8 @@ class NewWebhookBody(AskedBody):
         description="CloudEvents 1.0, or what an Alertmanager sends (version 4): alerts only",
     )
     changes: bool = Field(default=False, description="told of what becomes of open alerts, too")
+    group: GroupBody | None = Field(default=None, description="told of groups, not of each alert")
+    escalated: bool = Field(default=False, description="told of alerts that have escalated alone")
 
 
 class DefinitionBody(AskedBody):
@@ -58,6 +84,8 @@ class DefinitionBody(AskedBody):
     queries: list[str] = Field(default=[], max_length=1000)
     format: Literal["cloudevents", "alertmanager"] = "cloudevents"
     changes: bool = False
+    group: GroupBody | None = None
+    escalated: bool = False
 
 
 class WebhookTriedBody(BaseModel):
@@ -94,6 +122,8 @@ class WebhookBody(BaseModel):
     queries: list[str]
     format: str
     changes: bool
+    group: GroupBody | None
+    escalated: bool
     enabled: bool
     disabled_at: datetime | None
     failing_since: datetime | None
@@ -162,7 +192,14 @@ def router(application: Application) -> APIRouter:
     def register(body: NewWebhookBody, request: Request) -> JSONResponse:
         """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
         webhook = application.webhooks.register(
-            body.url, body.secret, body.queries, body.format, who(request), body.changes
+            body.url,
+            body.secret,
+            body.queries,
+            body.format,
+            who(request),
+            body.changes,
+            _grouping(body.group),
+            body.escalated,
         )
         return _registered(webhook, request)
 
@@ -194,14 +231,15 @@ def router(application: Application) -> APIRouter:
     ) -> WebhookBody | WebhookTriedBody | JSONResponse:
         """Register a webhook by this id (201, with its secret), or change the one that has it."""
         webhooks, told = application.webhooks, (body.url, body.queries, body.format)
+        others = (body.changes, _grouping(body.group), body.escalated)
         if dry_run is not None:
-            fault = webhooks.try_put(webhook_id, *told, body.changes)
+            fault = webhooks.try_put(webhook_id, *told, *others)
             running = {each.name for each in application.queries.views() if not each.stopped}
             return WebhookTriedBody(
                 faults=fault_bodies([] if fault is None else [fault]),
                 absent=[each for each in body.queries if each not in running],
             )
-        made = webhooks.put(webhook_id, *told, who(request), match, body.changes)
+        made = webhooks.put(webhook_id, *told, who(request), match, *others)
         if made is not None:
             return _registered(made, request)
         return _body(webhooks.one(webhook_id), request)
@@ -301,6 +339,14 @@ def router(application: Application) -> APIRouter:
     return routes
 
 
+def _grouping(body: GroupBody | None) -> Grouping | None:
+    return None if body is None else read_grouping(body.model_dump())
+
+
+def _group_body(group: Grouping | None) -> GroupBody | None:
+    return None if group is None else GroupBody.model_validate(grouping_data(group))
+
+
 def _id(webhook_id: str) -> str:
     return webhook_id
 
@@ -324,6 +370,8 @@ def _body(state: WebhookState, request: Request) -> WebhookBody:
         queries=list(webhook.queries),
         format=webhook.format,
         changes=webhook.changes,
+        group=_group_body(webhook.group),
+        escalated=webhook.escalated,
         enabled=state.disabled_at is None,
         disabled_at=state.disabled_at,
         failing_since=state.failing_since,

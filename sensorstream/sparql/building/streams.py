@@ -51,6 +51,14 @@ _UNITS: Final = {
     "h": timedelta(hours=1),
     "d": timedelta(days=1),
 }
+_UNIT_NAMES: Final = {
+    **dict.fromkeys(("MS", "MILLISECOND", "MILLISECONDS"), _MILLISECOND),
+    **dict.fromkeys(("S", "SEC", "SECOND", "SECONDS"), SECOND),
+    **dict.fromkeys(("M", "MIN", "MINUTE", "MINUTES"), timedelta(minutes=1)),
+    **dict.fromkeys(("H", "HOUR", "HOURS"), timedelta(hours=1)),
+    **dict.fromkeys(("D", "DAY", "DAYS"), timedelta(days=1)),
+}
+"""The words that SPARQLStream has for units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +143,9 @@ class StreamBuilder(PatternBuilder):
         return self._define(children, in_default=True)
 
     def _define(self, children: list[Any], *, in_default: bool) -> tuple[str, IRI]:
-        name, *stream, definition = (child for child in children if not isinstance(child, Token))
+        name, *rest = (child for child in children if not isinstance(child, Token))
+        definition = next(each for each in rest if isinstance(each, WindowDefinition))
+        stream = [each for each in rest if each is not definition]
         if name in self._windows:
             self.fail_at(name, f"the window <{name}> is defined twice")
         self._windows[name] = replace(
@@ -210,6 +220,35 @@ class StreamBuilder(PatternBuilder):
         return meta.start_pos, extent
 
     @v_args(meta=True)
+    def past_range(self, meta: Meta, children: list[Any]) -> tuple[int, dict[str, Any]]:
+        since, *until = (
+            self._length(meta.start_pos, child, SECOND)
+            for child in children
+            if not isinstance(child, Token)
+        )
+        delay = until[0] if until else timedelta(0)
+        if delay >= since:
+            self.fail(meta.start_pos, "the window ends before it begins: write the earlier first")
+        return meta.start_pos, {"range": since - delay, "delay": delay or None}
+
+    @v_args(meta=True)
+    def ago(self, meta: Meta, children: list[Any]) -> tuple[Decimal | None, timedelta | None]:
+        first, *rest = children
+        if first.type == "MINUS_SIGN":
+            return rest[0]  # type: ignore[no-any-return]
+        if not first.startswith("-"):
+            self.fail_at(first, "a window holds what has happened: write NOW-, not NOW+")
+        return self._spanning(meta.start_pos, first[1:], rest)
+
+    def unknown_range(self, children: list[Any]) -> Any:
+        *_, word, number = children
+        self.fail_at(
+            word,
+            f"'{word}' is nothing that a window counts: write TRIPLES {number}, or INDIVIDUALS "
+            f"{number} for the triples of so many subjects",
+        )
+
+    @v_args(meta=True)
     def of_individuals(self, meta: Meta, children: list[Token]) -> tuple[int, str, Any]:
         return meta.start_pos, "unit", WindowUnit.INDIVIDUALS
 
@@ -281,17 +320,35 @@ class StreamBuilder(PatternBuilder):
     @v_args(meta=True)
     def span(self, meta: Meta, children: list[Any]) -> tuple[Decimal | None, timedelta | None]:
         written, *datatype = children
+        if isinstance(written, Token) and written.type == "DURATION":
+            lengths = [self._written(meta.start_pos, each.value) for each in children]
+            return None, sum(lengths, timedelta(0))
         if not isinstance(written, Token):
             if datatype and datatype[0] not in _XSD_DURATIONS:
                 self.fail(meta.start_pos, f"<{datatype[0]}> is not a datatype of durations")
             return None, self._duration(meta.start_pos, written)
-        if written.type != "DURATION":
-            return Decimal(written.value), None
-        if written.value.startswith("P"):
-            return None, self._duration(meta.start_pos, written.value)
-        digits = written.value.rstrip("mshd")
-        unit = _UNITS[written.value[len(digits) :]]
-        return None, self._length(meta.start_pos, (Decimal(digits), None), unit)
+        return self._spanning(meta.start_pos, written.value, datatype)
+
+    def _spanning(
+        self, offset: int, number: str, unit: list[Token]
+    ) -> tuple[Decimal | None, timedelta | None]:
+        """So many of a unit; without a unit a number, which each clause reads in its own way."""
+        if not unit:
+            return Decimal(number), None
+        word = unit[0]
+        found = _UNIT_NAMES.get(word.upper())
+        if found is None:
+            self.fail_at(word, f"'{word}' is no unit of time: expected ms, s, m, h or d")
+        return None, self._length(offset, (Decimal(number), None), found)
+
+    def _written(self, offset: int, text: str) -> timedelta:
+        if text.startswith("P"):
+            return self._duration(offset, text)
+        digits = text.rstrip("nmshd")
+        number, unit = Decimal(digits), text[len(digits) :]
+        if unit == "ns":
+            number, unit = number / 1_000_000, "ms"
+        return self._length(offset, (number, None), _UNITS[unit])
 
     def _duration(self, offset: int, text: str) -> timedelta:
         try:
@@ -307,6 +364,8 @@ class StreamBuilder(PatternBuilder):
             return length
         assert number is not None, "a span is a number or a length"
         microseconds = number * (unit // _MICROSECOND)
+        if microseconds != int(microseconds):
+            self.fail(offset, f"{number} is too fine a time: expected whole microseconds")
         try:
             return timedelta(microseconds=int(microseconds))
         except OverflowError:

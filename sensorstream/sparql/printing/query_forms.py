@@ -93,7 +93,10 @@ def extent_text(window: WindowDefinition) -> str:
         return "NOW"
     words: list[str] = []
     counts = isinstance(window.range, int) or isinstance(window.step, int)
-    if isinstance(window.range, timedelta):
+    if isinstance(window.range, timedelta) and window.delay is not None:
+        since = duration_text(window.range + window.delay)
+        words.append(f"FROM NOW-{since} TO NOW-{duration_text(window.delay)}")
+    elif isinstance(window.range, timedelta):
         words += ("RANGE", duration_text(window.range))
     elif isinstance(window.range, int):
         words += (window.unit.name, str(window.range))

@@ -47,7 +47,16 @@ def solutions(
         return frozenset(_chosen(*sequence, stream))
     if isinstance(pattern, algebra.Filter):
         found = solutions(pattern.pattern, stream, lengths)
-        return frozenset(s for s in found if holds(pattern.condition, s))
+        return frozenset(s for s in found if holds(asked(pattern.condition, s, stream), s))
+    if isinstance(pattern, algebra.Graph):
+        # Named graphs of these tests have what holds always, and no interval.
+        assert isinstance(pattern.name, IRI)
+        return solutions(pattern.pattern, frozenset(o for o in stream if o[1:] == ALWAYS))
+    if isinstance(pattern, algebra.Slice):
+        found = solutions(pattern.pattern, stream)
+        ordered = sorted(found, key=lambda s: (timed(s), s[2], s[1], sorted(s[0])))
+        until = None if pattern.limit is None else pattern.offset + pattern.limit
+        return frozenset(ordered[pattern.offset : until])
     if isinstance(pattern, algebra.Project):
         names = {each.name for each in pattern.variables}
         return frozenset(
@@ -84,6 +93,28 @@ def solutions(
                 )
             )
     raise AssertionError(pattern)
+
+
+def asked(
+    condition: algebra.Expression, solution: Solution, stream: frozenset[Occurrence]
+) -> algebra.Expression:
+    """A condition with the truth of each EXISTS: by substitution (SPARQL 1.1, section 18.6).
+
+    It sees what has ended by the end of the solution.
+    """
+    values = dict(solution[0])
+
+    def put_in(node: object) -> object | None:
+        return values.get(node.name) if isinstance(node, Variable) else None
+
+    def change(node: object) -> object | None:
+        if not isinstance(node, algebra.Exists):
+            return None
+        found = solutions(replaced(node.pattern, put_in), stream)
+        truth = any(not timed(each) or each[2] <= solution[2] for each in found)
+        return Literal(str(truth).lower(), XSD_BOOLEAN)
+
+    return replaced(condition, change)
 
 
 def _consuming(
@@ -194,14 +225,22 @@ def _block(
 ) -> Iterator[Any]:
     found: list[dict[str, str]] = [{}]
     everything = {triple for triple, _, _ in stream}
+    patterns = list(patterns)
+    lasting = {triple for triple, *interval in stream if tuple(interval) == ALWAYS}
     for pattern in patterns:
         ends = (pattern.subject, pattern.predicate, pattern.object)
+        fitting: Iterable[Any] = everything
+        if (path := _any_length(pattern)) is not None:
+            # It has no interval: it is followed in what holds always.
+            named = [end for end in (pattern.subject, pattern.object) if not _name(end)]
+            fitting = [(a, path, b) for a, b in _pairs(path, lasting, named)]
         found = [
             fitted
             for bindings in found
-            for triple in everything
+            for triple in fitting
             if (fitted := _fitted(bindings, ends, triple)) is not None
         ]
+    patterns = [each for each in patterns if _any_length(each) is None]
     for bindings in found:
         triples = {
             tuple(bindings[_name(e)] if _name(e) else e for e in (p.subject, p.predicate, p.object))
@@ -216,6 +255,45 @@ def _block(
                 min((o[1] for o in chosen), default=ALWAYS[0]),
                 max((o[2] for o in chosen), default=ALWAYS[1]),
             )
+
+
+def _any_length(pattern: algebra.TriplePattern) -> algebra.Path | None:
+    predicate = pattern.predicate
+    return None if isinstance(predicate, Variable | IRI) else predicate
+
+
+def _pairs(path: Any, graph: set[Triple], named: Iterable[Any]) -> set[tuple[Any, Any]]:
+    """The ends of a path over a graph, as relations; those of length zero also of named terms."""
+    nodes = {*(t[0] for t in graph), *(t[2] for t in graph), *named}
+    same = {(each, each) for each in nodes}
+    match path:
+        case IRI():
+            return {(s, o) for s, p, o in graph if p == path}
+        case algebra.Inverse(inner):
+            return {(b, a) for a, b in _pairs(inner, graph, named)}
+        case algebra.Sequence(left, right):
+            return _composed(_pairs(left, graph, named), _pairs(right, graph, named))
+        case algebra.Alternative(left, right):
+            return _pairs(left, graph, named) | _pairs(right, graph, named)
+        case algebra.NegatedSet(forward, backward):
+            found = {(s, o) for s, p, o in graph if p not in forward} if forward else set()
+            return found | (
+                {(o, s) for s, p, o in graph if p not in backward} if backward else set()
+            )
+        case algebra.ZeroOrOne(inner):
+            return same | _pairs(inner, graph, named)
+        case algebra.ZeroOrMore(inner):
+            return same | _pairs(algebra.OneOrMore(inner), graph, named)
+        case algebra.OneOrMore(inner):
+            found = once = _pairs(inner, graph, named)
+            while not (more := _composed(found, once)) <= found:
+                found = found | more
+            return found
+    raise AssertionError(path)
+
+
+def _composed(one: set[tuple[Any, Any]], other: set[tuple[Any, Any]]) -> set[tuple[Any, Any]]:
+    return {(a, c) for a, b in one for d, c in other if b == d}
 
 
 def _name(end: object) -> str:

@@ -339,10 +339,7 @@ def test_absence_that_depends_on_itself_at_one_moment_is_refused() -> None:
 @pytest.mark.parametrize(
     ("where", "told"),
     [
-        ("{ ?x :p ?y } SEQ { ?x :q+ ?y }", "fixed length"),
-        ("{ ?x :p ?y } SEQ { ?x :q ?y FILTER EXISTS { ?y :r ?z } }", "BOUND"),
         ("{ ?x :p ?y } SEQ { ?x :q ?y } FILTER(getDURATION() < 10)", "durations"),
-        ("{ ?x :p ?y } SEQ { SELECT * { ?x :q ?y } LIMIT 1 }", "LIMIT"),
         ("{ ?x :p ?y } SEQ { GRAPH :g { ?x :q ?y } }", "GRAPH"),
         ('{ ?x :p ?y } SEQ { ?x :q ?y } FILTER(getDURATION() < "P1M"^^xsd:duration)', "months"),
     ],

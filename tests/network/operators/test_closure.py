@@ -14,7 +14,6 @@ from sensorstream.model.terms import IRI
 from sensorstream.network.node import Node
 from sensorstream.network.operators.closure import Closure
 from sensorstream.network.rows import Row
-from tests.effort import examples
 from tests.network.operators.walked_closure import WalkedClosure
 
 VERTICES: list[Any] = [IRI(f"http://example.org/{name}") for name in "abcdefgh"]
@@ -96,7 +95,7 @@ def work(source: Steps, instant: list[tuple[str, Any]]) -> None:
                 source.go(step)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(before=st.lists(steps, max_size=14), ends=fixed, stream=streams)
 def test_the_closure_is_kept_in_step(
     before: list[Row], ends: tuple[Any, Any], stream: list[list[tuple[str, Any]]]
@@ -115,7 +114,7 @@ def test_the_closure_is_kept_in_step(
         assert Counter(machine.node.rows()) == Counter(expected)
 
 
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(ends=fixed, stream=streams)
 def test_a_closure_that_has_lost_all_steps_holds_nothing(
     ends: tuple[Any, Any], stream: list[list[tuple[str, Any]]]

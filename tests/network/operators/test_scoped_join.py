@@ -13,7 +13,6 @@ from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report
-from tests.effort import examples
 
 EX = "http://example.org/"
 STREAM, ROOM, VALUE = IRI(f"{EX}s"), IRI(f"{EX}in"), IRI(f"{EX}value")
@@ -49,7 +48,7 @@ def rows_of(content: set[Triple], above: int) -> Counter[tuple[object, ...]]:
     )
 
 
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     events=st.lists(
         st.tuples(st.integers(0, 4), st.lists(said, min_size=1, max_size=3, unique=True)),

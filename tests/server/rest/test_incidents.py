@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +51,39 @@ def test_what_people_do_is_answered_with_the_new_state_and_kept(client: httpx.Cl
         ("commented", "a school class"),
         ("cleared", "done"),
     ]
+
+
+def test_changes_are_streamed_as_they_come_and_from_where_a_client_was(
+    client: httpx.Client, application: Any
+) -> None:
+    def followed(count: int, **how: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        with client.stream("GET", "/alerts/stream?changes=true", **how) as response:
+            name, lines = "", response.iter_lines()
+            assert next(lines) == ": listening"
+            client.post("/alerts/m42-1/comment", json={"text": f"no {len(seen)}"})
+            application.alert_feed.announce()
+            for line in lines:
+                name = line.removeprefix("event: ") if line.startswith("event: ") else name
+                if line.startswith("data: "):
+                    assert name == "change"
+                    found.append(json.loads(line.removeprefix("data: ")))
+                if len(found) == count:
+                    break
+        seen.extend(found)
+        return found
+
+    seen: list[dict[str, Any]] = []
+    client.post("/alerts/m42-1/acknowledge")
+    assert [each["text"] for each in followed(1)] == ["no 0"]
+    client.post("/alerts/m42-1/clear")
+    again = followed(2, headers={"Last-Event-ID": str(seen[0]["seq"])})
+    assert [(each["change"], each["text"]) for each in again] == [
+        ("cleared", ""),
+        ("commented", "no 1"),
+    ]
+    history = client.get("/alerts/m42-1/history").json()["changes"]
+    assert followed(5, params={"changes": True, "after": 0})[:4] == history[:4]
 
 
 def test_silences_are_begun_listed_and_ended(client: httpx.Client) -> None:

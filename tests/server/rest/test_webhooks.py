@@ -23,6 +23,8 @@ def test_a_secret_is_told_once_when_a_webhook_is_registered(client: httpx.Client
         "queries": [],
         "format": "cloudevents",
         "changes": False,
+        "group": None,
+        "escalated": False,
         "enabled": True,
         "disabled_at": None,
         "failing_since": None,
@@ -61,6 +63,18 @@ def test_a_secret_of_ones_own_is_kept(client: httpx.Client) -> None:
     secret = "whsec_" + base64.b64encode(b"0123456789abcdef01234567").decode()
     answer = client.post("/webhooks", json={"url": URL, "secret": secret})
     assert answer.json()["secret"] == secret
+
+
+def test_a_webhook_may_ask_for_groups(client: httpx.Client) -> None:
+    made = client.put("/webhooks/grouped", json={"url": URL, "group": {"by": ["severity", "rule"]}})
+    group = {"by": ["rule", "severity"], "wait": 30, "interval": 300}
+    assert made.json()["group"] == group
+    assert client.get("/webhooks/grouped").json()["group"] == group
+    for wrong in ({}, {"by": ["colour"]}, {"by": [], "wait": -1}, {"by": [], "every": 1}):
+        answer = client.put("/webhooks/grouped", json={"url": URL, "group": wrong})
+        assert answer.status_code == 422
+    client.put("/webhooks/grouped", json={"url": URL})
+    assert client.get("/webhooks/grouped").json()["group"] is None
 
 
 def test_a_webhook_may_name_queries(client: httpx.Client) -> None:

@@ -1,0 +1,181 @@
+"""Blocks of triple patterns as plans: what happens, and what holds always.
+
+A path of a fixed length is the triples that it is made of; its alternatives are as many blocks. A
+path of any length has no interval of its own: it is followed in what holds always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Final, TypeAlias
+
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.terms import IRI, BlankNode, Term
+from sensorstream.network.intervals import plan as timed
+from sensorstream.network.plan import nodes as plans
+from sensorstream.network.plan.nodes import End, Plan
+from sensorstream.sparql.algebra import (
+    Alternative,
+    Expression,
+    In,
+    Inverse,
+    NegatedSet,
+    Not,
+    OneOrMore,
+    Path,
+    TriplePattern,
+    Variable,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+from sensorstream.sparql.algebra import (
+    Sequence as PathSequence,
+)
+
+_MOST_WAYS: Final = 64
+"""Blocks that the alternatives of the paths of one block come to."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A triple pattern, or a path of any length; ``predicate`` is a variable or an IRI, or it."""
+
+    subject: End
+    predicate: Variable | Path
+    object: End
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One of the alternatives of a block: all its steps, and what must be true of them."""
+
+    steps: tuple[_Step, ...] = ()
+    filters: tuple[Expression, ...] = ()
+
+
+_Ways: TypeAlias = Sequence[_Way]
+
+
+def block(patterns: Iterable[TriplePattern], fresh: Iterator[int], graph: IRI | None) -> Plan:
+    """The plan of a basic graph pattern; ``fresh`` numbers variables.
+
+    ``graph`` is the one of GRAPH, which holds always; None: what happens, and the background.
+
+    Raises:
+        UnsupportedQuery: the alternatives of its paths are too many.
+    """
+    ways: _Ways = [_Way()]
+    for pattern in patterns:
+        ways = _both(ways, _of_pattern(pattern, fresh))
+    found = [_planned(way, graph) for way in ways]
+    return found[0] if len(found) == 1 else plans.Union(tuple(found))
+
+
+def _both(one: _Ways, other: _Ways) -> _Ways:
+    if len(one) * len(other) > _MOST_WAYS:
+        raise UnsupportedQuery(
+            f"the alternatives of the paths in one block of a pattern in time come to more than "
+            f"{_MOST_WAYS} blocks: put some of them into a group of their own: {{ ?x :a|:b ?y }}"
+        )
+    return [_Way((*a.steps, *b.steps), (*a.filters, *b.filters)) for a, b in product(one, other)]
+
+
+def _of_pattern(pattern: TriplePattern, fresh: Iterator[int]) -> _Ways:
+    subject, object_ = _end(pattern.subject), _end(pattern.object)
+    if isinstance(pattern.predicate, Variable):
+        return [_Way((_Step(subject, pattern.predicate, object_),))]
+    return _of_path(subject, pattern.predicate, object_, fresh)
+
+
+def _of_path(subject: End, path: Path, object_: End, fresh: Iterator[int]) -> _Ways:
+    match path:
+        case IRI() | OneOrMore() | ZeroOrMore() | ZeroOrOne():
+            return [_Way((_Step(subject, path, object_),))]
+        case Inverse(inner):
+            return _of_path(object_, inner, subject, fresh)
+        case PathSequence(left, right):
+            between = Variable(f".path{next(fresh)}")
+            return _both(
+                _of_path(subject, left, between, fresh), _of_path(between, right, object_, fresh)
+            )
+        case Alternative(left, right):
+            return [
+                *_of_path(subject, left, object_, fresh),
+                *_of_path(subject, right, object_, fresh),
+            ]
+        case NegatedSet(forward, backward):
+            ways = []
+            if forward or not backward:
+                ways.append(_other_than(subject, object_, forward, fresh))
+            if backward:
+                ways.append(_other_than(object_, subject, backward, fresh))
+            return ways
+
+
+def _other_than(subject: End, object_: End, names: tuple[IRI, ...], fresh: Iterator[int]) -> _Way:
+    step = Variable(f".path{next(fresh)}")
+    filters = (Not(In(step, names)),) if names else ()
+    return _Way((_Step(subject, step, object_),), filters)
+
+
+def _end(term: Variable | Term) -> End:
+    return Variable(str(term)) if isinstance(term, BlankNode) else term
+
+
+def _planned(way: _Way, graph: IRI | None) -> Plan:
+    steps = list(dict.fromkeys(way.steps))
+    if not steps:
+        return plans.Constant((), ((),))
+    happening = [
+        place
+        for place, each in enumerate(steps)
+        if graph is None and isinstance(each.predicate, Variable | IRI)
+    ]
+    pairs = [
+        (one, other)
+        for one, other in combinations(happening, 2)
+        if _may_be_one(steps[one], steps[other])
+    ]
+    labelled = {place for pair in pairs for place in pair}
+    parts: list[Plan] = []
+    for place, each in enumerate(steps):
+        if place in happening:
+            label = f"{timed.OCCURRENCE}{place}" if place in labelled else ""
+            assert isinstance(each.predicate, Variable | IRI)
+            parts.append(timed.Occurrence(each.subject, each.predicate, each.object, label))
+        else:
+            parts.append(timed.Known(each.subject, each.predicate, each.object, graph))
+    found = _joined(parts)
+    if pairs:
+        labels = tuple(
+            (f"{timed.OCCURRENCE}{one}", f"{timed.OCCURRENCE}{other}") for one, other in pairs
+        )
+        found = timed.Once(found, labels)
+    for condition in way.filters:
+        found = plans.Filter(found, condition)
+    visible = tuple(name for name in found.variables if not name.startswith((".", "_:")))
+    return found if visible == found.variables else plans.Project(found, visible)
+
+
+def _may_be_one(one: _Step, other: _Step) -> bool:
+    """Whether two triple patterns may become the same triple."""
+    ends = zip(
+        (one.subject, one.predicate, one.object),
+        (other.subject, other.predicate, other.object),
+        strict=True,
+    )
+    return all(isinstance(a, Variable) or isinstance(b, Variable) or a == b for a, b in ends)
+
+
+def _joined(parts: Sequence[Plan]) -> Plan:
+    """Joined from left to right, what shares a variable first."""
+    ahead = list(parts)
+    found = ahead.pop(0)
+    while ahead:
+        names = set(found.variables)
+        following = next((each for each in ahead if names.intersection(each.variables)), ahead[0])
+        ahead.remove(following)
+        found = timed.Join(found, following)
+    return found

@@ -1,0 +1,158 @@
+"""Rules of texts that are registered one by one: what is equal stands once, and nobody notices."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sensorstream.network.selection.graph import Channel, InstantGraph
+from sensorstream.network.selection.instants import Instants
+from sensorstream.network.selection.matcher import Matcher
+from sensorstream.network.selection.store import Store
+from sensorstream.streams.report import Report
+from tests.network.selection.test_selection import (
+    PREFIX,
+    Machine,
+    found,
+    rules,
+    streams,
+    timed,
+    triples_of,
+)
+
+RULE = (
+    "define {{ :it :saw ?v }} from T(SELECT ?k ?v {{ ?s a :T ; :k ?k ; :v ?v FILTER(?v > {0}) }}) "
+    "and last B(SELECT ?k ?v {{ ?s a :B ; :k ?k ; :v ?v FILTER(?v > {0}) }}) within 9 s from T "
+    "where B.?k = T.?k with ?v = T.?v"
+)
+
+
+def count(kind: type[object]) -> int:
+    gc.collect()
+    return sum(1 for each in gc.get_objects() if type(each) is kind)
+
+
+@settings(max_examples=12)
+@given(
+    rules(),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 8)), min_size=2, max_size=4),
+    streams,
+    st.sets(st.integers(0, 11), max_size=1),
+    st.integers(2, 11),
+)
+def test_a_text_that_starts_later_selects_what_it_selects_alone(
+    drawn: tuple[str, dict[str, str]],
+    drawn_texts: list[tuple[int, int]],
+    stream: Any,
+    stops: set[int],
+    ends: int,
+) -> None:
+    # Each text has a constant of its own, and the number of the event before which it starts.
+    texts = [
+        (drawn[0].replace("?v > 1", f"?v > {constant}"), begin) for constant, begin in drawn_texts
+    ]
+    together = Machine()
+    alone = [Machine() for _ in texts]
+    now = -1
+    for place, (time, graph) in enumerate(timed(stream)):
+        for number, (text, begin) in enumerate(texts):
+            # A moment that has not ended is also for those who come: here they come between two.
+            if (
+                place >= begin
+                and time > now
+                and f"t{number}" not in alone[number].processor.queries
+            ):
+                together.processor.complete(time)
+                alone[number].processor.complete(time)
+                together._start(f"t{number}", PREFIX + text)
+                alone[number]._start(f"t{number}", PREFIX + text)
+        now = time
+        if place == ends and "t0" in together.processor.queries:
+            together.processor.unregister("t0")
+            alone[0].processor.unregister("t0")
+        for machine in (together, *alone):
+            machine.push(time, graph)
+        if place in stops:
+            together.restart()
+    reports = together.finish()
+    for number, machine in enumerate(alone):
+        mine = [each for each in reports if each.query == f"t{number}"]
+        assert found(mine) == found(machine.finish())
+
+
+def test_texts_that_differ_in_constants_have_one_selector_and_one_store() -> None:
+    before = {kind: count(kind) for kind in (Channel, Store, InstantGraph, Matcher)}
+    machine = Machine(*(RULE.format(each) for each in range(20)))
+    machine.push(1, triples_of(1, ("B", "x", 30)))
+    machine.push(2, triples_of(2, ("T", "x", 10)))
+    assert len(machine.finish()) == 10
+    made = {kind.__name__: count(kind) - number for kind, number in before.items()}
+    assert made == {"Channel": 2, "Store": 1, "InstantGraph": 1, "Matcher": 1}
+
+
+def test_datalog_rules_of_other_files_are_the_same_rules() -> None:
+    before = count(InstantGraph)
+    clause = ":k(?s, ?o) :- :l(?s, ?o)."
+    unused = ":unused(?s, ?o) :- :l(?s, ?o)."
+    machine = Machine(f"{clause} {RULE.format(1)}", f"{unused}\n\n{clause}\n{RULE.format(2)}")
+    machine.push(2, triples_of(2, ("T", "x", 10)))
+    machine.finish()
+    assert count(InstantGraph) - before == 1
+
+
+def test_an_event_that_no_rule_wants_is_not_kept() -> None:
+    machine = Machine(RULE.format(20), RULE.format(30))
+    for time in range(50):
+        machine.push(time, triples_of(time, ("B", "x", 5 if time % 10 else 25)))
+    machine.processor.complete(50)
+    query = machine.processor.queries["r0"]
+    assert query.root.size() == 1
+
+
+def test_what_rules_keep_stays_the_same_over_a_long_stream() -> None:
+    # Two texts, one of which consumes what it takes; new keys and subjects all the time.
+    machine = Machine(RULE.format(1), f"{RULE.format(0)} consuming B")
+    held: list[tuple[int, int]] = []
+    objects: list[int] = []
+    reports = 0
+
+    def told() -> Callable[[Report], None]:
+        def sink(report: Report) -> None:
+            nonlocal reports
+            reports += 1
+
+        return sink
+
+    for query in machine.processor.queries.values():
+        query._sink = told()
+    for time in range(1200):
+        machine.push(time, triples_of(time, ("BBT"[time % 3], f"k{time // 3}", 5)))
+        if time % 300 == 299:
+            gc.collect()
+            instants: Instants = machine.processor._instants
+            kept = sum(len(tuple(each.kept())) for each in instants._rulesets.values())
+            lanes = sum(len(each._lanes) for each in instants._stores.values())
+            held.append((kept, lanes))
+            objects.append(len(gc.get_objects()))
+    assert reports == 798
+    assert max(held) == min(held), held
+    assert max(objects) - min(objects) < 100, objects
+    # A pair of texts, each with nine seconds of events, and what one has consumed meanwhile.
+    assert held[0][0] < 100
+
+
+def test_events_go_even_if_no_more_of_their_selector_come() -> None:
+    machine = Machine(RULE.format(0))
+    for time in range(5):
+        machine.push(time, triples_of(time, ("B", f"k{time}", 5)))
+    machine.push(9, triples_of(9, ("M", "x", 1)))
+    machine.processor.complete(10)
+    query = machine.processor.queries["r0"]
+    assert query.root.size() == 5
+    machine.push(20, triples_of(20, ("M", "x", 1)))
+    machine.processor.complete(21)
+    assert query.root.size() == 0
