@@ -17,6 +17,7 @@ from sensorstream.history.store import record_of
 from sensorstream.journal.effects import merged
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Effects
+from sensorstream.model.events import Alert, Cleared
 from sensorstream.settings import Settings, TimeSettings, WindowSettings
 from tests.streaming.conftest import START, seen
 from tests.streaming.test_keyed_engines import Keys, of_one_engine, told
@@ -215,3 +216,56 @@ def test_a_query_reports_that_nothing_came(settings: Settings) -> None:
     assert '"1"' in said
     assert keys.standings["=north"].waits.present is None
     keys.host.close()
+
+
+WAITING = """
+rule near
+when select { SELECT ?p { ?p :x ?x FILTER(?x < 50) } } becomes true for "4"
+then alert info "{?p} {?now}" key "{?p}"
+
+rule gone
+on silence of :Human as ?p for "6"
+then alert warning "{?p} {?last} {?now}" key "{?p}"
+"""
+
+
+@pytest.fixture(scope="module")
+def waiting(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
+    """Rules that wait for a time, and engines that are often stored."""
+    file = tmp_path_factory.mktemp("waiting") / "waiting.rules"
+    file.write_text(settings.rules.files[0].read_text() + WAITING)
+    rules = replace(settings.rules, files=(file,))
+    often = replace(settings.history, checkpoint_every=3)
+    return read_deployment(replace(settings, rules=rules, history=often))
+
+
+def of_time(effects: Effects) -> dict[str, Counter[tuple[str, str, int]]]:
+    """What rules that wait have raised and ended, each at its time.
+
+    Without the note that it is late: an engine knows the last message of its own key only.
+    """
+    alerts = [each for each in effects.alerts if each.rule in ("near", "gone")]
+    return {
+        kind.__name__: Counter(
+            (each.rule, getattr(each, "text", each.key or "").partition(" (late")[0], each.time)
+            for each in alerts
+            if isinstance(each, kind)
+        )
+        for kind in (Alert, Cleared)
+    }
+
+
+@profile(max_examples=25, deadline=None)
+@given(steps=_STEPS, after=st.sets(st.integers(0, 20)), cuts=_CUTS, lost=st.sets(st.integers(0, 5)))
+def test_rules_that_wait_fire_by_key_when_they_fire_in_one_engine(
+    waiting: Deployment, steps: Any, after: set[int], cuts: set[int], lost: set[int]
+) -> None:
+    """Whoever tells of the time: messages of the key, of others, or silence."""
+    rows = journal(steps, after)
+    last = rows[-1]
+    moved = PassTime.decode(last[5], "").moved
+    rows.append(passed(last[0] + 1, moved, moved + 20, received=last[4] + 20))
+    found = by_keys(waiting, batches(rows, cuts), lost)
+    expected = of_one_engine(waiting, [record_of(row) for row in rows])
+    assert of_time(found) == of_time(expected)
+    assert of_time(found)["Alert"]

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,14 @@ from sensorstream.app.wiring import read_deployment
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore, Writes
 from sensorstream.history.views import install_views
+from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
+from tests.streaming.test_passing_time import WAITING
 
 PATIENCE = 800
 RELATIONS = ("individuals", "statements", "alerts", "human", "x")
@@ -125,7 +128,7 @@ def finished(command: subprocess.Popen[str]) -> str:
     return told
 
 
-def test_a_reasoner_in_java_infers_on_spark_what_it_infers_for_a_server(
+def test_reasoner_and_rules_that_wait_do_on_spark_what_they_do_in_a_server(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
     pytest.importorskip("pyspark", reason="the extra spark is not installed")
@@ -140,14 +143,18 @@ def test_a_reasoner_in_java_infers_on_spark_what_it_infers_for_a_server(
             ":Far a owl:Class ; owl:equivalentClass "
             "[ a owl:Restriction ; owl:onProperty :x ; owl:hasValue 80 ] .\n"
         )
+    with (tmp_path / "t.rules").open("a") as rules:
+        rules.write(WAITING)
     file = tmp_path / "sensorstream.toml"
     file.write_text(file.read_text().replace('profile = "plain"', 'profile = "hermit"'))
     settings = load_settings(file, {})
     deployment = read_deployment(settings)
     records = [
-        record(seq, seen(camera, seq, (seq % 9, 70 + seq % 15)), camera)
+        record(seq, seen(camera, seq, (seq % 9, 20 if seq % 3 else 80)), camera)
         for seq, camera in enumerate(("north", "south") * 12, 1)
     ]
+    silence = record(25, PassTime(24, 44).encode()[0], kind=PassTime.kind)
+    records.append(replace(silence, message=replace(silence.message, received=45)))
     write(url, records, Writes.JOURNAL, None)
     write(expected, records, Writes.ALL, of_one_engine(deployment, records))
 
@@ -156,9 +163,22 @@ def test_a_reasoner_in_java_infers_on_spark_what_it_infers_for_a_server(
     database = engine(expected)
     install_views(database, deployment.ontology.schema, Timeline.INTEGER)
     database.dispose()
-    for relation in ("individuals", "statements", "alerts", "far"):
+    for relation in ("individuals", "statements", "far"):
         assert rows(url, relation) == rows(expected, relation), relation
+    assert raised(url) == raised(expected)
+    # Some in the stream, and each when all are silent.
+    assert {rule for rule, *_ in raised(url)} == {"far", "near", "gone"}
     assert any("#Far" in str(row) for row in rows(url, "statements")), "the reasoner infers"
+
+
+def raised(url: str) -> list[tuple[Any, ...]]:
+    """The alerts, but for the entry that tells an engine what time it is."""
+    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "select rule, key, time, split_part(text, ' (late', 1) from store.alerts "
+            "order by rule, key, time"
+        )
+        return cursor.fetchall()
 
 
 def subscribed(url: str) -> None:
