@@ -285,3 +285,20 @@ def test_silences_match_patterns_end_and_are_bounded(
     with pytest.raises(AlertError, match="already"):
         incidents.silence(made, START)
     assert incidents.silence(made, hour).id  # the others have ended
+
+
+def test_what_was_told_after_a_silence_is_not_told_again_and_another_silence_goes_on(
+    database: Engine, store: PostgresStore, incidents: PostgresIncidents
+) -> None:
+    PostgresWebhooks(database).put(Webhook("w", "http://w", "s", START), 1)
+    outbox = PostgresOutbox(database)
+    for key, begins, ends in (("a", 0, 2), ("b", 0, 4), ("b", 2, 6), ("c", 0, 4)):
+        starts, until = START + begins * MINUTE, START + ends * MINUTE
+        incidents.silence(Silence(0, None, key, None, starts, until, "eve", ""), START)
+    _, held, seen = commit(store, START + MINUTE, ("a", "info"), ("b", "info"), ("c", "info"))
+    incidents.acknowledge(seen, "ann", "", START + MINUTE)
+    (repeat,) = commit(store, START + 3 * MINUTE, ("a", "info"))
+    for minutes, told in ((5, [repeat]), (6, [repeat, held]), (7, [repeat, held])):
+        now = START + minutes * MINUTE
+        tend(database, AlertSettings(), now)
+        assert [each.event.id for each in outbox.due(now, 9)] == told
