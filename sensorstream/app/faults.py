@@ -10,6 +10,7 @@ from typing import Final
 from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
 from sensorstream.app.reference_files import read_reference_with_faults
+from sensorstream.app.rule_texts import misplaced
 from sensorstream.app.schemas import read_schemas
 from sensorstream.errors import SensorStreamError, SettingsError
 from sensorstream.language.recovery import parse_with_recovery
@@ -36,6 +37,10 @@ def faults(
     user's own that count instead of those of the Python files.
     """
 
+    found_misplaced = list(misplaced(settings))
+    if found_misplaced:
+        yield from found_misplaced
+        return
     files: list[RuleFile] = []
     for path in filter(is_rule_file, settings.rules.files):
         try:

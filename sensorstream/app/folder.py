@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sensorstream.app.query_files import completed_rules, is_over_time, query_files
+from sensorstream.app.file_kinds import is_over_time
+from sensorstream.app.query_files import completed_rules, query_files
 from sensorstream.app.rule_texts import read_texts
 from sensorstream.app.webhooks import definition_text
 from sensorstream.errors import QueryError, SettingsError, WebhookError

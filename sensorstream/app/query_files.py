@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
 
 from sensorstream.analysis import Known, Note, query_notes, rules_notes
+from sensorstream.app.file_kinds import DATALOG, OVER_TIME, is_over_time
 from sensorstream.app.recorded import build_engine
 from sensorstream.dotr.reader import read_program
 from sensorstream.dotr.syntax import Program
@@ -21,20 +21,6 @@ from sensorstream.model.schema import Schema
 from sensorstream.sparql.algebra import Query, Window
 from sensorstream.sparql.parser import read_query
 from sensorstream.sparql.walk import nodes
-
-OVER_TIME: Final = ".dotr"
-DATALOG: Final = ".dlog"
-_QUERIES: Final = (".rq", ".sparql")
-
-
-def is_over_time(path: Path) -> bool:
-    """Whether a file has rules over time, or Datalog rules for them, by its name."""
-    return path.suffix.lower() in (OVER_TIME, DATALOG)
-
-
-def is_query_file(path: Path) -> bool:
-    """Whether a file is a query, or has rules over time, by its name."""
-    return path.suffix.lower() in _QUERIES or is_over_time(path)
 
 
 def query_files(folder: Path) -> list[Path]:

@@ -213,8 +213,11 @@ class Queries:
                 return QueryTrial((error,))
             return self._trials.query(self._deployment(), checked_name(name), text)
 
-    def remove(self, name: str, by: str = "", match: Match = None) -> None:
+    def remove(self, name: str, by: str = "", match: Match = None) -> str:
         """Stop a query; ``by`` is who wants it, ``match`` as in :meth:`put`.
+
+        Returns:
+            The journal's id of the change.
 
         Raises:
             UnknownQuery: there is no query of this name.
@@ -224,9 +227,10 @@ class Queries:
         with self._changing:
             if match is not None:
                 check_match(match, self.view(name).text, f"the query '{name}'")
-            self._pipeline.change(RemoveQuery(name, by)).result()
+            outcome = self._pipeline.change(RemoveQuery(name, by)).result()
         with self._pipeline.lock:
             self.log.keep(self._engine.queries.entries())
+        return outcome.message.id
 
     @contextmanager
     def _registering(self) -> Iterator[None]:

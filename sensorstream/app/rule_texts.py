@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from sensorstream.app.file_kinds import is_over_time
 from sensorstream.app.file_texts import text_of
 from sensorstream.app.mapping_files import check_sources, is_rml, is_rule_file
-from sensorstream.errors import LanguageError, RulesError
+from sensorstream.errors import LanguageError, RulesError, SettingsError
 from sensorstream.language.parser import parse
 from sensorstream.language.recovery import parse_with_recovery
 from sensorstream.language.syntax import RuleFile
@@ -41,9 +42,20 @@ def read_texts(settings: Settings) -> dict[str, str]:
     """The text of each rule file, by name.
 
     Raises:
-        SettingsError: a file cannot be read.
+        SettingsError: a file cannot be read, or has rules over time.
     """
+    for fault in misplaced(settings):
+        raise fault
     return {name: text_of(path) for name, path in rule_paths(settings).items()}
+
+
+def misplaced(settings: Settings) -> Iterator[SettingsError]:
+    """The files of ``rules.files`` that have rules over time: these run as queries."""
+    for path in filter(is_over_time, settings.rules.files):
+        yield SettingsError(
+            f"rules.files: {path} has rules over time, which run as continuous queries: move it "
+            "into the folder 'queries' beside the settings; 'sensorstream apply' puts it in force"
+        )
 
 
 def parse_texts(settings: Settings, texts: Mapping[str, str]) -> list[RuleFile]:
@@ -95,6 +107,12 @@ def checked_name(name: str) -> str:
     Raises:
         RulesError: no rule file can have this name.
     """
+    if is_over_time(Path(name)):
+        raise RulesError(
+            f"'{name[:60]}': rules over time run as continuous queries and are put one by one, "
+            f"with the Datalog rules that they need before them: PUT /rules/NAME.dotr, or "
+            "queries/NAME.dotr in the folder of 'sensorstream apply'"
+        )
     if not _NAME.fullmatch(name):
         raise RulesError(
             f"'{name[:60]}' is not a name of a rule file: expected letters, digits, '_', '-' and "

@@ -219,7 +219,7 @@ def deployment_notes(
 
 def _settings(config: Path, files: Sequence[Path]) -> Settings:
     """The settings, which single files can do without."""
-    from sensorstream.app.query_files import is_query_file
+    from sensorstream.app.file_kinds import is_query_file
 
     for file in files:
         if not is_query_file(file):

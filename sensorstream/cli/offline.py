@@ -87,7 +87,8 @@ def offline_engine(
         click.BadParameter: the lateness cannot be read.
         SensorStreamError: a file cannot be read, or is not valid.
     """
-    from sensorstream.app.query_files import check_query_files, is_over_time
+    from sensorstream.app.file_kinds import is_over_time
+    from sensorstream.app.query_files import check_query_files
     from sensorstream.app.recorded import build_engine, read_lateness, read_line
     from sensorstream.model.schema import Schema
 

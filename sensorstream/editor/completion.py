@@ -10,7 +10,7 @@ from typing import Final
 
 from lark import Token
 
-from sensorstream.app.query_files import is_over_time
+from sensorstream.app.file_kinds import is_over_time
 from sensorstream.editor.cursor import Cursor, Inside, cursor_in_rules, cursor_in_sparql
 from sensorstream.editor.document import OpenDocument
 from sensorstream.editor.over_time import WORDS, labels_of, selector_start

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sensorstream.app.faults import faults
+from sensorstream.app.file_kinds import is_query_file
 from sensorstream.app.mapping_files import is_rule_file
-from sensorstream.app.query_files import check_query_files, is_query_file
+from sensorstream.app.query_files import check_query_files
 from sensorstream.cli.check import deployment_notes
 from sensorstream.editor.deployment import Deployment, Ontologies, deployment_of
 from sensorstream.errors import Position, SensorStreamError

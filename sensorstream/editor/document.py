@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from sensorstream.app.query_files import is_query_file
+from sensorstream.app.file_kinds import is_query_file
 from sensorstream.editor.cursor import cursor_in_sparql
 from sensorstream.editor.samples import read_samples, sample_files
 from sensorstream.editor.text import SourceText

@@ -109,6 +109,19 @@ def test_queries_and_rules_over_time_of_the_folder_are_checked(check: Check, fol
     assert told[-1].endswith("2 semantic rules, 3 query files")
 
 
+def test_rules_over_time_among_the_rule_files_of_the_settings_are_refused(
+    check: Check, folder: Path
+) -> None:
+    (folder / "rules" / "a.dotr").write_text(
+        "define { dotr_id1 a <a> } from A(SELECT * { ?s ?p 1 })"
+    )
+    change(folder / "sensorstream.toml", "rules/*.rules", "rules/*.*")
+    result = check()
+    assert result.exit_code == 1
+    assert "rules/a.dotr has rules over time" in result.stdout
+    assert "into the folder 'queries'" in result.stdout
+
+
 def test_a_file_can_be_checked_by_itself(run: Callable[..., Result], tmp_path: Path) -> None:
     file, other = tmp_path / "a.dotr", tmp_path / "a.rules"
     file.write_text("define { dotr_id1 a <a> } from A(SELECT ?x { ?x a <b> }) with ?z = A.?x")

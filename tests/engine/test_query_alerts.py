@@ -176,8 +176,8 @@ def test_each_graph_of_a_rule_over_time_raises_what_its_rule_says(
 ) -> None:
     text = f"""{PREFIX}
     rule high define {{ dotr_id1 a :High ; :of ?v }}
-    from A(SELECT ?v {{ ?r :value ?v FILTER(?v > 4) }})
-    with ?v = A.?v alert critical "high: {{?v}}" key "{{?v}}"
+    from A(SELECT ?v {{ ?r :value ?v FILTER(?v > 4) }}) with ?v = A.?v
+    alert critical "high: {{?v}}" key "{{?v}}"
     rule low define {{ dotr_id1 a :Low ; :of ?v }} from A(SELECT ?v {{ ?r :value ?v }})
     with ?v = A.?v alert info "{{?v}}"
     rule quiet define {{ dotr_id1 a :Quiet }} from A(SELECT ?r {{ ?r :value ?v }})"""

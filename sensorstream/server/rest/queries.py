@@ -20,10 +20,12 @@ from sensorstream.alerts.cloudevents import plain_time, query_report_data
 from sensorstream.alerts.feed import Subscription
 from sensorstream.app.application import Application
 from sensorstream.app.registered_queries import TEXT, QueryView, ResultSet
+from sensorstream.app.trials import QueryTrial
 from sensorstream.app.versions import Match, digest_of
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
+from sensorstream.model.timeline import Timeline
 from sensorstream.server.negotiation import choose, media_type_of
 from sensorstream.server.problems import PositionBody
 from sensorstream.server.rest import individuals
@@ -202,16 +204,7 @@ def router(application: Application) -> APIRouter:
         queries, chosen = application.queries, unquote(name)
         if dry_run is not None:
             trial = await run_in_threadpool(queries.try_put, chosen, text)
-            return QueryTriedBody(
-                faults=fault_bodies(trial.faults),
-                messages=trial.messages,
-                count=trial.count,
-                reports=[
-                    query_report_data(each.id, each.report, application.timeline)
-                    for each in trial.reports
-                ],
-                stopped=trial.stopped or None,
-            )
+            return query_tried_body(trial, application.timeline)
         return told(await run_in_threadpool(queries.put, chosen, text, who(request), match))
 
     @routes.delete(
@@ -278,6 +271,17 @@ def router(application: Application) -> APIRouter:
         return Response(status_code=204)
 
     return routes
+
+
+def query_tried_body(trial: QueryTrial, timeline: Timeline) -> QueryTriedBody:
+    """What came of a trial."""
+    return QueryTriedBody(
+        faults=fault_bodies(trial.faults),
+        messages=trial.messages,
+        count=trial.count,
+        reports=[query_report_data(each.id, each.report, timeline) for each in trial.reports],
+        stopped=trial.stopped or None,
+    )
 
 
 def _name(name: Name) -> str:

@@ -13,11 +13,13 @@ from starlette.exceptions import HTTPException
 from sensorstream.app.application import Application
 from sensorstream.app.mapping_files import RML_TYPE, RULES_TYPE, STYLESHEET_TYPE, type_of
 from sensorstream.app.rulebook import OnDisk
-from sensorstream.app.versions import Match
+from sensorstream.app.versions import Match, digest_of
 from sensorstream.errors import RulesError
 from sensorstream.server.known import AskedBody
 from sensorstream.server.negotiation import media_type_of, tagged
 from sensorstream.server.problems import PositionBody
+from sensorstream.server.rest.over_time import OverTime
+from sensorstream.server.rest.queries import QueryTriedBody, query_tried_body
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     ChangedBody,
@@ -50,11 +52,23 @@ class RuleFileBody(BaseModel):
     on_disk: OnDisk = Field(description="what the server's own file of this name has now")
 
 
+class OverTimeBody(BaseModel):
+    """A file with rules over time; its reports are those of the query of its name."""
+
+    name: str = Field(examples=["fire.dotr"])
+    digest: str = Field(description="the ETag of its text")
+    query: str = Field(description="the name of the continuous query", examples=["fire"])
+
+
 class RulesBody(BaseModel):
     """All rules, mapping rules first, in the order of their files; and these files."""
 
     rules: list[RuleBody]
     files: list[RuleFileBody]
+    over_time: list[OverTimeBody] = Field(
+        description="files with rules over time, which run as continuous queries and are put one "
+        "by one"
+    )
     tables: dict[str, OnDisk] = Field(
         description="files that they name (tables, and what RML joins messages with), and what "
         "the server's own file has now"
@@ -72,6 +86,7 @@ class RuleSetBody(AskedBody):
 def router(application: Application) -> APIRouter:
     """The rules resources."""
     routes = APIRouter(tags=["rules"])
+    over_time = OverTime(application)
 
     @routes.get("/rules", summary="List the rules in force")
     def list_rules(response: Response) -> RulesBody:
@@ -86,6 +101,10 @@ def router(application: Application) -> APIRouter:
         return RulesBody(
             rules=found,
             files=files,
+            over_time=[
+                OverTimeBody(name=name, digest=digest_of(text), query=query)
+                for name, query, text in over_time.files()
+            ],
             tables=dict(book.tables),
             origin=book.origin,
             digest=book.digest,
@@ -115,7 +134,9 @@ def router(application: Application) -> APIRouter:
         responses={200: {"content": _TEXT}},
     )
     def read_rule_file(name: str, request: Request) -> Response:
-        """Its text: rules, RML (`.ttl`, `.turtle`) or XSLT (`.xsl`, `.xslt`)."""
+        """Its text: rules, RML (`.ttl`, `.turtle`), XSLT (`.xsl`, `.xslt`), DOTR (`.dotr`)."""
+        if over_time.has(name):
+            return tagged(Response(over_time.text(name), media_type=RULES_TYPE), request)
         found = application.rulebook.file(name)
         return tagged(Response(found.text, media_type=type_of(name)), request)
 
@@ -132,10 +153,11 @@ def router(application: Application) -> APIRouter:
         request: Request,
         match: Annotated[Match, Depends(wanted)],
         dry_run: DryRun = None,
-    ) -> ChangedBody | TriedBody:
+    ) -> ChangedBody | TriedBody | QueryTriedBody:
         """Check and swap: a new file, or instead of the one of this name, which says its language.
 
-        RML ends in `.ttl` or `.turtle`, XSLT in `.xsl` or `.xslt`.
+        RML ends in `.ttl` or `.turtle`, XSLT in `.xsl` or `.xslt`, and rules over time, which run
+        as the continuous query of this name, in `.dotr`.
         """
         _check_type(name, request)
         content = await request.body()
@@ -143,6 +165,12 @@ def router(application: Application) -> APIRouter:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:
             raise RulesError(f"the text is not UTF-8: {error}") from None
+        if over_time.has(name):
+            if dry_run is not None:
+                trial = await run_in_threadpool(over_time.try_put, name, text)
+                return query_tried_body(trial, application.timeline)
+            entry = await run_in_threadpool(over_time.put, name, text, who(request), match)
+            return ChangedBody(change=entry)
         if dry_run is not None:
             return tried_body(await run_in_threadpool(application.rulebook.try_put, name, text))
         put = application.rulebook.put
@@ -158,14 +186,15 @@ def router(application: Application) -> APIRouter:
         name: str, request: Request, match: Annotated[Match, Depends(wanted)]
     ) -> ChangedBody:
         """What its rules have done stays; they do nothing more."""
-        change = application.rulebook.remove(name, who(request), match)
+        remove = over_time.remove if over_time.has(name) else application.rulebook.remove
+        change = remove(name, who(request), match)
         return ChangedBody(change=change)
 
     add_versions(
         routes,
         "/rules/{name}",
         "a rule file",
-        application.rulebook.versions,
+        over_time.with_versions_of(application.rulebook.versions),
         _name,
         "Oldest first; none while the files of the settings have always been in force.",
         "The text that a change has put.",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Protocol
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from sensorstream.app.trials import DeploymentTrial
-from sensorstream.app.versions import Match, Version, Versions
+from sensorstream.app.versions import Match, Version
 from sensorstream.errors import SensorStreamError
 from sensorstream.server.negotiation import tagged
 from sensorstream.server.problems import PositionBody
@@ -146,11 +146,21 @@ def tried_body(trial: DeploymentTrial) -> TriedBody:
     )
 
 
+class Kept(Protocol):
+    """The versions of all resources of one sort, as :class:`.Versions` has them."""
+
+    def all(self, name: str = "") -> Iterator[Version]:
+        """Those of one, oldest first."""
+
+    def one(self, change: str, name: str = "") -> Version:
+        """The one that a change has put."""
+
+
 def add_versions(
     routes: APIRouter,
     path: str,
     what: str,
-    versions: Versions,
+    versions: Kept,
     named: Callable[..., str],
     told: str,
     text: str,

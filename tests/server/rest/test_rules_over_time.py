@@ -90,3 +90,46 @@ def test_what_a_rule_makes_is_followed_delivered_raised_and_explained(
     assert len(made_["graph"]) == 3
     web.delete("/queries/rise").raise_for_status()
     eventually(lambda: follower.events[-1][0] == "end")
+
+
+def test_a_file_of_rules_over_time_is_the_query_of_its_name(web: httpx.Client) -> None:
+    put = web.put("/rules/rise.dotr", content=RISE)
+    assert put.status_code == 200, put.text
+    assert put.json()["change"] == web.get("/queries/rise").json()["registered"]
+    read = web.get("/rules/rise.dotr")
+    assert read.text == RISE
+    (listed,) = web.get("/rules").json()["over_time"]
+    assert (listed["name"], listed["query"]) == ("rise.dotr", "rise")
+    assert read.headers["etag"] == f'"{listed["digest"]}"'
+    # Put again, under either name; both have the versions of both.
+    newer = RISE.replace("?v > 50", "?v > 60")
+    guard = {"if-match": read.headers["etag"]}
+    assert web.put("/queries/rise", content=newer, headers={**SPARQL, **guard}).status_code == 200
+    assert web.put("/rules/rise.dotr", content=RISE, headers=guard).status_code == 412
+    versions = web.get("/rules/rise.dotr/versions").json()["versions"]
+    assert versions == web.get("/queries/rise/versions").json()["versions"]
+    first = web.get(f"/rules/rise.dotr/versions/{versions[0]['change']}")
+    assert first.text == RISE
+    # Undone: the first version is put again.
+    assert web.put("/rules/rise.dotr", content=first.content).status_code == 200
+    tried = web.put("/rules/rise.dotr", params={"dry-run": ""}, content=f"{RISE} rule").json()
+    assert tried["faults"][0]["position"]["line"] == RISE.count("\n") + 1
+    gone = web.delete("/rules/rise.dotr")
+    assert gone.status_code == 200
+    assert (
+        web.get("/rules/rise.dotr/versions").json()["versions"][-1]["change"]
+        == (gone.json()["change"])
+    )
+    assert web.get("/queries/rise").status_code == 404
+    assert web.get("/rules/rise.dotr").status_code == 404
+    assert web.delete("/rules/rise.dotr").status_code == 404
+
+
+def test_what_has_no_place_under_rules_is_refused_with_the_way_out(web: httpx.Client) -> None:
+    refused = web.put("/rules/q.dotr", content="SELECT * { ?s ?p ?o }")
+    assert (refused.status_code, "define" in refused.json()["detail"]) == (400, True)
+    assert web.put("/queries/q", content="SELECT * { ?s ?p ?o }", headers=SPARQL).is_success
+    assert web.get("/rules/q.dotr").status_code == 404
+    assert web.delete("/rules/q.dotr").status_code == 404
+    whole = web.put("/rules", json={"files": {"rise.dotr": RISE}})
+    assert (whole.status_code, "PUT /rules/NAME.dotr" in whole.json()["detail"]) == (422, True)
