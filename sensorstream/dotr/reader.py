@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -25,6 +26,7 @@ from sensorstream.dotr.syntax import (
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import (
     Aggregate,
+    AlertClause,
     And,
     Construct,
     Expression,
@@ -40,7 +42,7 @@ from sensorstream.sparql.parser import read_query
 from sensorstream.sparql.walk import variables, visible
 
 _BEGINS: Final = ("define", "rule")
-_ENDS: Final = ("with", "consuming", "define", "rule")
+_ENDS: Final = ("with", "consuming", "alert", "define", "rule")
 _AGGREGATES: Final = ("count", "sum", "avg", "min", "max")
 _IDENTIFIER: Final = "dotr_id"
 
@@ -144,16 +146,27 @@ def _read_rule(cursor: Cursor) -> Rule:
         conditions = _read_conditions(cursor, names)
     values = _read_values(cursor, names) if cursor.take_word("with") else ()
     consumed = _read_consumed(cursor, parts) if cursor.take_word("consuming") else ()
-    if cursor.token is not None and not cursor.is_word(*_BEGINS):
-        cursor.fail("'where', 'with', 'consuming', in this order, or another rule")
     wanted = {each.name for each in variables(template)}
+    alert = _read_alert(cursor, wanted) if cursor.is_word("alert") else None
+    if cursor.token is not None and not cursor.is_word(*_BEGINS):
+        cursor.fail("'where', 'with', 'consuming', 'alert', in this order, or another rule")
     given = [each for each, _ in values]
     for each in sorted(wanted - set(given)):
         raise QueryError(f"?{each} has no value: expected 'with ?{each} = …'", position=position)
     return Rule(
         name, mode, template, identifiers, trigger, tuple(parts), conditions, values, consumed,
-        position,
+        position, alert,
     )  # fmt: skip
+
+
+def _read_alert(cursor: Cursor, wanted: Iterable[str]) -> AlertClause | None:
+    """``alert SEVERITY "text" key "key"``: as in a query that selects the variables of a graph."""
+    start = cursor.at
+    while cursor.token is not None and not cursor.is_word(*_BEGINS):
+        cursor.at += 1
+    of_graph = " ".join(f"?{each} a ?{each} ." for each in sorted(wanted))
+    text = cursor.between(start, cursor.at)
+    return cursor.query("SELECT * ", text, f" {{ {of_graph} }}", start).alert
 
 
 def _read_template(cursor: Cursor) -> tuple[tuple[TriplePattern, ...], frozenset[str]]:

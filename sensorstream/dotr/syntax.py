@@ -12,7 +12,14 @@ from enum import Enum
 from typing import TypeAlias
 
 from sensorstream.errors import Position
-from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Query, TriplePattern
+from sensorstream.sparql.algebra import (
+    Aggregate,
+    AlertClause,
+    Expression,
+    Pattern,
+    Query,
+    TriplePattern,
+)
 from sensorstream.sparql.parser import Parsed
 
 Reading: TypeAlias = Callable[[], Parsed[Query]]
@@ -124,6 +131,8 @@ class Rule:
     values: tuple[tuple[str, Expression], ...]
     consumed: tuple[str, ...]
     position: Position
+    alert: AlertClause | None = None
+    """What each of its graphs raises; its variables are those of ``template``."""
 
     @property
     def selectors(self) -> tuple[Selector, ...]:

@@ -9,7 +9,8 @@ from lark import Token
 
 WORDS: Final = (
     "rule", "mode", "instant", "window", "define", "from", "and", "each", "first", "last", "not",
-    "within", "between", "where", "with", "consuming", "as", "distinct",
+    "within", "between", "where", "with", "consuming", "alert", "info", "warning", "critical",
+    "key", "as", "distinct",
     "count", "sum", "avg", "min", "max", "ms", "s", "h", "d", "PREFIX", "BASE", "SELECT",
 )  # fmt: skip
 """The words of the language, and units of time."""

@@ -169,7 +169,7 @@ class Cycle:
         else:
             outcome = self._take(arrived, timings, heard, waited=received is not None)
             if outcome.time is not None and self.now is not None and not arrived.silent:
-                self.clock.heard(self.now, heard)
+                self.clock.heard(self.present(self.now), heard)
         return outcome if passed is None else following(passed, outcome)
 
     def _take(self, arrived: Arrived, timings: Timings, heard: Instant, *, waited: bool) -> Outcome:

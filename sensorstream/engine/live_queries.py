@@ -247,7 +247,7 @@ class LiveQueries:
             rules = self.processor.register_rules(
                 name, text, parsed, self._take_report, replaces=replaces
             )
-            self.alerts.end(name)
+            self.alerts.begin(rules)
             return rules
         running = self.processor.register(
             name, text, parsed, self._take_report, self._terms.graphs, replaces=replaces

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
+from sensorstream.dotr.syntax import Rule
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Literal, Term
@@ -17,6 +18,7 @@ from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.sparql.algebra import AlertClause, Relation
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.report import Operation, Report
+from sensorstream.streams.selections import RunningRules, values_of
 
 KIND: Final = "query"
 """The kind of these alerts; their ``rule`` is the name of the query."""
@@ -35,8 +37,11 @@ class Holding:
 
 @dataclass(slots=True)
 class _Alerting:
-    clause: AlertClause
+    """What a text raises; by rule over time, or of a query by None."""
+
+    clauses: Mapping[str | None, AlertClause]
     relation: Relation | None
+    rules: Mapping[str, Rule] = field(default_factory=dict)
     keys: Counter[str] = field(default_factory=Counter)
 
 
@@ -49,9 +54,10 @@ class _Told:
 class QueryAlerts:
     """The alerts of the queries of one engine.
 
-    A solution that comes raises one; one that stands in a whole result (RSTREAM) raises it again
-    each time; with DSTREAM one that goes raises it. Without such a word the alert of a key ends
-    when the last solution with that key has gone.
+    A solution that comes raises one, and so does a graph that a rule over time makes; a solution
+    that stands in a whole result (RSTREAM) raises it again each time; with DSTREAM one that goes
+    raises it. Without such a word the alert of a key ends when the last solution with that key has
+    gone; those of rules over time end with their text only.
     """
 
     def __init__(self) -> None:
@@ -68,12 +74,20 @@ class QueryAlerts:
         """
         query, name = running.query, running.name
         before = self._alerting.pop(name, None)
+        if isinstance(running, RunningRules):
+            self._end(name, before)
+            clauses: dict[str | None, AlertClause] = {
+                each.name: each.alert for each in running.rules.values() if each.alert is not None
+            }
+            if clauses:
+                self._alerting[name] = _Alerting(clauses, Relation.ISTREAM, running.rules)
+            return
         if query.alert is None:
             self._end(name, before)
             return
         # What a pattern in time finds is over when it is found.
         relation = Relation.ISTREAM if is_in_time(query) else running.schedule.relation
-        self._alerting[name] = alerting = _Alerting(query.alert, relation)
+        self._alerting[name] = alerting = _Alerting({None: query.alert}, relation)
         if relation is None:
             for row in running.result():
                 values = dict(zip(running.root.variables, row, strict=False))
@@ -108,7 +122,8 @@ class QueryAlerts:
 
     def take(self, id: str, report: Report) -> None:
         """A query has reported; ``id`` is that of the report."""
-        if report.query in self._alerting:
+        alerting = self._alerting.get(report.query)
+        if alerting is not None and report.rule in alerting.clauses:
             self._told.append(_Told(id, report))
 
     def raised(self, message: str, raised: int) -> tuple[tuple[Alert, ...], tuple[Cleared, ...]]:
@@ -157,23 +172,26 @@ class QueryAlerts:
 def _count(alerting: _Alerting, report: Report) -> Iterator[tuple[str, None]]:
     """Count the solutions by key; gives the keys of those that went."""
     weight = -1 if report.operation is Operation.REMOVED else 1
-    for values in _solutions(report):
-        key = _key(alerting.clause, values)
+    for values in _solutions(alerting, report):
+        key = _key(alerting.clauses[report.rule], values)
         alerting.keys[key] += weight
         if weight < 0:
             yield key, None
 
 
 def _alerts(alerting: _Alerting, told: Sequence[_Told], message: str) -> Iterator[Alert]:
-    clause, known = alerting.clause, set[str]()
+    known = set[str]()
     more = 0
     going = alerting.relation is Relation.DSTREAM
     for each in told:
         report = each.report
         if (report.operation is Operation.REMOVED) is not going:
             continue
-        for number, values in enumerate(_solutions(report), 1):
+        clause = alerting.clauses[report.rule]
+        for number, values in enumerate(_solutions(alerting, report), 1):
             key = _key(clause, values)
+            if len(alerting.clauses) > 1:
+                key = f"{report.rule}: {key}"
             if key in known:
                 continue
             known.add(key)
@@ -186,14 +204,17 @@ def _alerts(alerting: _Alerting, told: Sequence[_Told], message: str) -> Iterato
     if more:
         last = told[-1]
         text = f"{more} more solutions raise no alert: at most {MOST} do at one time"
-        yield _alert(f"{last.id}-more", last.report, clause.severity, text, "", message)
+        severity = alerting.clauses[last.report.rule].severity
+        yield _alert(f"{last.id}-more", last.report, severity, text, "", message)
 
 
 def _alert(id: str, report: Report, severity: str, text: str, key: str, message: str) -> Alert:
     return Alert(id, report.query, KIND, severity, text, key, report.time, message)
 
 
-def _solutions(report: Report) -> Iterator[dict[str, Term | None]]:
+def _solutions(alerting: _Alerting, report: Report) -> Iterator[Mapping[str, Term | None]]:
+    if report.rule is not None:
+        yield values_of(alerting.rules[report.rule].template, report.triples or ())
     for row in report.rows:
         yield dict(zip(report.variables, row, strict=False))
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, text
 
 from sensorstream.errors import HistoryError
@@ -17,6 +12,9 @@ from sensorstream.history.tables import STORE
 from sensorstream.history.time_functions import install_time_functions
 from sensorstream.history.views import drop_views
 from sensorstream.resources import bundled
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 # Two processes may open one new database at the same moment; the second one waits here.
 _MIGRATING = 0x53535F4D
@@ -35,27 +33,44 @@ def migrate(database: Engine) -> None:
     with translating("cannot prepare the history's schema"), database.begin() as connection:
         connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
         connection.execute(text(f"create schema if not exists {STORE}"))
-        try:
-            there = MigrationContext.configure(
-                connection, opts={"version_table_schema": STORE}
-            ).get_current_revision()
-            if there != _newest():
-                if there is not None:
-                    drop_views(connection)
-                command.upgrade(configuration(connection), "head")
-            install_time_functions(connection)
-        except CommandError as error:
-            raise HistoryError(f"cannot prepare the history's schema: {error}") from error
+        there = _revision(connection)
+        if there != newest():
+            if there is not None:
+                drop_views(connection)
+            _upgrade(connection)
+        install_time_functions(connection)
 
 
-@cache
-def _newest() -> str | None:
-    """The revision of this version; to find it, Alembic imports them all."""
-    return ScriptDirectory.from_config(configuration(None)).get_current_head()
+def newest() -> str:
+    """The revision of this version; the files of migrations begin with theirs."""
+    files = (bundled("alembic") / "versions").glob("[0-9]*.py")
+    return max(each.name.partition("_")[0] for each in files)
 
 
-def configuration(connection: Connection | None) -> Config:
+def _revision(connection: Connection) -> str | None:
+    """That of a database, as Alembic has written it; None: its schema is empty."""
+    table = f"{STORE}.alembic_version"
+    found = connection.execute(text("select to_regclass(:table)"), {"table": table}).scalar()
+    if found is None:
+        return None
+    return connection.execute(text(f"select version_num from {table}")).scalar()
+
+
+def _upgrade(connection: Connection) -> None:
+    # Alembic reads all migrations, and is read itself: most starts need nothing of that.
+    from alembic import command
+    from alembic.util import CommandError
+
+    try:
+        command.upgrade(configuration(connection), "head")
+    except CommandError as error:
+        raise HistoryError(f"cannot prepare the history's schema: {error}") from error
+
+
+def configuration(connection: Connection) -> Config:
     """Alembic's configuration for one open connection, which ``alembic/env.py`` uses."""
+    from alembic.config import Config
+
     settings = Config()
     settings.set_main_option("script_location", str(bundled("alembic")).replace("%", "%%"))
     settings.attributes["connection"] = connection

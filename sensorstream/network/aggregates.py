@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
@@ -30,8 +30,8 @@ _ZERO: Final = Decimal(0)
 class Aggregation(Protocol):
     """The state of one or more aggregates of one group."""
 
-    def take(self, value: Any, weight: int) -> None:
-        """A value comes (``weight`` above 0) or goes so many times; None is an error."""
+    def take(self, values: Iterable[Any], weight: int) -> None:
+        """Values come (``weight`` above 0) or go so many times each; None is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +69,21 @@ class Distinctly:
         self.inner = inner
         self._counts: dict[Any, int] = {}
 
-    def take(self, value: Any, weight: int) -> None:
-        if value is None:
-            self.inner.take(None, weight)
-            return
-        before = self._counts.get(value, 0)
-        after = before + weight
-        if after:
-            self._counts[value] = after
-            if not before:
-                self.inner.take(value, 1)
-        else:
-            del self._counts[value]
-            self.inner.take(value, -1)
+    def take(self, values: Iterable[Any], weight: int) -> None:
+        counts = self._counts
+        for value in values:
+            if value is None:
+                self.inner.take((None,), weight)
+                continue
+            before = counts.get(value, 0)
+            after = before + weight
+            if after:
+                counts[value] = after
+                if not before:
+                    self.inner.take((value,), 1)
+            else:
+                del counts[value]
+                self.inner.take((value,), -1)
 
 
 class Count:
@@ -92,9 +94,8 @@ class Count:
     def __init__(self) -> None:
         self._count = 0
 
-    def take(self, value: Any, weight: int) -> None:
-        if value is not None:
-            self._count += weight
+    def take(self, values: Iterable[Any], weight: int) -> None:
+        self._count += weight * sum([value is not None for value in values])
 
     def result(self) -> Term | None:
         return numeral(self._count, 0)
@@ -120,34 +121,41 @@ class Numbers:
         self._special: dict[str, int] = {}
         self._errors = 0
 
-    def take(self, value: Any, weight: int) -> None:
+    def take(self, values: Iterable[Any], weight: int) -> None:
         # As number() and rank() in one: this runs for every value.
-        of_rank = RANKS.get(value.datatype) if type(value) is Literal else None
-        if of_rank is None:
-            self._errors += weight
-            return
-        try:
-            found = value.value
-        except TermError:
-            self._errors += weight
-            return
-        self._ranks[of_rank] += weight
-        if isinstance(found, int):
-            self._integers += found * weight
-        elif isinstance(found, Decimal):
-            self._decimals = _EXACT.fma(found, weight, self._decimals)
-            if not self._ranks[1]:
-                self._decimals = _ZERO
-        elif isfinite(found):
-            numerator, denominator = found.as_integer_ratio()
-            finer = denominator.bit_length() - 1 - self._shift
-            if finer > 0:
-                self._binary = (self._binary << finer) + numerator * weight
-                self._shift += finer
+        ranks, rank_of, exact = self._ranks, RANKS.get, _EXACT.fma
+        for value in values:
+            of_rank = rank_of(value.datatype) if type(value) is Literal else None
+            if of_rank is None:
+                self._errors += weight
+                continue
+            try:
+                found = value.value
+            except TermError:
+                self._errors += weight
+                continue
+            ranks[of_rank] += weight
+            if of_rank == 1:
+                self._decimals = exact(found, weight, self._decimals)
+            elif of_rank == 0:
+                self._integers += found * weight
             else:
-                self._binary += (numerator << -finer) * weight
+                self._take_float(found, weight)
+        if not ranks[1]:
+            # Without a value no trace of digits is left.
+            self._decimals = _ZERO
+
+    def _take_float(self, value: float, weight: int) -> None:
+        if not isfinite(value):
+            self._special[repr(value)] = self._special.get(repr(value), 0) + weight
+            return
+        numerator, denominator = value.as_integer_ratio()
+        finer = denominator.bit_length() - 1 - self._shift
+        if finer > 0:
+            self._binary = (self._binary << finer) + numerator * weight
+            self._shift += finer
         else:
-            self._special[repr(found)] = self._special.get(repr(found), 0) + weight
+            self._binary += (numerator << -finer) * weight
 
     def sum(self) -> Term | None:
         """Of nothing, zero."""
@@ -219,10 +227,14 @@ class Least:
         self._heap: list[_Entry] = []
         self._errors = 0
 
-    def take(self, value: Any, weight: int) -> None:
-        if value is None:
-            self._errors += weight
-            return
+    def take(self, values: Iterable[Any], weight: int) -> None:
+        for value in values:
+            if value is None:
+                self._errors += weight
+            else:
+                self._take(value, weight)
+
+    def _take(self, value: Term, weight: int) -> None:
         before = self._counts.get(value, 0)
         after = before + weight
         if not after:
@@ -257,9 +269,8 @@ class Sample(Least):
 
     __slots__ = ()
 
-    def take(self, value: Any, weight: int) -> None:
-        if value is not None:
-            super().take(value, weight)
+    def take(self, values: Iterable[Any], weight: int) -> None:
+        super().take([value for value in values if value is not None], weight)
 
 
 class Concatenation:
@@ -272,7 +283,11 @@ class Concatenation:
         self._counts: dict[str, int] = {}
         self._errors = 0
 
-    def take(self, value: Any, weight: int) -> None:
+    def take(self, values: Iterable[Any], weight: int) -> None:
+        for value in values:
+            self._take(value, weight)
+
+    def _take(self, value: Any, weight: int) -> None:
         found = str(value) if isinstance(value, IRI) else text(value)
         if found is None and type(value) is Literal:
             found = value.lexical

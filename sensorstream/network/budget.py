@@ -137,11 +137,11 @@ class Meter:
         self._budget = budget
         rows = budget.limits.rows
         self._first = _LOOK if rows is None else min(_LOOK, rows + 1)
-        self._begin(budget.instant)
+        self._begin(budget.instant, 0)
 
-    def _begin(self, instant: int) -> None:
+    def _begin(self, instant: int, rows: int) -> None:
         self._instant = instant
-        self._rows = 0
+        self._rows = rows
         self._next = self._first
         self._spent = 0.0
         self._looked: float | None = None
@@ -152,9 +152,10 @@ class Meter:
         Raises:
             Overrun: they, or the time they have taken so far, are too many.
         """
-        if self._instant != self._budget.instant:
-            self._begin(self._budget.instant)
-        self._rows += rows
+        if self._instant == self._budget.instant:
+            self._rows += rows
+        else:
+            self._begin(self._budget.instant, rows)
         if self._rows >= self._next:
             self._look()
 

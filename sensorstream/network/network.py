@@ -30,8 +30,9 @@ class Network:
     the operators it concerns make of it, however many others there are.
     """
 
-    def __init__(self, limits: Limits = NO_LIMITS) -> None:
-        self.budget = Budget(limits)
+    def __init__(self, limits: Limits = NO_LIMITS, budget: Budget | None = None) -> None:
+        """A network of its own, or with the ``budget`` of another one."""
+        self.budget = Budget(limits) if budget is None else budget
         self.load = Load(limits)
         self.agenda = Agenda()
         """What is due at a time; the processor takes entries out of it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from types import MappingProxyType
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -18,16 +18,35 @@ from sensorstream.model.datatypes import (
     XSD_BOOLEAN,
     XSD_DATE_TIME,
     XSD_DATE_TIME_STAMP,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
     XSD_STRING,
 )
-from sensorstream.model.durations import EXACT
+from sensorstream.model.durations import (
+    EXACT,
+    XSD_DAY_TIME_DURATION,
+    XSD_DURATION,
+    parse_duration_of,
+)
 from sensorstream.model.moments import Moment, moment_text, parse_moment
-from sensorstream.model.places import lies_within, read_area, read_point
+from sensorstream.model.numerals import decimal_text, double_text
+from sensorstream.model.places import (
+    lies_within,
+    metres_between,
+    read_area,
+    read_point,
+    read_position,
+)
 from sensorstream.model.terms import IRI, Literal, Term
 
 LOCAL: Final = IRI("urn:sensorstream:function:local")
 SF_WITHIN: Final = IRI("http://www.opengis.net/def/function/geosparql/sfWithin")
+METRIC_DISTANCE: Final = IRI("http://www.opengis.net/def/function/geosparql/metricDistance")
+DIVIDE: Final = IRI("urn:sensorstream:function:divide")
 WKT: Final = "http://www.opengis.net/ont/geosparql#wktLiteral"
+_PLACES: Final = Decimal("1e-18")
+"""As exact as a decimal is everywhere here."""
+_MOST: Final = Decimal("1e20")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -111,6 +130,44 @@ def _sf_within(point: Term, area: Term) -> Literal:
     return Literal("true" if lies_within(place, polygons) else "false", XSD_BOOLEAN)
 
 
+def _metric_distance(one: Term, other: Term) -> Literal:
+    """The distance of two points in metres (GeoSPARQL 1.1, geof:metricDistance), on a sphere."""
+    metres = metres_between(read_position(_wkt(one)), read_position(_wkt(other)))
+    return Literal(double_text(metres), XSD_DOUBLE)
+
+
+def _divide(one: Term, other: Term) -> Literal:
+    """How often a length of time has room in another.
+
+    Source: XPath Functions 3.1, op:divide-dayTimeDuration-by-dayTimeDuration; an xsd:duration
+    without months will do.
+    """
+    length = _divisor(other)
+    seconds = _seconds(one)
+    if abs(seconds) >= _MOST * abs(length):
+        raise TermError("the quotient is too large for a decimal")
+    # Rounded once, from more digits than are kept.
+    exact = Context(prec=60).divide(seconds, length)
+    rounded = exact.quantize(_PLACES, ROUND_HALF_EVEN, context=Context(prec=60))
+    return Literal(decimal_text(rounded), XSD_DECIMAL)
+
+
+def _divisor(term: Term) -> Decimal:
+    seconds = _seconds(term)
+    if not seconds:
+        raise TermError(f"'{term}' is no time to divide by")
+    return seconds
+
+
+def _seconds(term: Term) -> Decimal:
+    if not isinstance(term, Literal) or term.datatype not in (XSD_DAY_TIME_DURATION, XSD_DURATION):
+        raise TermError(f"'{str(term)[:80]}' is no length of time: expected an xsd:duration")
+    length = parse_duration_of(term.lexical, term.datatype)
+    if length.months:
+        raise TermError(f"'{term.lexical[:80]}' has months, which have no fixed length")
+    return length.seconds
+
+
 def _wkt(term: Term) -> str:
     if not isinstance(term, Literal) or term.datatype != WKT:
         raise TermError(f"'{str(term)[:80]}' is no geo:wktLiteral")
@@ -121,5 +178,9 @@ EXTENSIONS: Final[Mapping[str, Extension]] = MappingProxyType(
     {
         LOCAL: Extension(XSD_DATE_TIME, _local, _zone),
         SF_WITHIN: Extension(XSD_BOOLEAN, _sf_within, lambda area: read_area(_wkt(area))),
+        METRIC_DISTANCE: Extension(
+            XSD_DOUBLE, _metric_distance, lambda point: read_position(_wkt(point))
+        ),
+        DIVIDE: Extension(XSD_DECIMAL, _divide, _divisor),
     }
 )

@@ -20,7 +20,7 @@ from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.intervals.planning import plan_in_time
 from sensorstream.network.intervals.simple import Holds, Occurrences
 from sensorstream.network.intervals.source import Conclusions, Occurring
-from sensorstream.network.intervals.strata import RULES, Ends, ends_of, feeds, strata
+from sensorstream.network.intervals.strata import Ends, ends_of, feeds, strata
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.rows import Row
@@ -64,9 +64,10 @@ class Patterns:
         network: Network,
         knowledge: Knowledge,
         clock: Clock,
+        rules: Callable[[], Ends | None],
         tell_rules: Callable[[Sequence[Triple], Instant], None],
     ) -> None:
-        """``tell_rules`` takes what rules over time read of what CONSTRUCT makes."""
+        """``rules`` are those over time; ``tell_rules`` takes what they read of what is made."""
         self.source = Occurring(knowledge.conclusions, network.fill, self._sweep)
         self._network = network
         self.clock = clock
@@ -76,7 +77,7 @@ class Patterns:
         self._roots: dict[str, TimedNode] = {}
         self._feeds: dict[str, Callable[[list[Row], list[Row]], None]] = {}
         self._tell_rules = tell_rules
-        self._rules: Ends | None = None
+        self._rules = rules
         # The queries that make what rules over time read.
         self._told: frozenset[str] = frozenset()
         self.before_rules = 0
@@ -92,7 +93,7 @@ class Patterns:
         """
         _check_form(query)
         made = plan_in_time(query.form.pattern, self.clock, query.base, graphs)
-        strata({**self._ends, name: self._ends_of(query, made)}, self._rules)
+        strata({**self._ends, name: self._ends_of(query, made)}, self._rules())
         return made
 
     def check_rules(self, rules: Ends | None) -> None:
@@ -103,10 +104,10 @@ class Patterns:
         """
         strata(self._ends, rules)
 
-    def follow(self, rules: Ends | None) -> None:
-        """These are all rules over time from now on; None: there are none."""
-        self._rules = rules
-        self._stratify()
+    def follow_rules(self) -> None:
+        """There are other rules over time than before."""
+        if self._roots:
+            self._stratify()
 
     def _ends_of(self, query: Query, plan: Plan) -> Ends:
         return ends_of(query, plan, self._knowledge.conclusions)
@@ -154,12 +155,12 @@ class Patterns:
                     kept.forget(time)
 
     def _stratify(self) -> None:
-        rules = self._rules
+        rules = self._rules()
         levels = strata(self._ends, rules)
         self._told = frozenset(
             name for name, each in self._ends.items() if rules is not None and feeds(each, rules)
         )
-        self.before_rules = levels[RULES] if self._told else 0
+        self.before_rules = levels[None] if self._told else 0
         for name, root in self._roots.items():
             for each in timed_operators(root):
                 if isinstance(each, Occurrences):

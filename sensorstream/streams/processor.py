@@ -122,6 +122,7 @@ class StreamProcessor:
             self.network,
             knowledge or Knowledge(default, lambda triple: True, lambda triple: ()),
             Clock(line, second),
+            lambda: self._instants.ends(),
             lambda triples, time: self._instants.take(triples, time),
         )
         self._occurring = self.patterns.source
@@ -240,7 +241,7 @@ class StreamProcessor:
             self.unregister(name)
         self._begin_query(running)
         self.selections.begin(ruleset)
-        self.patterns.follow(self._instants.ends())
+        self.patterns.follow_rules()
         return running
 
     def check_rules(self, name: str, program: Program, *, replaces: bool = False) -> Ruleset:
@@ -248,7 +249,8 @@ class StreamProcessor:
         self._check_name(name, replaces=replaces)
         try:
             ruleset = self.selections.plan(name, program)
-            self.patterns.check_rules(self._instants.ends(ruleset))
+            if self.patterns.reading:
+                self.patterns.check_rules(self._instants.ends(ruleset))
             return ruleset
         except Exception as error:
             raise _told(error) from error
@@ -309,7 +311,7 @@ class StreamProcessor:
         self.patterns.end(name)
         if not self._instants.idle:
             self._instants.end(name)
-            self.patterns.follow(self._instants.ends())
+            self.patterns.follow_rules()
         self.network.leave(running.root, running.changed)
         self._candidates.pop(running, None)
         self._broken.pop(running, None)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from sensorstream.dotr.syntax import Program
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.terms import Literal
+from sensorstream.model.terms import BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.network import Network
 from sensorstream.network.selection.clause_checks import check_clauses
 from sensorstream.network.selection.instants import Instants, Told
-from sensorstream.network.selection.making import triples_of
+from sensorstream.network.selection.making import rule_of, triples_of
 from sensorstream.network.selection.planning import plan_rules
 from sensorstream.network.selection.ruleset import Ruleset
-from sensorstream.sparql.algebra import BGP, Construct, Query, Relation, ReportKind
+from sensorstream.sparql.algebra import (
+    BGP,
+    Construct,
+    Query,
+    Relation,
+    ReportKind,
+    TriplePattern,
+    Variable,
+)
 from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.patterns import Knowledge
@@ -44,6 +52,7 @@ class RunningRules(ContinuousQuery):
         )
         self.ruleset = ruleset
         self._ready = ready
+        self.rules = {each.name: each for each in program.rules}
 
     def report(self, time: Instant) -> None:
         """Give out the graphs of this moment, one by one."""
@@ -51,15 +60,13 @@ class RunningRules(ContinuousQuery):
         self.reports += 1
         self.last_report = time
         for row in added:
-            name = row[0]
-            assert isinstance(name, Literal)
             self._sink(
                 Report(
                     self.name,
                     time,
                     Operation.ADDED,
                     triples=triples_of(row),
-                    rule=name.lexical,
+                    rule=rule_of(row),
                 )
             )
 
@@ -114,3 +121,43 @@ class Selections:
     def begin(self, ruleset: Ruleset) -> None:
         """Rules run from now on, in place of those of their name, which have ended already."""
         self.instants.begin(ruleset)
+
+
+def values_of(template: Sequence[TriplePattern], triples: Sequence[Triple]) -> dict[str, Term]:
+    """The variables of a template, as one of its graphs has them.
+
+    What is no triple has been left out of the graph. Where it is not certain which triple of the
+    template one is, its variables have no value.
+    """
+    first, last = _earliest(template, triples), _earliest(template[::-1], triples[::-1])
+    found: dict[str, Term] = {}
+    for place, triple in enumerate(triples):
+        number = first[place]
+        if number == len(template) - 1 - last[len(triples) - 1 - place]:
+            for end, term in zip(_ends(template[number]), triple, strict=True):
+                if isinstance(end, Variable):
+                    found[end.name] = term
+    return found
+
+
+def _earliest(template: Sequence[TriplePattern], triples: Sequence[Triple]) -> list[int]:
+    """For each triple of a graph the first place in the template that it may be of."""
+    found: list[int] = []
+    number = 0
+    for triple in triples:
+        while not _fits(template[number], triple):
+            number += 1
+        found.append(number)
+        number += 1
+    return found
+
+
+def _fits(pattern: TriplePattern, triple: Triple) -> bool:
+    return all(
+        isinstance(end, Variable | BlankNode) or end == term
+        for end, term in zip(_ends(pattern), triple, strict=True)
+    )
+
+
+def _ends(pattern: TriplePattern) -> tuple[object, object, object]:
+    return pattern.subject, pattern.predicate, pattern.object

@@ -17,6 +17,8 @@ from sensorstream.network.intervals.plan import OCCURRENCE
 from sensorstream.network.node import Node, operators
 from sensorstream.network.operators.scoped_join import OLDEST
 from sensorstream.network.rows import Row
+from sensorstream.network.selection.making import rule_of, triples_of
+from sensorstream.network.selection.ruleset import Firings
 from sensorstream.streams.report_data import bindings
 
 _SHOWN: Final = 100
@@ -125,6 +127,8 @@ def _rows(node: Node) -> dict[str, Any]:
     names = [node.variables[place] for place in places]
 
     def written(rows: Sequence[Row]) -> list[Any]:
+        if isinstance(node, Firings):
+            return list(map(_graph, rows[:_SHOWN]))
         return [bindings(names, [row[place] for place in places]) for row in rows[:_SHOWN]]
 
     added, removed = node.change()
@@ -134,6 +138,12 @@ def _rows(node: Node) -> dict[str, Any]:
         "removed": written(removed),
         "removed_count": len(removed),
     }
+
+
+def _graph(row: Row) -> dict[str, Any]:
+    """What a rule over time has made."""
+    graph = [" ".join(term.n3 for term in triple) for triple in triples_of(row)]
+    return {"rule": rule_of(row), "graph": graph}
 
 
 def _change(added: Sequence[str], removed: Sequence[str]) -> dict[str, Any]:

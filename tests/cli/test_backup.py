@@ -45,7 +45,7 @@ def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
 
     def post(url: str) -> None:
         headers = {"Content-Type": "application/xml"}
-        with httpx.Client(trust_env=False, headers=headers) as client:
+        with httpx.Client(trust_env=False, headers=headers, timeout=60) as client:
             for message in tracker_messages(100_000, seed=5):
                 if stop.is_set():
                     return

@@ -76,7 +76,7 @@ def test_who_guesses_keys_keeps_nobody_out_and_fills_no_table(keyed: Keyed) -> N
     stop, guesses = Event(), [0, 0, 0]
 
     def guess(number: int) -> None:
-        with httpx.Client(trust_env=False) as client:
+        with httpx.Client(trust_env=False, timeout=60) as client:
             while not stop.is_set():
                 shown = f"{keyed.first[:12]}{number}{guesses[number]:040d}"
                 headers = {"Authorization": f"Bearer {shown}"}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import IO
 
 import httpx
 from standardwebhooks import Webhook
@@ -24,10 +26,18 @@ def listening(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     pipe = subprocess.PIPE
     with subprocess.Popen([*command, *arguments], stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stderr is not None
-        found = re.fullmatch(r"listening on (\S+)\n", process.stderr.readline())
+        found = re.fullmatch(r"listening on (\S+)\n", line(process.stderr))
         assert found
         yield found[1], process
         process.terminate()
+
+
+def line(stream: IO[str]) -> str:
+    """The next line and nothing more: ``communicate`` does not see what a stream has buffered."""
+    told = b""
+    while not told.endswith(b"\n") and (read := os.read(stream.fileno(), 1)):
+        told += read
+    return told.decode()
 
 
 def headers(secret: str, body: bytes, identity: str = "m1-1.wh_1") -> dict[str, str]:

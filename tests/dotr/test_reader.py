@@ -11,7 +11,7 @@ import pytest
 from sensorstream.dotr.reader import is_rules, read_program
 from sensorstream.dotr.syntax import Aggregation, Mode, Pick, Program, Selection, Within
 from sensorstream.errors import Position, QueryError
-from sensorstream.sparql.algebra import Comparison, Variable
+from sensorstream.sparql.algebra import AlertClause, Comparison, Variable
 
 PAGE = Path(__file__).parents[2] / "docs" / "dotr.md"
 (TEXT,) = re.findall(r"```dotr\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
@@ -86,6 +86,33 @@ def test_a_fault_is_told_with_its_place(old: str, new: str, told: str) -> None:
 def test_a_fault_of_a_datalog_rule_is_told(text: str, told: str) -> None:
     with pytest.raises(QueryError, match=told):
         read(f"PREFIX : <http://e.org/>\n{text}")
+
+
+def test_a_rule_says_what_it_raises() -> None:
+    alert = 'alert critical "Fire in {?r}" key "{?r}"'
+    first, second, third = read(
+        f"PREFIX : <http://e.org/> {RULE[RULE.index('define') :]} {alert} "
+        "define { dotr_id1 a :B } from A(SELECT ?x { ?x a :C }) ALERT info 'B' "
+        "define { dotr_id1 a :D } from A(SELECT ?x { ?x a :E })"
+    ).rules
+    assert first.alert == AlertClause("critical", "Fire in {?r}", "{?r}")
+    assert second.alert == AlertClause("info", "B")
+    assert third.alert is None
+
+
+@pytest.mark.parametrize(
+    ("alert", "told"),
+    [
+        ('alert critical "in {?x}"', r"r.dotr:7:13: ALERT: \?x is not selected"),
+        ('alert huge "x"', r"r.dotr:7:19: .*huge"),
+        ("alert info", r"r.dotr:7:2\d: .*expected"),
+        ('alert info "x" alert info "y"', r"r.dotr:7:\d+: .*one ALERT"),
+        ('alert info "x" where A.?x = 1', r"r.dotr:7:\d+: "),
+    ],
+)
+def test_a_fault_of_what_a_rule_raises_is_told_with_its_place(alert: str, told: str) -> None:
+    with pytest.raises(QueryError, match=told):
+        read(f"{RULE} {alert}")
 
 
 def test_relative_names_are_completed_by_the_base() -> None:

@@ -169,3 +169,36 @@ def test_of_very_many_the_last_alert_tells_how_many_there_were(
     alerts = [each for each in told([engine.finish()]) if isinstance(each, Alert)]
     assert [each.text.rsplit("/")[-1] for each in alerts[:2]] == ["r-0 has 5", "r-1 has 6"]
     assert alerts[2].text == "2 more solutions raise no alert: at most 2 do at one time"
+
+
+def test_each_graph_of_a_rule_over_time_raises_what_its_rule_says(
+    start: Start, deploy: Deploy
+) -> None:
+    text = f"""{PREFIX}
+    rule high define {{ dotr_id1 a :High ; :of ?v }}
+    from A(SELECT ?v {{ ?r :value ?v FILTER(?v > 4) }})
+    with ?v = A.?v alert critical "high: {{?v}}" key "{{?v}}"
+    rule low define {{ dotr_id1 a :Low ; :of ?v }} from A(SELECT ?v {{ ?r :value ?v }})
+    with ?v = A.?v alert info "{{?v}}"
+    rule quiet define {{ dotr_id1 a :Quiet }} from A(SELECT ?r {{ ?r :value ?v }})"""
+    deployment = deploy(ONTOLOGY, RULES)
+    engine = registered(start(deployment), text)
+    outcomes = [process(engine, message(0, 0, 7)), process(engine, message(1, 1, 3))]
+    saved = dump(engine.state())
+    engine = start(deployment)
+    engine.restore(load(saved))
+    found = told([*outcomes, process(engine, message(2, 2, 7)), engine.finish()])
+    assert all(isinstance(each, Alert) for each in found)
+    assert sorted(
+        (each.time, each.severity, each.text, each.key) for each in found if isinstance(each, Alert)
+    ) == [
+        (0, "critical", "high: 7", "high: 7"),
+        (0, "info", "7", "low: 7"),
+        (1, "info", "3", "low: 3"),
+        (2, "critical", "high: 7", "high: 7"),
+        (2, "info", "7", "low: 7"),
+    ]
+    assert len({each.id for each in found if isinstance(each, Alert)}) == 5
+    # They end with their text.
+    engine.queries.unregister("q0")
+    assert engine.queries.alerts.ending

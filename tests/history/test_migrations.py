@@ -6,11 +6,12 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import engine
-from sensorstream.history.migrations import configuration, migrate
+from sensorstream.history.migrations import configuration, migrate, newest
 from sensorstream.history.tables import STORE, metadata
 
 
@@ -43,6 +44,16 @@ def test_the_migrations_go_back_to_nothing(url: str) -> None:
         command.downgrade(configuration(connection), "base")
     assert inspect(database).get_table_names(STORE) == ["alembic_version"]
     migrate(database)
+    database.dispose()
+
+
+def test_the_newest_migration_is_found_by_the_name_of_its_file(url: str) -> None:
+    database = engine(url)
+    migrate(database)
+    with database.connect() as connection:
+        scripts = ScriptDirectory.from_config(configuration(connection))
+        found = MigrationContext.configure(connection, opts={"version_table_schema": STORE})
+        assert newest() == scripts.get_current_head() == found.get_current_revision()
     database.dispose()
 
 

@@ -40,6 +40,14 @@ _QUERIES = {
         PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
         SELECT ?p (COUNT(*) AS ?n) WHERE { ?q :after ?p } GROUP BY ?p
         HAVING(getDURATION() < "PT9000S"^^xsd:duration)""",
+    # What it consumes it must not take again, and what it waits for it must still know.
+    "over-time": """PREFIX : <http://sensorstream.example/tracking#>
+        rule passed define { dotr_id1 a :Passed ; :by ?new ; :of ?old }
+        from New(SELECT ?p ?x { ?p a :Human ; :hasXLocation ?x ; :hasTime ?t FILTER(?t < 17700) })
+        and each Old(SELECT ?p ?x { ?p :hasXLocation ?x }) within 40 min from New
+        where Old.?p != New.?p and Old.?x < New.?x
+        with ?new = New.?p, ?old = Old.?p consuming Old
+        alert info "{?new} has passed {?old}" key "{?old}" """,
 }
 
 

@@ -72,7 +72,7 @@ def in_memory() -> Callable[[], Application]:
 def served(listen: Callable[[Application], Iterator[str]]) -> Iterator[Served]:
     application = MemoryApplication()
     for url in listen(application):
-        with httpx.Client(base_url=url) as client:
+        with httpx.Client(base_url=url, timeout=60) as client:
             yield Served(url, application, client)
     application.cache.close()
 

@@ -59,7 +59,7 @@ def kept(listen: Callable[[Application], Iterator[str]]) -> Iterator[Kept]:
     keys, log, clock = MemoryKeys(), MemoryAuditLog(), ManualClock(NOW)
     application.access = Access(keys, log, clock, needed=True, audit_days=30)
     for url in listen(application):
-        with httpx.Client(base_url=url) as client:
+        with httpx.Client(base_url=url, timeout=60) as client:
             yield Kept(client, keys, log, application.access, clock)
 
 
@@ -175,7 +175,11 @@ def test_a_revoked_or_expired_key_ends(kept: Kept) -> None:
     assert kept.ask("GET", "/window", secret) == 401
 
 
-def test_a_stream_ends_with_its_key(kept: Kept, served: object) -> None:
+def test_a_stream_ends_with_its_key(
+    kept: Kept, served: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What is sent next finds out that the key is gone; by itself FastAPI sends every 15 s.
+    monkeypatch.setattr("fastapi.routing._PING_INTERVAL", 0.1)
     secret = kept.key(Role.QUERY)
     key = kept.keys.kept[-1]
     listening = threading.Event()

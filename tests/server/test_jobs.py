@@ -112,7 +112,7 @@ def server(config: Path) -> Iterator[psutil.Process]:
 @pytest.fixture(scope="module")
 def served(config: Path, server: psutil.Process) -> Iterator[Deployment]:
     (port,) = {each.laddr.port for each in server.net_connections() if each.status == "LISTEN"}
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
         for message in tracker_messages(MESSAGES):
             client.post("/messages", content=message, headers={"Content-Type": "application/xml"})
         yield Deployment(client, config)
@@ -277,7 +277,10 @@ def test_no_process_is_left_when_the_server_is_killed_and_what_ran_is_lost(
     assert len(below) >= 2
     os.kill(server.pid, signal.SIGKILL)
     gone(below)
-    with ServerProcess(served.config) as process, httpx.Client(base_url=process.url()) as client:
+    with (
+        ServerProcess(served.config) as process,
+        httpx.Client(base_url=process.url(), timeout=60) as client,
+    ):
         listed = {each["id"]: each for each in client.get("/jobs").json()["jobs"]}
         assert listed[job]["error"]["type"].rpartition(":")[2] == "lost-job"
         assert listed[done]["rows"] == MESSAGES

@@ -26,7 +26,7 @@ def known(
     told = ServerSettings(names=("plant.example.org",), origins=(MAP,))
     application.settings = replace(application.settings, server=told)
     for url in listen(application):
-        with httpx.Client(base_url=url) as client:
+        with httpx.Client(base_url=url, timeout=60) as client:
             yield client
 
 

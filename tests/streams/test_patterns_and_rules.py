@@ -162,3 +162,10 @@ def test_one_triple_pattern_feeds_the_stream_only_if_it_asks_when(when: str, tol
     machine = Machine(fell, ALARM)
     machine.run([StreamEvent(3, (said("a", "value", 1),))])
     assert machine.made("alarm") == ({(3, said("a", "alarm", 1))} if told else set())
+
+
+def test_a_circle_names_the_rule_and_the_query() -> None:
+    machine = Machine(ALARM)
+    text = f"{PREFIX}CONSTRUCT {{ ?x :fell ?w }} WHERE {{ ?x :alarm ?w FILTER(getENDTIME() >= 0) }}"
+    with pytest.raises(UnsupportedQuery, match=r"a rule over time|'circle'"):
+        machine.register("circle", text)

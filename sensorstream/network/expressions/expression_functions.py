@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from operator import itemgetter
 from typing import TypeAlias, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
@@ -109,7 +110,7 @@ def _constant(term: Term) -> Value:
 def _variable(place: int | None) -> Value:
     if place is None:
         return lambda row: None
-    return lambda row: row[place]
+    return itemgetter(place)
 
 
 def _truth_value(found: Callable[[Row], bool | None]) -> Value:

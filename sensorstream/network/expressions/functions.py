@@ -30,6 +30,7 @@ from sensorstream.model.datatypes import (
 )
 from sensorstream.model.durations import Duration
 from sensorstream.model.moments import MOMENTS, Moment, fields, zone_text
+from sensorstream.model.numerals import decimal_text, double_text
 from sensorstream.model.regex import LONGEST_TEXT, xpath_regex
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.times import (
@@ -41,8 +42,6 @@ from sensorstream.network.expressions.times import (
 from sensorstream.network.expressions.values import (
     Number,
     boolean,
-    decimal_text,
-    double_text,
     number,
     numeral,
     text,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -22,6 +21,7 @@ from sensorstream.model.datatypes import (
     XSD_STRING,
 )
 from sensorstream.model.moments import MOMENTS
+from sensorstream.model.numerals import decimal_text, double_text
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, valued
 from sensorstream.network.expressions.times import (
     FAMILIES,
@@ -73,8 +73,11 @@ def promoted(value: Number, to: int) -> Number:
 
 def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
     """A number as a literal of the type with that rank; None: it has more digits than any may."""
-    if of_rank < 2 and isinstance(value, Decimal) and not has_digits(value):
-        return None
+    if type(value) is Decimal:
+        if of_rank < 2 and abs(value.adjusted()) > _MOST_DIGITS:
+            return None
+        if of_rank == 1:
+            return valued(decimal_text(value), XSD_DECIMAL, value)
     if of_rank == 0:
         whole = int(value)
         if not has_digits(whole):
@@ -94,36 +97,6 @@ def has_digits(value: Number) -> bool:
     if isinstance(value, Decimal):
         return abs(value.adjusted()) <= _MOST_DIGITS
     return not isinstance(value, int) or value.bit_length() <= _MOST_BITS
-
-
-def decimal_text(value: Decimal) -> str:
-    """The canonical form of an xsd:decimal, without an exponent."""
-    text = format(value, "f")
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return "0" if text in ("-0", "") else text
-
-
-def double_text(value: float) -> str:
-    """The canonical form of an xsd:double: ``1.5E0``."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "INF" if value > 0 else "-INF"
-    # repr() gives the fewest digits that read back as the same number.
-    digits, _, exponent = repr(value).partition("e")
-    sign, digits = ("-", digits[1:]) if digits[0] == "-" else ("", digits)
-    whole, _, fraction = digits.partition(".")
-    power = len(whole) - 1
-    significant = whole + fraction
-    if whole == "0":
-        significant = significant.lstrip("0")
-        if not significant:
-            return f"{sign}0.0E0"
-        power = len(significant) - len(fraction) - 1
-    if exponent:
-        power += int(exponent)
-    return f"{sign}{significant[0]}.{significant[1:].rstrip('0') or '0'}E{power}"
 
 
 def boolean(value: bool) -> Literal:

@@ -31,6 +31,8 @@ class TimedFirst(TimedNode):
         (source,) = self.inputs
         assert isinstance(source, TimedNode)
         before = len(source.always) + len(self._told)
+        if self._limit is not None and before >= self._offset + self._limit:
+            return
         rows = sorted(source.added, key=order_of_use(self.variables))
         self._told.add(rows)
         self.give(self._cut(rows, before))

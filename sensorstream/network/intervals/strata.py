@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, Term, Triple
@@ -22,7 +22,6 @@ from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.sparql.algebra import Construct, Query, TriplePattern, Variable
 
-RULES: Final = "the rules over time"
 _Kind: TypeAlias = tuple[Term | None, Term | None]
 """Predicate and object of triples; None stands for any."""
 
@@ -64,27 +63,27 @@ def feeds(query: Ends, rules: Ends) -> bool:
     return _meet(query.adds, rules.asked)
 
 
-def strata(queries: Mapping[str, Ends], rules: Ends | None = None) -> dict[str, int]:
+def strata(queries: Mapping[str, Ends], rules: Ends | None = None) -> dict[str | None, int]:
     """The stratum of each query: it gets an instant after all lower ones are done with it.
 
-    That of :data:`RULES` is the one of all rules over time together, which have an order of their
-    own.
+    That of None is the one of all rules over time together, which have an order of their own.
 
     Raises:
         UnsupportedQuery: what a query adds depends on its own absence at the same moment.
     """
+    everything: dict[str | None, Ends] = dict(queries.items())
     if rules is not None:
-        queries = {**queries, RULES: rules}
-    levels = dict.fromkeys(queries, 0)
-    adding = [name for name, ends in queries.items() if ends.adds]
+        everything[None] = rules
+    levels = dict.fromkeys(everything, 0)
+    adding = [name for name, ends in everything.items() if ends.adds]
     changed = True
     while changed:
         changed = False
-        for name, ends in queries.items():
+        for name, ends in everything.items():
             for other in adding:
-                if name == other == RULES:
+                if name is other is None:
                     continue
-                added = queries[other].adds
+                added = everything[other].adds
                 least = -1
                 if _meet(added, ends.reads):
                     least = levels[other]
@@ -93,12 +92,15 @@ def strata(queries: Mapping[str, Ends], rules: Ends | None = None) -> dict[str, 
                 if least > levels[name]:
                     levels[name] = least
                     changed = True
-                    if least > len(queries):
+                    if least > len(everything):
+                        one, another = (
+                            "a rule over time" if each is None else f"'{each}'"
+                            for each in (name, other)
+                        )
                         raise UnsupportedQuery(
-                            f"'{name}' asks whether something is absent that '{other}' adds at "
-                            "the same moment, and that depends on it in turn: let SEQ or "
-                            "OPTIONALSEQ stand between them, so that only what was there before "
-                            "is asked for"
+                            f"{one} asks whether something is absent that {another} adds at the "
+                            "same moment, and that depends on it in turn: let SEQ or OPTIONALSEQ "
+                            "stand between them, so that only what was there before is asked for"
                         )
     return levels
 

@@ -9,6 +9,7 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.network.budget import Budget
 from sensorstream.network.recursion.derived import Derived
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.recursion.strata import Layer, stratified
@@ -40,7 +41,12 @@ class Program:
     """
 
     def __init__(
-        self, kb: KnowledgeBase, origin: Origin, rules: Iterable[DerivationRule], build: Build
+        self,
+        kb: KnowledgeBase,
+        origin: Origin,
+        rules: Iterable[DerivationRule],
+        build: Build,
+        budget: Budget | None = None,
     ) -> None:
         self.faults: dict[str, Exception] = {}
         """Rules that could not be evaluated, with the reason: they do not apply any more."""
@@ -51,6 +57,7 @@ class Program:
             self._rules[rule.name] = rule
         self._layers: list[Layer] = stratified(self._rules.values())
         self._build = build
+        self._budget = Budget() if budget is None else budget
         self._strata: list[Stratum] = []
         self._forgotten: list[str] = []
         self._derived = Derived(kb, origin, self._doubt)
@@ -60,11 +67,15 @@ class Program:
 
         Returns:
             The change of the derived graph, at that time.
+
+        Raises:
+            Overrun: that takes more than the budget; the program is of no use any more.
         """
         self._derived.time = time
         while True:
             try:
-                self._settle()
+                with self._budget.alone():
+                    self._settle()
                 return self._derived.taken()
             except BrokenRules as broken:
                 self.faults.update(broken.faults)
@@ -92,7 +103,7 @@ class Program:
     def _settle(self) -> None:
         for place, layer in enumerate(self._layers):
             if place == len(self._strata):
-                self._strata.append(Stratum(layer, self._derived, self._build))
+                self._strata.append(Stratum(layer, self._derived, self._build, self._budget))
             self._strata[place].settle()
         if self._forgotten:
             for stratum in self._strata:

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.network.budget import Budget
 from sensorstream.network.network import Listener, Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.recursion.derived import Derived
@@ -42,11 +43,12 @@ class Stratum:
     writes.
     """
 
-    def __init__(self, layer: Layer, derived: Derived, build: Build) -> None:
+    def __init__(self, layer: Layer, derived: Derived, build: Build, budget: Budget) -> None:
         self.support: dict[Triple, int] = {}
         self.recursive = layer.recursive
         self._derived = derived
-        self._network = Network()
+        self._budget = budget
+        self._network = Network(budget=budget)
         self._writers: list[tuple[Clause, Node, Listener]] = []
         # In this instant: triples derived for the first time; with a lost derivation; with a new
         # one.
@@ -86,6 +88,7 @@ class Stratum:
 
         Raises:
             BrokenRules: an operator has failed; the state of the stratum is invalid.
+            Overrun: the conclusions are too many, or take too long.
         """
         self._settle_network()
         if not self._new and not self._lost:
@@ -161,6 +164,9 @@ class Stratum:
                     if each in faults
                 }
             )
+        self._budget.check_time()
+        if (overrun := self._budget.kept(len(self.support))) is not None:
+            raise overrun
 
     def _writer(self, clause: Clause, node: Node) -> Listener:
         triples_of = _template(clause.head, node.variables)

@@ -37,6 +37,8 @@ class Assembly:
     standing: Sequence[Channel]
     expiry: Expiry
     by_predicate: Mapping[IRI | None, Sequence[InstantGraph]]
+    readers: Mapping[InstantGraph, Sequence[str]]
+    """The names of the texts that see a graph."""
 
     def concerned(self, triple: Triple) -> Sequence[InstantGraph]:
         """The graphs in which a triple makes a difference."""
@@ -51,23 +53,29 @@ def assembled(
     holds: Holds,
     stores: Stores,
     budget: Budget,
+    faults: dict[str, Exception],
 ) -> Assembly:
     """What rules come to; ``order`` has the level of each, ``windows`` the channels of windows.
 
-    ``stores`` are those there are; what rules do not use any more is taken out.
+    ``stores`` are those there are; what rules do not use any more is taken out. Texts whose graph
+    cannot be made are noted in ``faults``, and left out.
     """
     _date(rulesets, stores)
-    graphs = _graphs(rulesets, background, holds)
+    graphs, broken = _graphs(rulesets, background, holds, budget)
+    faults.update((each.name, broken[each.sees]) for each in rulesets if each.sees in broken)
     levels = [Level() for _ in range(1 + max(order, default=0))]
     numbers = iter(order)
     alike: dict[Hashable, list[tuple[Member, int]]] = {}
     for ruleset in rulesets:
         for number, likeness in enumerate(ruleset.likenesses):
+            level = next(numbers)
+            if ruleset.sees in broken:
+                continue
             pattern = ruleset.patterns.patterns[number]
             # What aggregates and absences are about, all members have seen.
             seen = not all(isinstance(each, Taken) for each in pattern.parts) and ruleset.since
             key = (_sees(ruleset, pattern.trigger), likeness, seen)
-            alike.setdefault(key, []).append((Member(ruleset, number), next(numbers)))
+            alike.setdefault(key, []).append((Member(ruleset, number), level))
     for each in windows.values():
         each.wanted.clear()
     for store in stores.values():
@@ -104,7 +112,8 @@ def assembled(
     for store, (level, source) in first.items():
         levels[level].feed(source, store)
     for ruleset in rulesets:
-        _attach(ruleset, matchers)
+        if ruleset.sees not in broken:
+            _attach(ruleset, matchers)
     for unused in [key for key, store in stores.items() if store not in first]:
         del stores[unused]
     expiry = Expiry()
@@ -120,6 +129,10 @@ def assembled(
         [each for each in channels if each.standing],
         expiry,
         _by_predicate(graphs.values()),
+        {
+            graph: [each.name for each in rulesets if each.sees == sees]
+            for sees, graph in graphs.items()
+        },
     )
 
 
@@ -142,16 +155,22 @@ def _date(rulesets: Iterable[Ruleset], stores: Stores) -> None:
 
 
 def _graphs(
-    rulesets: Iterable[Ruleset], background: TripleIndex, holds: Holds
-) -> dict[tuple[Clause, ...], InstantGraph]:
+    rulesets: Iterable[Ruleset], background: TripleIndex, holds: Holds, budget: Budget
+) -> tuple[dict[tuple[Clause, ...], InstantGraph], dict[tuple[Clause, ...], Exception]]:
+    """By the Datalog rules behind them: the graphs, and why others cannot be made."""
     selectors: dict[tuple[Clause, ...], dict[Plan, Pattern]] = {}
     for ruleset in rulesets:
         for plan, events in ruleset.channels.items():
             if events.mode is Mode.INSTANT:
                 selectors.setdefault(ruleset.sees, {})[plan] = events.pattern
-    return {
-        sees: InstantGraph(sees, wanted, background, holds) for sees, wanted in selectors.items()
-    }
+    graphs: dict[tuple[Clause, ...], InstantGraph] = {}
+    broken: dict[tuple[Clause, ...], Exception] = {}
+    for sees, wanted in selectors.items():
+        try:
+            graphs[sees] = InstantGraph(sees, wanted, background, holds, budget)
+        except Exception as error:
+            broken[sees] = error
+    return graphs, broken
 
 
 def _attach(ruleset: Ruleset, matchers: Mapping[Member, Matcher]) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from sensorstream.dotr.syntax import Clause
 from sensorstream.errors import NotIncremental, ProgramError, UnsupportedQuery
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.recursion.strata import stratified
+from sensorstream.network.selection.graph import derivation_rules, is_fact
 from sensorstream.network.sources import INSTANT, Sources
 
 
@@ -20,6 +20,7 @@ def check_clauses(wanted: Sequence[Clause]) -> None:
         UnsupportedQuery: a body cannot be kept in step, or a rule needs through ``not`` what it
             helps to derive; at the place of the first rule that is one too many.
     """
+    wanted = [each for each in wanted if not is_fact(each)]
     for each in wanted:
         try:
             plan_in_step(each.body, Sources(INSTANT))
@@ -40,9 +41,7 @@ def check_clauses(wanted: Sequence[Clause]) -> None:
 
 def _fault(clauses: Sequence[Clause]) -> ProgramError | None:
     try:
-        stratified(
-            [DerivationRule(f"Datalog {each.position}", each.head, each.body) for each in clauses]
-        )
+        stratified(derivation_rules(clauses))
     except ProgramError as error:
         return error
     return None

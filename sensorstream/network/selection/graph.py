@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from sensorstream.dotr.syntax import Clause
-from sensorstream.errors import InternalFault
+from sensorstream.errors import InternalFault, Overrun
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
+from sensorstream.network.budget import Budget
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
@@ -22,7 +23,7 @@ from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.rows import Row, net
 from sensorstream.network.selection.store import Wanted
 from sensorstream.network.sources import INSTANT, Sources
-from sensorstream.sparql.algebra import Pattern
+from sensorstream.sparql.algebra import BGP, Pattern, TriplePattern
 
 Holds: TypeAlias = Callable[[Triple], bool]
 
@@ -85,16 +86,22 @@ class InstantGraph:
         selectors: Mapping[Plan, Pattern],
         background: TripleIndex,
         holds: Holds,
+        budget: Budget,
     ) -> None:
+        """Derive what follows from the background.
+
+        Raises:
+            Overrun: that takes more than the budget.
+        """
         kinds = {read.kind for each in selectors.values() for read in reads(each)}
         kinds |= {read.kind for each in clauses for read in reads(each.body)}
         self._kb = KnowledgeBase()
         self._kb.add(Origin.STATIC, _known(background, holds, {each.predicate for each in kinds}))
-        rules = [
-            DerivationRule(f"Datalog {each.position}", each.head, each.body) for each in clauses
-        ]
-        self._program = Program(self._kb, Origin.INFERRED, rules, self._build)
-        self._network = Network()
+        facts = [each for each in clauses if is_fact(each)]
+        self._kb.add(Origin.STATIC, (_triple(head) for each in facts for head in each.head))
+        rules = derivation_rules(clauses)
+        self._program = Program(self._kb, Origin.INFERRED, rules, self._build, budget)
+        self._network = Network(budget=budget)
         self._derives = bool(rules)
         self._derive(0)
         indexes = {INSTANT: self._kb.index}
@@ -144,11 +151,32 @@ class InstantGraph:
         if self._derives:
             self._program.settle(time)
             for name, error in self._program.faults.items():
+                if isinstance(error, Overrun):
+                    raise Overrun(f"{name}: {error.message}")
                 raise InternalFault(f"{name}: {error}")
 
     def _build(self, network: Network, body: Pattern) -> Node:
         plan = plan_in_step(body, Sources(INSTANT), None)
         return build(plan, network, {INSTANT: self._kb.index})
+
+
+def derivation_rules(clauses: Iterable[Clause]) -> list[DerivationRule]:
+    """The Datalog rules that derive something; facts hold anyway."""
+    return [
+        DerivationRule(f"Datalog {each.position}", each.head, each.body)
+        for each in clauses
+        if not is_fact(each)
+    ]
+
+
+def is_fact(clause: Clause) -> bool:
+    """Whether a Datalog rule has no body."""
+    return clause.body == BGP(())
+
+
+def _triple(atom: TriplePattern) -> Triple:
+    """The triple of a fact: it has no variables."""
+    return atom.subject, atom.predicate, atom.object  # type: ignore[return-value]
 
 
 def relevant(clauses: Sequence[Clause], kinds: Iterable[Kind]) -> list[Clause]:

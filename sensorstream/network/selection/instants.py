@@ -23,7 +23,11 @@ from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.recursion.reads import reads
 from sensorstream.network.selection.assembly import Assembly, Stores, assembled
-from sensorstream.network.selection.graph import Channel, Holds, InstantGraph
+from sensorstream.network.selection.graph import (
+    Channel,
+    Holds,
+    InstantGraph,
+)
 from sensorstream.network.selection.level import Fired
 from sensorstream.network.selection.making import triples_of
 from sensorstream.network.selection.ruleset import Firings, Ruleset
@@ -203,7 +207,10 @@ class Instants:
         for matcher, firings in fired:
             matcher.consume(firings, time)
         for graph in graphs:
-            graph.end()
+            try:
+                graph.end()
+            except Exception as error:
+                self._break(made, graph, error)
         for channel in self._stirred:
             channel.end()
         self._stirred.clear()
@@ -223,8 +230,17 @@ class Instants:
                 for graph in made.concerned(each):
                     said.setdefault(graph, []).append(each)
         for graph, told in said.items():
-            graphs[graph] = None
-            graph.say(told)
+            try:
+                graph.say(told)
+                graphs[graph] = None
+            except Exception as error:
+                graphs.pop(graph, None)
+                self._break(made, graph, error)
+
+    def _break(self, made: Assembly, graph: InstantGraph, error: Exception) -> None:
+        """A graph is worth nothing any more: those who see it cannot go on."""
+        graph.stirred.clear()
+        self._faults.update((name, error) for name in made.readers[graph])
 
     def _look(self, now: Instant) -> None:
         for name, ruleset in self._rulesets.items():
@@ -249,6 +265,7 @@ class Instants:
                 self._holds,
                 self._stores,
                 self._budget,
+                self._faults,
             )
         return self._assembly
 

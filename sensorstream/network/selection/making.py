@@ -73,6 +73,13 @@ def maker(rule: Rule) -> GraphOf:
     return graphs
 
 
+def rule_of(row: Row) -> str:
+    """The name of the rule that has made a row."""
+    name = row[0]
+    assert isinstance(name, Literal)
+    return name.lexical
+
+
 def triples_of(row: Row) -> list[Triple]:
     """The graph of a row that a rule has made."""
     return list(zip(row[1::3], row[2::3], row[3::3], strict=True))  # type: ignore[arg-type]

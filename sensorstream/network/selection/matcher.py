@@ -291,8 +291,7 @@ def _aggregation(part: Aggregated, names: Sequence[str]) -> Callable[[Iterable[R
 
     def aggregated(rows: Iterable[Row]) -> Row:
         state = kind.make()
-        for row in rows:
-            state.take(value(row), 1)
+        state.take(map(value, rows), 1)
         return (kind.result(state),)
 
     return aggregated

@@ -9,8 +9,6 @@ from sensorstream.extras import require
 from sensorstream.history.asking.question import read_question
 from sensorstream.spark.jobs.protocol import SPARQL, JobText, Task
 from sensorstream.spark.jobs.worker_process import WorkerProcess
-from sensorstream.spark.sparql.run import check as check_sparql
-from sensorstream.spark.translation.described import prepare
 
 
 class Runner:
@@ -29,8 +27,11 @@ class Runner:
         """
         require("spark", "a question to Spark")
         task = self._task
+        # What translates is loaded with the first question: most servers get none.
         if question.language == SPARQL:
-            check_sparql(
+            from sensorstream.spark.sparql.run import check
+
+            check(
                 read_question(question.text, task.timeline, at=question.at, during=question.during)
             )
             return
@@ -39,6 +40,8 @@ class Runner:
                 raise QueryError(
                     f"{name}: SQL says its valid time itself, by valid_from and valid_to"
                 )
+        from sensorstream.spark.translation.described import prepare
+
         prepare(task.place.url, question.text, timeout=task.timeout)
 
     def start(self, scratch: Path) -> WorkerProcess:

@@ -1,4 +1,4 @@
-"""Those who use the server: senders, one who asks, one who changes rules, a follower."""
+"""Those who use the server: senders, people, one who asks, one who changes rules, a follower."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, Final
 import httpx
 
 from sensorstream.simulation.tracker import tracker_messages
+from tests.integration.endurance.people import People
 from tests.integration.endurance.witness import Witness, plain_report
 
 SENDERS: Final = 8
@@ -43,7 +44,7 @@ def prepare(url: str, receiver: str) -> None:
     """Register the query and a webhook for all alerts and its reports."""
     with httpx.Client(base_url=url, timeout=_PATIENCE) as client:
         client.post("/queries", params={"name": QUERY}, content=_TEXT).raise_for_status()
-        body = {"url": receiver, "queries": [QUERY]}
+        body = {"url": receiver, "queries": [QUERY], "changes": True}
         client.post("/webhooks", json=body).raise_for_status()
 
 
@@ -56,6 +57,7 @@ class Clients:
         self._numbers = numbers
         self._stopping = Event()
         works: list[Callable[[], None]] = [self._follow, self._ask, self._change]
+        works.append(lambda: self._see_to(random.Random(seed)))
         for place in range(SENDERS):
             works.append(self._sender(place, random.Random(seed * 1000 + place)))
         self._threads = [Thread(target=self._guarded, args=(each,), daemon=True) for each in works]
@@ -159,6 +161,13 @@ class Clients:
                     elif answer.status_code != 503:
                         told = f"rules were put: {answer.status_code}: {answer.text[:200]}"
                         self._witness.faults.append(told)
+
+    def _see_to(self, dice: random.Random) -> None:
+        """Do something with alerts, time and again."""
+        with self._client() as client:
+            people = People(client, self._witness, dice)
+            while not self._stopping.wait(_PAUSE):
+                people.step()
 
     def _follow(self) -> None:
         last = ""

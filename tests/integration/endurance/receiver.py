@@ -40,7 +40,7 @@ def receiving(witness: Witness, dice: random.Random) -> Iterator[Receiver]:
             if chance > 1 - _SELDOM:
                 return
             # The id of the event, and that of the webhook.
-            witness.event(self.headers["webhook-id"].partition(".")[0], _said(json.loads(body)))
+            witness.event(self.headers["webhook-id"].rpartition(".")[0], _said(json.loads(body)))
             self.send_response(204)
             self.end_headers()
 

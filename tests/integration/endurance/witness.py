@@ -38,6 +38,8 @@ class Witness:
     changes: list[str] = field(default_factory=list)
     """The ids of the changes of rules that were acknowledged; who puts what is in force already is
     told that change again."""
+    seen_to: set[tuple[str, str, str]] = field(default_factory=set)
+    """What was done with alerts, and answered: the open alert, the change and its text."""
     faults: list[str] = field(default_factory=list)
     """What no server may do; the comparison wants none of it."""
     lock: Lock = field(default_factory=Lock)

@@ -1,0 +1,36 @@
+"""Numbers as canonical texts (XML Schema 1.1 part 2, sections 3.3.3 and 3.3.5)."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+
+def decimal_text(value: Decimal) -> str:
+    """The canonical form of an xsd:decimal, without an exponent."""
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def double_text(value: float) -> str:
+    """The canonical form of an xsd:double: ``1.5E0``."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "INF" if value > 0 else "-INF"
+    # repr() gives the fewest digits that read back as the same number.
+    digits, _, exponent = repr(value).partition("e")
+    sign, digits = ("-", digits[1:]) if digits[0] == "-" else ("", digits)
+    whole, _, fraction = digits.partition(".")
+    power = len(whole) - 1
+    significant = whole + fraction
+    if whole == "0":
+        significant = significant.lstrip("0")
+        if not significant:
+            return f"{sign}0.0E0"
+        power = len(significant) - len(fraction) - 1
+    if exponent:
+        power += int(exponent)
+    return f"{sign}{significant[0]}.{significant[1:].rstrip('0') or '0'}E{power}"

@@ -1,0 +1,92 @@
+"""Rules over time over HTTP: put, followed, delivered, raised, looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from ipaddress import ip_network
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.demo.receiver import Receiver
+from sensorstream.settings import (
+    HistorySettings,
+    OntologySettings,
+    RuleSettings,
+    Settings,
+    WebhookSettings,
+    WindowSettings,
+)
+from tests.server.rest.test_queries import ONTOLOGY, PREFIX, RULES, SPARQL, Follower, say
+
+RISE = f"""{PREFIX}
+rule rise
+define {{ dotr_id1 a :Rise ; :of ?room ; :to ?v }}
+from High(SELECT ?r ?room ?v {{ ?r a :Thing ; :room ?room ; :value ?v FILTER(?v > 50) }})
+and last Low(SELECT ?r ?room {{ ?r :room ?room ; :value ?v FILTER(?v < 10) }}) within 5 s from High
+where Low.?room = High.?room
+with ?room = High.?room, ?v = High.?v
+consuming Low
+alert critical "{{?room}} rose to {{?v}}" key "{{?room}}"
+"""
+
+
+@pytest.fixture
+def web(
+    tmp_path: Path, database: str, listen: Callable[[Application], Iterator[str]]
+) -> Iterator[httpx.Client]:
+    (tmp_path / "o.ttl").write_text(ONTOLOGY)
+    (tmp_path / "r.rules").write_text(RULES)
+    settings = Settings(
+        path=tmp_path / "sensorstream.toml",
+        ontology=OntologySettings((tmp_path / "o.ttl",)),
+        rules=RuleSettings((tmp_path / "r.rules",)),
+        window=WindowSettings(size="2"),
+        history=HistorySettings(url=database),
+        webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),
+    )
+    with Application.open(settings) as application:
+        for url in listen(application):
+            with httpx.Client(base_url=url, timeout=30) as client:
+                yield client
+
+
+def test_what_a_rule_makes_is_followed_delivered_raised_and_explained(
+    web: httpx.Client, eventually: Callable[[Callable[[], object]], None]
+) -> None:
+    with Receiver() as receiver:
+        body = {"url": receiver.url("ops"), "queries": ["rise"]}
+        made = web.post("/webhooks", json=body).raise_for_status().json()
+        receiver.trust("ops", made["secret"])
+        put = web.put("/queries/rise", content=RISE, headers=SPARQL)
+        assert (put.status_code, put.json()["form"]) == (200, "CONSTRUCT"), put.text
+        web.get("/queries/rise/step").raise_for_status()
+        follower = Follower(str(web.base_url).rstrip("/"), "rise")
+        eventually(lambda: follower.listening)
+        # The window holds two readings only: what is low has left it when it gets high.
+        for number, (time, value) in enumerate(((1, 5), (2, 20), (3, 30), (4, 70), (5, 80)), 1):
+            say(web, number, time, value)
+        say(web, 6, 20, 30)
+        eventually(lambda: follower.events and len(receiver.events) == 2)
+        # The low reading is consumed: the second high one makes nothing.
+        ((kind, id_, report),) = follower.events
+        assert (kind, report["rule"], report["time"], report["op"]) == ("report", "rise", 4, "+")
+        assert '<http://example.org/of> "hall"' in report["graph"]
+        told = {each["type"]: each for each in receiver.events}
+        assert told["sensorstream.query.report"]["id"] == id_
+        assert told["sensorstream.query.report"]["data"]["graph"] == report["graph"]
+        (alert,) = (each for kind, each in told.items() if kind != "sensorstream.query.report")
+        assert alert["data"]["text"] == "hall rose to 70"
+        assert receiver.refused == 0
+    (incident,) = web.get("/alerts", params={"state": "open"}).json()["alerts"]
+    assert (incident["rule"], incident["key"], incident["severity"]) == ("rise", "hall", "critical")
+    plan = "\n".join(web.get("/queries/rise/graph").json()["plan"])
+    assert "Rule rise, on each High; keeps Low for 5" in plan
+    steps = web.get("/queries/rise/step", params={"last": 100}).json()["instants"]
+    ((made_,),) = [each["out"]["added"] for instant in steps for each in instant["steps"]]
+    assert made_["rule"] == "rise"
+    assert len(made_["graph"]) == 3
+    web.delete("/queries/rise").raise_for_status()
+    eventually(lambda: follower.events[-1][0] == "end")
