@@ -13,6 +13,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine, text
 
 from sensorstream.history.database import translating
+from sensorstream.history.webhooks import last_event
 from sensorstream.settings import AlertSettings
 
 _SET: Final = text("update store.event_head set flap_count = :count, flap_span = :span")
@@ -53,12 +54,14 @@ SETTLE: Final = f"""
       case i.state when 'cleared' then 'it is cleared' else 'it is open' end as text,
       coalesce(i.escalated, i.severity) as severity, i.count
 """
-_FORGET: Final = text(
-    "delete from store.flaps f using store.event_head h "
-    "where f.since is null and f.ends[1] <= :now - h.flap_span"
-)
+_OVER: Final = "f.since is null and f.ends[1] <= :now - h.flap_span"
+_OLD: Final = text(f"select 1 from store.flaps f, store.event_head h where {_OVER} limit 1")
+_FORGET: Final = text(f"delete from store.flaps f using store.event_head h where {_OVER}")
 
 
 def forget_ends(connection: Connection, values: dict[str, object]) -> None:
     """Of alerts that do not flap, ends of before the span are of no use; ``now`` is in values."""
-    connection.execute(_FORGET, values)
+    if connection.execute(_OLD, values).first():
+        # The writer changes these rows, and has locked this one before.
+        last_event(connection)
+        connection.execute(_FORGET, values)

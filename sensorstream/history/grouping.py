@@ -34,11 +34,11 @@ def tell_groups(database: Engine, timeline: Timeline, now: datetime) -> int:
     """
     values = {"now": now, "limit": _AT_ONCE}
     with translating("cannot group the alerts"), database.begin() as connection:
-        grouped = connection.execute(_GROUPED).all()
-        if not grouped:
+        if not connection.execute(_GROUPED).first():
             return 0
         last = last_event(connection)
-        for webhook in grouped:
+        # Read again: who puts a webhook has locked the same row.
+        for webhook in connection.execute(_GROUPED).all():
             _learn(connection, webhook, now)
         connection.execute(_DROP_UNTOLD)
         due = connection.execute(_DUE, values).all()
