@@ -14,7 +14,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from sensorstream.app import durable, pipeline
+from sensorstream.app import durable, entry_queue
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
@@ -450,7 +450,7 @@ def test_whatever_a_crash_of_the_history_takes_is_stored_again_exactly_once(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr(durable, "_PATIENCE", 0.001)
-    monkeypatch.setattr(pipeline, "_GROUP", 3)
+    monkeypatch.setattr(entry_queue, "_GROUP", 3)
     contents = [bytes(each) for each in tracker_messages(120)]
     store = Crashes(seed)
     early: list[str] = []
