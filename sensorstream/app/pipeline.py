@@ -295,7 +295,7 @@ class Pipeline:
 
     def _due_in(self) -> float | None:
         """Seconds until the clock is to be read again; None: nothing is due."""
-        due = self._engine.due if self._applies else self._ask_at
+        due = self._engine.dues.tick if self._applies else self._ask_at
         if due is None:
             return None
         left = due - self._arrival.now()
@@ -403,9 +403,9 @@ class Pipeline:
 
     def _tick(self) -> None:
         """Advance the engine to the clock's time, if it has something due by then."""
-        now, due = self._arrival.now(), self._engine.due
+        now, due = self._arrival.now(), self._engine.dues.tick
         if self._applies and due is not None and now >= due:
-            self._work([WaitingEntry(Tick(self._engine.tick_content(now)))])
+            self._work([WaitingEntry(Tick(self._engine.dues.tick_content(now)))])
 
     def _pass_time(self, elsewhere: Callable[[Instant], Entry | None]) -> None:
         """Tell time to those who apply the entries, if they wait for it."""
