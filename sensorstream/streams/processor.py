@@ -30,11 +30,10 @@ from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.intervals.conditions import Clock
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.network import Network
-from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.sparql.algebra import Query, ReportKind
+from sensorstream.streams.broken import Broken
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
@@ -45,7 +44,7 @@ from sensorstream.streams.relief import too_costly
 from sensorstream.streams.report import Sink
 from sensorstream.streams.selections import Selections
 from sensorstream.streams.state import ProcessorState, QueryState
-from sensorstream.streams.stream_window import StreamWindow, WindowedStream
+from sensorstream.streams.stream_window import WindowedStream
 from sensorstream.streams.trace import Trace
 
 _number = attrgetter("number")
@@ -127,8 +126,7 @@ class StreamProcessor:
             self.network, default, lengths, self._windows, self.patterns, self.selections
         )
         self._numbers = count()
-        # Those that a fault has broken, until the instant is settled.
-        self._broken: dict[ContinuousQuery, Exception] = {}
+        self._broken = Broken(self.network, self._windows, self.queries)
         # The queries that the present instant may make report.
         self._candidates: dict[ContinuousQuery, None] = {}
 
@@ -230,7 +228,7 @@ class StreamProcessor:
             self.patterns.follow_rules()
         self.network.leave(running.root, running.changed)
         self._candidates.pop(running, None)
-        self._broken.pop(running, None)
+        self._broken.forget(running)
         self._agenda.forget(running)
         self._windows.leave(running)
 
@@ -246,7 +244,7 @@ class StreamProcessor:
         if name not in self.traces:
             graphs = [(window_text(each), each.graph) for each in running.windows]
             graphs.append(("outside the windows", self._default))
-            broken = partial(self._broken.__setitem__, running)
+            broken = partial(self._broken.note, running)
             trace = Trace(running.root, graphs, lambda: self.now, time, broken)
             self.traces[name] = trace
             for window in running.windows:
@@ -292,13 +290,13 @@ class StreamProcessor:
                 try:
                     running.restore(stream, state.now)
                 except Exception as error:
-                    self._break(running, error)
+                    self._broken.note_entry(running, error)
                     continue
                 self._agenda.note(running)
                 for window in running.filled():
                     self._agenda.note(window)
         self.network.settle()
-        self._stop_broken()
+        self._broken.stop(self._stop)
         self._candidates.clear()
         self.now = state.now
         self.counts = Counts(*state.counts)
@@ -353,7 +351,7 @@ class StreamProcessor:
                 try:
                     stream.take(element)
                 except Exception as error:
-                    self._break(stream, error)
+                    self._broken.note_entry(stream, error)
                     continue
                 if stream.tick.delay:
                     self._agenda.note(stream)
@@ -380,7 +378,7 @@ class StreamProcessor:
             if worked == most:
                 entries: list[Timed] = [*self._windows.streams, *self.queries.values()]
                 for entry in entries:
-                    self._move(entry, partial(entry.skip, time))
+                    self._broken.move(entry, partial(entry.skip, time))
             worked += 1
             self.now = due
             self._end(moved=self._open_instant(due))
@@ -404,7 +402,7 @@ class StreamProcessor:
         """The graphs outside the windows are again as they were."""
         # What the operators gave out cancels: no query has anything to report.
         self.network.settle()
-        self._stop_broken()
+        self._broken.stop(self._stop)
 
     def finish(self) -> None:
         """The streams have ended: windows with a step report once more, at its next multiple."""
@@ -439,7 +437,7 @@ class StreamProcessor:
     @property
     def _has_pending(self) -> bool:
         """Whether a query is to report at the end of the present instant."""
-        return any(self._asked(query, _pending) for query in self._candidates)
+        return any(self._broken.asked(query, _pending) for query in self._candidates)
 
     @property
     def next_news(self) -> Instant | None:
@@ -475,7 +473,7 @@ class StreamProcessor:
             return False
         entries = self._agenda.take(time, closing=False)
         for entry in entries:
-            self._move(entry, partial(entry.elapse, time))
+            self._broken.move(entry, partial(entry.elapse, time))
         return bool(entries)
 
     def _next_before(self, time: Instant) -> Instant | None:
@@ -506,48 +504,13 @@ class StreamProcessor:
         if not isinstance(entry, WindowedStream) or not entry.idle:
             return False
         readers = self._windows.readers(entry)
-        return not any(self._asked(each, _reports_unchanged) for each in readers)
-
-    def _asked(self, query: ContinuousQuery, what: Callable[[ContinuousQuery], bool]) -> bool:
-        """What a query says of itself; False of one that cannot, which is stopped soon."""
-        try:
-            return what(query)
-        except Exception as error:
-            self._broken[query] = error
-            return False
-
-    def _move(self, entry: Timed, move: Callable[[], None]) -> None:
-        """Let time move an entry, and note when it does so next; one that fails never again."""
-        try:
-            move()
-            self._agenda.note(entry)
-        except Exception as error:
-            self._break(entry, error)
-
-    def _break(self, entry: Timed, error: Exception) -> None:
-        """An entry is broken: stop the queries that rest on it, as soon as the instant settles."""
-        self._agenda.forget(entry)
-        match entry:
-            case ContinuousQuery():
-                self._broken[entry] = error
-            case StreamWindow() | WindowedStream():
-                # Windows of one stream share what they hold.
-                stream = entry if isinstance(entry, WindowedStream) else entry.stream
-                self._broken.update(dict.fromkeys(self._windows.readers(stream), error))
-            case Node():
-                self.network.faults[entry] = error
-            case Instants():
-                self._broken.update(
-                    dict.fromkeys(map(self.queries.__getitem__, entry.names), error)
-                )
-            case _:
-                raise error
+        return not any(self._broken.asked(each, _reports_unchanged) for each in readers)
 
     def _settle(self) -> None:
         """Let the operators take in what has changed; queries report that do so at each event."""
         assert self.now is not None
         self.network.settle()
-        self._stop_broken()
+        self._broken.stop(self._stop)
         if not self._candidates:
             return
         changed = [q for q in self._candidates if q.schedule.kind is ReportKind.CHANGE]
@@ -583,12 +546,11 @@ class StreamProcessor:
             self.network.settle()
         if not self._instants.idle:
             for name, error in self._instants.take_faults():
-                self._broken[self.queries[name]] = error
+                self._broken.note_named((name,), error)
         if occurring.overrun is not None:
             overrun, occurring.overrun = occurring.overrun, None
-            for name in self.patterns.feeding():
-                self._broken[self.queries[name]] = overrun
-        self._stop_broken()
+            self._broken.note_named(self.patterns.feeding(), overrun)
+        self._broken.stop(self._stop)
         if not self._candidates:
             return
         candidates = list(self._candidates)
@@ -601,7 +563,7 @@ class StreamProcessor:
 
     def _close_entry(self, entry: Timed, time: Instant) -> None:
         """Let an entry do what it does at the end of an instant."""
-        self._move(entry, partial(entry.elapse, time))
+        self._broken.move(entry, partial(entry.elapse, time))
         if isinstance(entry, ContinuousQuery):
             self._candidates[entry] = None
         elif isinstance(entry, WindowedStream):
@@ -621,16 +583,6 @@ class StreamProcessor:
             load.took(query, since, load.counter())
         # What a report reads has nothing to do with the next instant.
         self.network.budget.end()
-
-    def _stop_broken(self) -> None:
-        """Stop the queries over what a fault of ours has broken, and no others."""
-        while self._broken:
-            self._stop(*next(iter(self._broken.items())))
-        while self.network.faults:
-            node, error = next(iter(self.network.faults.items()))
-            for query in [q for q in self.queries.values() if node in operators(q.root)]:
-                self._stop(query, error)
-            self.network.faults.pop(node, None)
 
     def relieve(self) -> None:
         """A message comes: if the queries have taken too much together, stop the costliest."""
