@@ -13,6 +13,7 @@ import pyoxigraph as ox
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.cache.protocol import CacheQuestion, Formats
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.resources import bundled
@@ -73,3 +74,16 @@ def open_application() -> Iterator[Open]:
     yield start
     for application in opened:
         application.close()
+
+
+@pytest.fixture(scope="session")
+def deployment() -> Deployment:
+    """The tracking deployment, with a window of ten and no database."""
+    return read_deployment(
+        Settings(
+            path=Path("sensorstream.toml"),
+            ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
+            rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+            window=WindowSettings(size="10"),
+        )
+    )
