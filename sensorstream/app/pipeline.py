@@ -265,9 +265,6 @@ class Pipeline:
             while (group := queue.take(self._due_in)) is not None:
                 if group:
                     begun = time.perf_counter()
-                    if group[0].heavy:
-                        # Nobody's answer waits for it.
-                        self._effects.settle()
                     self._work_new(group)
                     queue.worked(group, time.perf_counter() - begun)
                 alone = queue.alone()
@@ -304,6 +301,9 @@ class Pipeline:
     def _work_new(self, group: Sequence[WaitingEntry]) -> None:
         """:meth:`_work` for those messages that are not in the journal yet."""
         try:
+            if group[0].heavy:
+                # Nobody's answer waits for it.
+                self._effects.settle()
             known = self._journal.known(group)
         except BaseException as error:
             for waiting in group:
@@ -383,8 +383,12 @@ class Pipeline:
             waiting.future.set_result(outcome)
 
     def _work_alone(self, waiting: WaitingEntry) -> None:
-        # What it is checked against is stored.
-        self._effects.settle()
+        try:
+            # What it is checked against is stored.
+            self._effects.settle()
+        except BaseException as error:
+            waiting.end(Unavailable(f"it could not be processed: {error}"))
+            raise
         try:
             with self.lock:
                 self._in_work.attend(f"an entry ({waiting.entry.kind}) has been checked")

@@ -7,8 +7,11 @@ from time import monotonic, sleep
 
 import pytest
 
+from sensorstream.app.waiting import Sender
 from sensorstream.app.wiring import Deployment
 from sensorstream.engine.outcome import Status
+from sensorstream.errors import HistoryError, Unavailable
+from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Effects
 from sensorstream.simulation.tracker import tracker_messages
 from sensorstream.testing import MemoryStore
@@ -59,3 +62,30 @@ def test_the_engine_goes_on_while_effects_are_stored_and_nobody_is_answered_befo
         assert not second.done()
         store.stored.set()
         assert first.result(30).status is second.result(30).status is Status.ACCEPTED
+
+
+@pytest.mark.parametrize("kind", ["heavy", "change"])
+def test_what_waits_for_effects_that_are_never_stored_is_told_at_the_end(
+    deployment: Deployment, kind: str
+) -> None:
+    class Away(Held):
+        def commit(self, effects: Effects) -> bool:
+            away.set()
+            raise HistoryError("away")
+
+    away = Event()
+    store = Away()
+    small, large, last = (bytes(each) for each in tracker_messages(3))
+    with running(deployment, store) as run:
+        first = run.pipeline.submit(small, "hall")
+        assert store.tried.wait(30)
+        if kind == "heavy":
+            waiting = run.pipeline.submit(large.ljust(40_000), "hall", Sender("10.0.0.1"))
+            run.pipeline.submit(last, "hall")
+        else:
+            waiting = run.pipeline.change(ReportDifferences("nothing is wrong"))
+        store.let.set()
+        assert away.wait(30)
+        assert not first.done()
+    for each in (first, waiting):
+        assert isinstance(each.exception(1), Unavailable)
