@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import click
 
 from sensorstream.cli.options import Command, json_option, server_options, server_url
 
+_Option: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 _PAUSE: Final = timedelta(milliseconds=250)
 
 
@@ -36,13 +38,18 @@ def _stream_options(command: Command) -> Command:
     return command
 
 
+_count_option: Final[_Option] = click.option(
+    "--count", type=click.IntRange(min=1), default=100, show_default=True
+)
+
+
 @click.group("simulate")
 def command() -> None:
     """Simulate messages: faces, a city, auctions, stocks, deliveries, buoys, fires."""
 
 
 @command.command("tracker")
-@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
+@_count_option
 @click.option("--people", type=click.IntRange(min=1), help="Number of known people, who return.")
 @_stream_options
 def tracker(
@@ -98,63 +105,59 @@ def city(
     _run(messages, count, rate, out, url, config, as_json)
 
 
-@command.command("auctions")
-@click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
-@click.option(
-    "--auctions",
-    type=click.IntRange(min=1),
-    default=12,
-    show_default=True,
-    help="How many run at a time.",
-)
-@_stream_options
-def auctions(
-    count: int,
-    auctions: int,
-    seed: int,
-    rate: float | None,
-    out: Path | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
-    """The bids of an auction house, in the format of eBay's findItemsByKeywords."""
-    from sensorstream.simulation.auctions import START, auction_messages
-
-    start = _start(START, _latest(out, url, config))
-    messages = auction_messages(count, seed=seed, auctions=auctions, start=start)
-    _run(messages, count, rate, out, url, config, as_json)
-
-
 class _Messages(Protocol):
     """Makes the messages of a stream."""
 
     def __call__(self, count: int, *, seed: int, start: datetime) -> Iterator[bytes]: ...
 
 
-def _application(stream: Callable[[], tuple[datetime, _Messages]]) -> click.Command:
-    """A command for a stream that has no options of its own: when it starts, and its messages."""
-
-    @command.command(stream.__name__, help=stream.__doc__)
-    @click.option("--count", type=click.IntRange(min=1), default=100, show_default=True)
-    @_stream_options
-    def simulate(
-        count: int,
-        seed: int,
-        rate: float | None,
-        out: Path | None,
-        url: str | None,
-        config: Path,
-        as_json: bool,
-    ) -> None:
-        first, messages = stream()
-        start = _start(first, _latest(out, url, config))
-        _run(messages(count, seed=seed, start=start), count, rate, out, url, config, as_json)
-
-    return simulate
+_Stream: TypeAlias = Callable[..., tuple[datetime, _Messages]]
+"""Says when a stream starts, and what makes its messages; its name is that of the command."""
 
 
-@_application
+def _application(*options: _Option) -> Callable[[_Stream], click.Command]:
+    """Make a stream a command; ``options`` are those of its own, which it is given."""
+
+    def made(stream: _Stream) -> click.Command:
+        def simulate(
+            count: int,
+            seed: int,
+            rate: float | None,
+            out: Path | None,
+            url: str | None,
+            config: Path,
+            as_json: bool,
+            **own: Any,
+        ) -> None:
+            first, messages = stream(**own)
+            start = _start(first, _latest(out, url, config))
+            _run(messages(count, seed=seed, start=start), count, rate, out, url, config, as_json)
+
+        found = _stream_options(simulate)
+        for option in (*options, _count_option):
+            found = option(found)
+        return command.command(stream.__name__, help=stream.__doc__)(found)
+
+    return made
+
+
+@_application(
+    click.option(
+        "--auctions",
+        type=click.IntRange(min=1),
+        default=12,
+        show_default=True,
+        help="How many run at a time.",
+    )
+)
+def auctions(auctions: int) -> tuple[datetime, _Messages]:
+    """The bids of an auction house, in the format of eBay's findItemsByKeywords."""
+    from sensorstream.simulation.auctions import START, auction_messages
+
+    return START, partial(auction_messages, auctions=auctions)
+
+
+@_application()
 def stocks() -> tuple[datetime, _Messages]:
     """Prices, ratings and acquisitions of a stock exchange."""
     from sensorstream.simulation.stocks import START, stock_messages
@@ -162,7 +165,7 @@ def stocks() -> tuple[datetime, _Messages]:
     return START, stock_messages
 
 
-@_application
+@_application()
 def delivery() -> tuple[datetime, _Messages]:
     """Roads that are closed and opened, and agents who ask for their way."""
     from sensorstream.simulation.deliveries import START, delivery_messages
@@ -170,7 +173,7 @@ def delivery() -> tuple[datetime, _Messages]:
     return START, delivery_messages
 
 
-@_application
+@_application()
 def buoys() -> tuple[datetime, _Messages]:
     """Buoys that measure the water above them, with the tide and now and then a tsunami."""
     from sensorstream.simulation.buoys import START, buoy_messages
@@ -178,7 +181,7 @@ def buoys() -> tuple[datetime, _Messages]:
     return START, buoy_messages
 
 
-@_application
+@_application()
 def fires() -> tuple[datetime, _Messages]:
     """Sensors of smoke and temperature in the rooms of a building."""
     from sensorstream.simulation.fires import START, fire_messages

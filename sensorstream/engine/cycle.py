@@ -1,7 +1,7 @@
 """One message through window, reasoner, rules and queries, all or nothing (Algorithm 1).
 
 Here messages come in the order in which they are to be taken; who puts them into that order is
-:mod:`sensorstream.engine.engine`.
+:mod:`sensorstream.engine.turns`.
 """
 
 from __future__ import annotations

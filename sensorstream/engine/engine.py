@@ -18,24 +18,25 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sensorstream.engine import exchange
-from sensorstream.engine.archive import archived
 from sensorstream.engine.arrival import Arrived, Unmapped
-from sensorstream.engine.cycle import Cycle, outcome_of
+from sensorstream.engine.cycle import Cycle
+from sensorstream.engine.dues import Dues, times_of
 from sensorstream.engine.elapsing import elapse, step
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import Inferences, InferredState
 from sensorstream.engine.live_queries import Moved, QueriesState, QueryTerms
 from sensorstream.engine.notices import Notices, over
 from sensorstream.engine.outcome import Outcome, Status, Timings, following
-from sensorstream.engine.reorder import Disorder, ReorderBuffer, ReorderState, Waiting
+from sensorstream.engine.reorder import Disorder, ReorderState
 from sensorstream.engine.shedding import LoadShedder, LoadState, Shedding
-from sensorstream.engine.stream_clock import StreamClock, margin_of
+from sensorstream.engine.stream_clock import StreamClock
+from sensorstream.engine.turns import Turns
 from sensorstream.errors import InvalidTerm, MessageError, Overrun, SensorStreamError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Alert, Cleared, Delta, Event, Message
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.waits import Silence, Waits
+from sensorstream.model.waits import Silence
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import ConditionEvaluator, unlimited
@@ -138,12 +139,8 @@ class Engine:
         )
         self.window = self._cycle.window
         self.queries = self._cycle.queries
-        self._timeline = timeline
-        self._margin = margin_of(disorder)
-        # None: messages are taken as they come.
-        self._order = None if disorder is None else ReorderBuffer[Arrived](disorder)
-        # Messages that waited when the lateness was taken out of the settings.
-        self._left: tuple[Arrived, ...] = ()
+        self._turns = Turns(self._cycle, disorder)
+        self.dues = Dues(self._cycle, self._turns)
 
     def take(self, arrived: Event | Arrived | Unmapped, refused: Container[str] = _NONE) -> Outcome:
         """Take one event in, or the events of one message, and all that waited for them.
@@ -166,13 +163,7 @@ class Engine:
         message, timings = arrived.message, Timings(t_m=arrived.seconds)
         news, ends = self._weigh(message, 1)
         own = self._set_aside(arrived, timings) if isinstance(arrived, Unmapped) else arrived
-        if self._order is not None:
-            outcome = self._in_order(self._order, message, own, timings, refused)
-        else:
-            left = self._release_left(refused, message.received)
-            if isinstance(own, Arrived):
-                own = self._cycle.take_in(own, timings, refused)
-            outcome = replace(own, released=left) if left else own
+        outcome = self._turns.take(message, own, timings, refused)
         if news:
             outcome = replace(
                 outcome, alerts=(*news, *outcome.alerts), cleared=(*ends, *outcome.cleared)
@@ -185,10 +176,7 @@ class Engine:
         What waited for it is released, rules that wait for a time up to then fire, and windows of
         queries close. With a lateness, events from before it are late from now on.
         """
-        released: tuple[Outcome, ...] = ()
-        if self._order is not None:
-            self._order.complete(time)
-            released = self._release(_NONE, None)
+        released = self._turns.complete(time)
         passed = elapse(self._cycle, Message(f"at-{time}", b"", 0), time, 0)
         self.queries.advance(time)
         outcome = self.accepted(_NO_MESSAGE)
@@ -198,10 +186,7 @@ class Engine:
 
     def finish(self) -> Outcome:
         """The streams have ended: all that waits is released, and windows close once more."""
-        released = self._release_left(_NONE, None)
-        if self._order is not None:
-            self._order.complete(None)
-            released += self._release(_NONE, None)
+        released = self._turns.finish()
         self.queries.finish()
         return self._marked(replace(self.accepted(_NO_MESSAGE), released=released))
 
@@ -215,22 +200,18 @@ class Engine:
         Load shedding may end, and then the synopses of what was shed enter the window.
 
         Args:
-            tick: its arrival time is the time, its content what :meth:`tick_content` said.
+            tick: its arrival time is the time, its content that of :meth:`.Dues.tick_content`.
             refused: as for :meth:`process`.
         """
         news, ends = self._weigh(tick, 0)
-        if self._order is None:
-            released = self._release_left(refused, tick.received)
-        else:
-            self._order.advance(tick.received)
-            released = self._release(refused, tick.received)
+        released = self._turns.advance(tick.received, refused)
         outcome = Outcome(tick, Status.ACCEPTED)
         if self._cycle.shedder is not None and self._cycle.shedder.closing(None):
             outcome = self._cycle.take_in(Arrived(tick, Mapped((), (), ())), Timings(), refused)
             if outcome.status is Status.REJECTED:
                 # A rule that cannot stand a synopsis must not be asked again for ever.
                 self._cycle.shedder.settle({}, 0, True, {})
-        for_queries, for_rules = _times_of(tick.content)
+        for_queries, for_rules = times_of(tick.content)
         if for_rules is not None:
             outcome = self._elapse(outcome, tick, for_rules)
         if for_queries is not None:
@@ -282,10 +263,10 @@ class Engine:
     ) -> Outcome:
         """Let time pass as it has passed for all engines whose messages make up one stream.
 
-        Where nothing waits for it (:attr:`waits`), it changes nothing. Otherwise what the window
-        has held for long enough leaves it, and rules and queries follow, as if a message had come
-        that says nothing. With a lateness, the messages of this engine's own sources say how far
-        time has come, until all of them are silent for longer than ``time.idle``.
+        Where nothing waits for it (:attr:`.Dues.waits`), it changes nothing. Otherwise what the
+        window has held for long enough leaves it, and rules and queries follow, as if a message
+        had come that says nothing. With a lateness, the messages of this engine's own sources say
+        how far time has come, until all of them are silent for longer than ``time.idle``.
 
         Args:
             entry: its arrival time is the time.
@@ -293,45 +274,22 @@ class Engine:
             present: the same, or later where all of them are silent.
             refused: as for :meth:`take`.
         """
-        if not self.waits.over(entry.received, moved, present):
+        if not self.dues.waits.over(entry.received, moved, present):
             return Outcome(entry, Status.ACCEPTED)
         outcome = self.tick(replace(entry, content=b""), refused)
-        if self.held or (self._order is not None and self._order.quiet is not None):
+        if self.held or self._turns.quiet is not None:
             return outcome
         due = self._cycle.due(with_window=True)
         if due is not None and due <= moved:
-            if self._order is not None:
-                self._order.complete(moved)
+            # Nothing waits: it says only that what comes from before it is late.
+            self._turns.complete(moved)
             outcome = self._move(outcome, entry, moved)
         if self._clock.for_rules:
-            outcome = self._elapse(outcome, entry, present - self._margin)
+            outcome = self._elapse(outcome, entry, present - self._clock.margin)
         if outcome.status is Status.ACCEPTED:
-            self.queries.advance(present - self._margin)
+            self.queries.advance(present - self._clock.margin)
             outcome = self._cycle.with_queries(outcome)
         return self._marked(outcome)
-
-    @property
-    def waits(self) -> Waits:
-        """From which times on :meth:`pass_time` changes something."""
-        dues = (
-            0 if self._left else None,
-            None if self._order is None else self._order.due,
-            None if self._cycle.shedder is None else self._cycle.shedder.due,
-        )
-        received = min((due for due in dues if due is not None), default=None)
-        if self.held:
-            return Waits(received)
-        moved, news = self._cycle.due(with_window=True), self.queries.processor.next_news
-        present = None if news is None else news + 1 + self._margin
-        by_clock = self._due_by_clock
-        if by_clock is not None:
-            by_clock += self._margin
-            present = by_clock if present is None else min(present, by_clock)
-        quiet = None if self._order is None else self._order.quiet
-        if quiet is not None and (moved is not None or present is not None):
-            # While a source of this engine is waited for, application time is what it says.
-            return Waits(quiet if received is None else min(received, quiet))
-        return Waits(received, moved, present)
 
     def number_stays_after(self, number: int) -> None:
         """Give stays that begin from now on numbers above ``number``, and above all before.
@@ -355,53 +313,9 @@ class Engine:
         return self._cycle.now
 
     @property
-    def due(self) -> Instant | None:
-        """From which time of arrival on a :meth:`tick` would change something; None: never."""
-        dues = (
-            0 if self._left else None,
-            None if self._order is None else self._order.due,
-            None if self._cycle.shedder is None else self._cycle.shedder.due,
-            self._queries_due,
-            self._rules_due,
-        )
-        return min((due for due in dues if due is not None), default=None)
-
-    def tick_content(self, received: Instant) -> bytes:
-        """How far application time has come in silence; empty if it stands still.
-
-        It is said in the tick, for a replay cannot know how long the server did not run.
-        """
-        due = self._queries_due
-        present = None if due is None or received < due else self.queries.present(received)
-        for_queries = "" if present is None else str(present - self._margin)
-        due = self._rules_due
-        present = None if due is None or received < due else self._clock.present(received)
-        return (for_queries if present is None else f"{for_queries or '-'} {present}").encode()
-
-    @property
-    def _due_by_clock(self) -> Instant | None:
-        """When rules, or the window, change something in silence."""
-        clock = self._clock
-        return self._cycle.due(with_window=clock.for_window) if clock.for_rules else None
-
-    @property
-    def _rules_due(self) -> Instant | None:
-        """From which time of arrival on that has come."""
-        return None if self.held else self._clock.wake(self._due_by_clock)
-
-    @property
-    def _queries_due(self) -> Instant | None:
-        """From which time of arrival on silence makes a query's window move, or a report due."""
-        if self.held:
-            return None
-        # While a source is waited for, application time is what it says.
-        idle = 0 if self._order is None else self._order.disorder.idle + 1
-        return self.queries.due(self._margin, idle)
-
-    @property
     def held(self) -> int:
         """Messages that wait for earlier ones."""
-        return len(self._left) if self._order is None else len(self._order)
+        return len(self._turns)
 
     def _admitted(self, arrived: Arrived | Unmapped) -> Arrived | Unmapped:
         """What arrived, set aside if it says what is no RDF."""
@@ -431,49 +345,6 @@ class Engine:
             phases=timings,
             warnings=(f"no mapping rule matched: {hint}",),
         )
-
-    def _in_order(
-        self,
-        order: ReorderBuffer[Arrived],
-        message: Message,
-        arrived: Arrived | Outcome,
-        timings: Timings,
-        refused: Container[str],
-    ) -> Outcome:
-        """Let a message wait for its turn, and release those whose turn it is."""
-        own: Outcome | None = None
-        if isinstance(arrived, Arrived) and arrived.mapped.events:
-            time = arrived.mapped.events[0].time
-            if order.passes(message.source, time, message.received):
-                return self._cycle.take_in(arrived, timings, refused)
-        if isinstance(arrived, Outcome):
-            order.advance(message.received)
-            own = arrived
-        elif not arrived.mapped.events:
-            # It says nothing of any time, so there is nothing to wait for.
-            order.advance(message.received)
-            own = self._cycle.take_in(arrived, timings, refused)
-        elif not order.offer(
-            message.source, arrived.mapped.events[0].time, message.received, _kept(arrived)
-        ):
-            own = self._set_late(arrived, timings)
-        released: list[Outcome] = []
-        forced = order.overflow()
-        for each in (*forced, *order.release()):
-            if each.message.id == message.id:
-                assert isinstance(arrived, Arrived)
-                own = self._cycle.take_in(arrived, timings, refused)
-            else:
-                released.append(self._cycle.take_in(each, Timings(), refused, message.received))
-        if own is None:
-            assert isinstance(arrived, Arrived)
-            own = outcome_of(arrived, Status.HELD, timings)
-        if forced:
-            notices = self._cycle.notices.overflow(
-                message, order.disorder.max_held, self._cycle.now
-            )
-            own = replace(own, alerts=(*own.alerts, *notices), forced=len(forced))
-        return replace(own, released=tuple(released)) if released else own
 
     def register(self, name: str, text: str, entry: str = "") -> ContinuousQuery:
         """Start a continuous query; it begins with the present content of the knowledge base.
@@ -509,53 +380,13 @@ class Engine:
         told = self._cycle.notices.shedding(message, state.active, budget, state.shed, now)
         return (told,), () if state.active else (over(told),)
 
-    def _release(self, refused: Container[str], received: Instant | None) -> tuple[Outcome, ...]:
-        """Take in what waits no more; ``received`` is the time of arrival that released it."""
-        if self._order is None:
-            return ()
-        return tuple(
-            self._cycle.take_in(each, Timings(), refused, received)
-            for each in self._order.release()
-        )
-
-    def _release_left(
-        self, refused: Container[str], received: Instant | None
-    ) -> tuple[Outcome, ...]:
-        if not self._left:
-            return ()
-        left, self._left = self._left, ()
-        return tuple(self._cycle.take_in(each, Timings(), refused, received) for each in left)
-
-    def _set_late(self, arrived: Arrived, timings: Timings) -> Outcome:
-        """Send a message that came too late for the window straight to history."""
-        message, time = arrived.message, arrived.mapped.events[0].time
-        told = (
-            f"late: something later than {self._timeline.format(time)} has been released already; "
-            "the message went straight to history, not into the window"
-        )
-        departures = archived(arrived.mapped.events, self._cycle.archived)
-        self._cycle.archived += len(departures)
-        return replace(
-            outcome_of(arrived, Status.LATE, timings),
-            alerts=self._cycle.notices.late(message, told, self._cycle.now),
-            archived=departures,
-            warnings=(*arrived.mapped.warnings, told),
-        )
-
     def state(self) -> EngineState:
         """What :meth:`restore` needs to go on from here."""
-        if self._order is None:
-            left = [
-                Waiting(each.mapped.events[0].time, n, each) for n, each in enumerate(self._left)
-            ]
-            held = ReorderState[Arrived](held=left)
-        else:
-            held = self._order.state()
         return EngineState(
             self.window.state(),
             self._cycle.memory.copy(),
             self._cycle.notices,
-            held,
+            self._turns.state(),
             self._cycle.archived,
             LoadState() if self._cycle.shedder is None else self._cycle.shedder.at_rest(),
             self.degraded,
@@ -575,10 +406,7 @@ class Engine:
             self._cycle.shedder.state = state.load
         if state.degraded:
             self.degrade(state.degraded)
-        if self._order is None:
-            self._left = tuple(each.item for each in state.held.held)
-        else:
-            self._order.restore(state.held)
+        self._turns.restore(state.held)
         held = tuple(t for each in self.window for t in each.statements)
         with unlimited(self.evaluator):
             delta = self.kb.apply(Origin.WINDOW, Delta(self.window.now or 0, added=held))
@@ -672,16 +500,3 @@ class Engine:
     def close(self) -> None:
         """Stop the reasoner."""
         self._cycle.reasoner.close()
-
-
-def _kept(arrived: Arrived) -> Arrived:
-    """A message as it waits: its text is in the journal and needed no more."""
-    if not arrived.message.content:
-        return arrived
-    return replace(arrived, message=replace(arrived.message, content=b""), seconds=0.0)
-
-
-def _times_of(content: bytes) -> tuple[Instant | None, Instant | None]:
-    """How far a tick says that time has come, for queries and for rules; None: it does not."""
-    found = [None if each == b"-" else int(each) for each in content.split()]
-    return found[0] if found else None, found[1] if len(found) > 1 else None

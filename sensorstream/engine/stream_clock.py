@@ -23,16 +23,18 @@ class StreamClock:
     may be waited for.
     """
 
-    __slots__ = ("_late", "_line", "_margin", "_patience", "moved", "silence")
+    __slots__ = ("_late", "_line", "margin", "moved", "patience", "silence")
 
     def __init__(self, silence: Silence, line: Timeline, disorder: Disorder | None) -> None:
         self.silence = silence
         self.moved: Moved | None = None
         """When application time last moved by a message."""
         self._line = line
-        self._margin = margin_of(disorder)
-        self._patience = 0 if disorder is None else disorder.idle + 1
-        self._late = line.of_wall_time(_LATE) + self._patience
+        self.margin = margin_of(disorder)
+        """How far application time is behind the clock: a message may come so late."""
+        self.patience = 0 if disorder is None else disorder.idle + 1
+        """For how long, in time of arrival, a source is waited for."""
+        self._late = line.of_wall_time(_LATE) + self.patience
 
     @property
     def for_rules(self) -> bool:
@@ -51,14 +53,14 @@ class StreamClock:
     def present(self, received: Instant) -> Instant | None:
         """Application time at a time of arrival; None before the first message."""
         moved = self.moved
-        return None if moved is None else moved.time + received - moved.received - self._margin
+        return None if moved is None else moved.time + received - moved.received - self.margin
 
     def wake(self, due: Instant | None) -> Instant | None:
         """The time of arrival from which on something that is due has come; None: never."""
         moved = self.moved
         if due is None or moved is None or not self.for_rules:
             return None
-        return moved.received + max(due - moved.time + self._margin, self._patience)
+        return moved.received + max(due - moved.time + self.margin, self.patience)
 
     def note(self, due: Instant, received: Instant) -> str:
         """What an alert says that was due at ``due`` and is raised now; "" if it is in time."""

@@ -13,7 +13,7 @@ from sensorstream.journal.records import Record
 
 @dataclass(frozen=True, slots=True)
 class Tick(Entry):
-    """Time passes; ``content`` is the result of :meth:`.Engine.tick_content`."""
+    """Time passes; ``content`` is the result of :meth:`.Dues.tick_content`."""
 
     kind: ClassVar[str] = "tick"
 

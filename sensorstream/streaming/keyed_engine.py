@@ -109,7 +109,9 @@ class KeyedEngine:
         """What it holds and waits for, after these entries of its own."""
         heard = [r.message.received for r in records if r.kind == TakeMessage.kind]
         engine = self._engine
-        return Standing(key, len(engine.window), engine.waits, engine.now, max(heard, default=None))
+        return Standing(
+            key, len(engine.window), engine.dues.waits, engine.now, max(heard, default=None)
+        )
 
     def checkpoint(self) -> bytes:
         """The state; the entries before need not be kept any more."""
@@ -135,7 +137,7 @@ class KeyedEngine:
         for record in merge(records, others, key=attrgetter("seq")):
             if record.kind == TIME and record.seq not in own:
                 if waits is None:
-                    waits = self._engine.waits
+                    waits = self._engine.dues.waits
                 time = PassTime.decode(record.message.content, "")
                 if not waits.over(record.message.received, time.moved, time.present):
                     # It would change nothing, and there may be many.

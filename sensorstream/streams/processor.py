@@ -13,57 +13,44 @@ settles, and each query that is due reports, once.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from operator import attrgetter
-from typing import TypeVar
 
 from sensorstream.dotr.syntax import Program
-from sensorstream.errors import InternalFault, SensorStreamError, UnsupportedQuery
+from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Scope, StreamElement
+from sensorstream.kb.occurrences import StreamElement
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.agenda import Timed
 from sensorstream.network.budget import NO_LIMITS, Limits
-from sensorstream.network.build import build
 from sensorstream.network.intervals.conditions import Clock
-from sensorstream.network.intervals.planning import is_in_time
+from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.network import Network
-from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.ruleset import Ruleset
-from sensorstream.network.sources import DEFAULT, Source
-from sensorstream.sparql.algebra import Construct, Query, Relation, ReportKind
-from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
+from sensorstream.sparql.algebra import Query, ReportKind
+from sensorstream.streams.broken import Broken
+from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.operator_graph import window_text
-from sensorstream.streams.patterns import Knowledge, Patterns, constructed
-from sensorstream.streams.planning import planned, sources_of
+from sensorstream.streams.patterns import Knowledge, Patterns
+from sensorstream.streams.query_maker import QueryMaker
 from sensorstream.streams.relief import too_costly
 from sensorstream.streams.report import Sink
-from sensorstream.streams.selections import RunningRules, Selections
-from sensorstream.streams.shape import WindowShape
+from sensorstream.streams.selections import Selections
 from sensorstream.streams.state import ProcessorState, QueryState
-from sensorstream.streams.stream_window import StreamWindow, WindowedStream
+from sensorstream.streams.stream_window import WindowedStream
 from sensorstream.streams.trace import Trace
 
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""
 _pending: Callable[[ContinuousQuery], bool] = attrgetter("pending")
 _reports_unchanged: Callable[[ContinuousQuery], bool] = attrgetter("reports_unchanged")
-_Error = TypeVar("_Error", bound=BaseException)
-
-
-def _told(error: _Error) -> _Error | InternalFault:
-    """The error that the registration of a query raises for a cause."""
-    if isinstance(error, SensorStreamError) or not isinstance(error, Exception):
-        return error
-    return InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
 
 
 @frozen
@@ -116,7 +103,7 @@ class StreamProcessor:
         self.faults: list[tuple[str, Exception]] = []
         """Queries that a fault of ours or an :class:`.Overrun` has stopped, and what it was."""
         self._default = default
-        self._lengths = Lengths(instant, second)
+        lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
         self.patterns = Patterns(
             self.network,
@@ -129,15 +116,17 @@ class StreamProcessor:
         self.selections = Selections(
             self.network,
             knowledge or Knowledge(default, lambda triple: True, lambda triple: ()),
-            self._lengths,
+            lengths,
             lambda: self.now,
             self._tell,
         )
         self._instants = self.selections.instants
         self._windows = OpenWindows(self._agenda, lambda: self.now)
+        self._maker = QueryMaker(
+            self.network, default, lengths, self._windows, self.patterns, self.selections
+        )
         self._numbers = count()
-        # Those that a fault has broken, until the instant is settled.
-        self._broken: dict[ContinuousQuery, Exception] = {}
+        self._broken = Broken(self.network, self._windows, self.queries)
         # The queries that the present instant may make report.
         self._candidates: dict[ContinuousQuery, None] = {}
 
@@ -165,65 +154,10 @@ class StreamProcessor:
             InternalFault: a fault of ours; the same.
         """
         plan = self.check(name, query, named, replaces=replaces)
-        schedule = self._lengths.schedule(query)
-        if is_in_time(query):
-            return self._register_in_time(name, text, query, sink, plan, schedule, named)
-        windows: dict[IRI, StreamWindow] = {}
-        try:
-            shapes = self._shapes(query)
-            for window_name, shape in shapes.items():
-                windows[window_name] = self._windows.open(shape)
-            sources = sources_of(query, shapes, named or {})
-            indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self._default}
-            indexes |= {sources.named[name]: index for name, index in (named or {}).items()}
-            indexes |= {sources.windows[name]: window.graph for name, window in windows.items()}
-            with self.network.budget.alone():
-                running = ContinuousQuery(
-                    name,
-                    text,
-                    query,
-                    build(plan, self.network, indexes),
-                    list(windows.values()),
-                    schedule,
-                    sink,
-                    plan,
-                )
-        except BaseException as error:
-            self.network.sweep()
-            self._windows.close(windows.values())
-            raise _told(error) from error
-        self._windows.read(running)
-        if name in self.queries:
-            self.unregister(name)
-        return self._begin_query(running)
-
-    def _register_in_time(
-        self,
-        name: str,
-        text: str,
-        query: Query,
-        sink: Sink,
-        plan: Plan,
-        schedule: Schedule,
-        named: Mapping[IRI, TripleIndex] | None,
-    ) -> ContinuousQuery:
-        """Start a query of a pattern in time, as :meth:`register` does."""
-        try:
-            with self.network.budget.alone():
-                root = self.patterns.build(plan, named)
-        except BaseException as error:
-            self.network.sweep()
-            raise _told(error) from error
-        form, triples = query.form, None
-        if isinstance(form, Construct):
-            triples = constructed(form.template, root.variables, self.patterns.clock)
-        if schedule.relation is not None:
-            schedule = replace(schedule, relation=Relation.ISTREAM)
-        running = ContinuousQuery(name, text, query, root, (), schedule, sink, plan, triples)
-        if name in self.queries:
-            self.unregister(name)
+        running = self._maker.query(name, text, query, sink, plan, named)
         self._begin_query(running)
-        self.patterns.begin(name, query, plan, root)
+        if isinstance(running.root, TimedNode):
+            self.patterns.begin(name, query, plan, running.root)
         return running
 
     def register_rules(
@@ -231,14 +165,7 @@ class StreamProcessor:
     ) -> ContinuousQuery:
         """Start the rules over time of a text, as :meth:`register` does a query."""
         ruleset = self.check_rules(name, program, replaces=replaces)
-        try:
-            self.selections.build(ruleset)
-            running = RunningRules(ruleset, text, program, sink, self._instants.ready)
-        except BaseException as error:
-            self.network.sweep()
-            raise _told(error) from error
-        if name in self.queries:
-            self.unregister(name)
+        running = self._maker.rules(ruleset, text, program, sink)
         self._begin_query(running)
         self.selections.begin(ruleset)
         self.patterns.follow_rules()
@@ -247,13 +174,7 @@ class StreamProcessor:
     def check_rules(self, name: str, program: Program, *, replaces: bool = False) -> Ruleset:
         """As :meth:`check`, of rules over time."""
         self._check_name(name, replaces=replaces)
-        try:
-            ruleset = self.selections.plan(name, program)
-            if self.patterns.reading:
-                self.patterns.check_rules(self._instants.ends(ruleset))
-            return ruleset
-        except Exception as error:
-            raise _told(error) from error
+        return self._maker.plan_rules(name, program)
 
     def _check_name(self, name: str, *, replaces: bool) -> None:
         if name in self.queries and not replaces:
@@ -264,14 +185,16 @@ class StreamProcessor:
         if not self._occurring.idle:
             self._occurring.take(tuple(triples), time, time)
 
-    def _begin_query(self, running: ContinuousQuery) -> ContinuousQuery:
+    def _begin_query(self, running: ContinuousQuery) -> None:
+        """Let a query run from now on, instead of one of its name."""
+        if running.name in self.queries:
+            self.unregister(running.name)
         running.start(self.now)
         self._agenda.note(running)
         self.network.listen(running.root, running.changed)
         running.on_change = partial(self._candidates.__setitem__, running, None)
         running.number = next(self._numbers)
         self.queries[running.name] = running
-        return running
 
     def check(
         self,
@@ -289,16 +212,7 @@ class StreamProcessor:
             UnsupportedQuery, InternalFault: see :meth:`register`.
         """
         self._check_name(name, replaces=replaces)
-        try:
-            self._lengths.schedule(query)
-            if is_in_time(query):
-                return self.patterns.plan(name, query, named or ())
-            return planned(query, self._shapes(query), named)
-        except Exception as error:
-            raise _told(error) from error
-
-    def _shapes(self, query: Query) -> dict[IRI, WindowShape]:
-        return {each.name: self._lengths.shape(each) for each in query.dataset.windows}
+        return self._maker.plan(name, query, named)
 
     def unregister(self, name: str) -> None:
         """Stop a query; what only it used is given back.
@@ -314,7 +228,7 @@ class StreamProcessor:
             self.patterns.follow_rules()
         self.network.leave(running.root, running.changed)
         self._candidates.pop(running, None)
-        self._broken.pop(running, None)
+        self._broken.forget(running)
         self._agenda.forget(running)
         self._windows.leave(running)
 
@@ -330,7 +244,7 @@ class StreamProcessor:
         if name not in self.traces:
             graphs = [(window_text(each), each.graph) for each in running.windows]
             graphs.append(("outside the windows", self._default))
-            broken = partial(self._broken.__setitem__, running)
+            broken = partial(self._broken.note, running)
             trace = Trace(running.root, graphs, lambda: self.now, time, broken)
             self.traces[name] = trace
             for window in running.windows:
@@ -376,13 +290,13 @@ class StreamProcessor:
                 try:
                     running.restore(stream, state.now)
                 except Exception as error:
-                    self._break(running, error)
+                    self._broken.note_entry(running, error)
                     continue
                 self._agenda.note(running)
                 for window in running.filled():
                     self._agenda.note(window)
         self.network.settle()
-        self._stop_broken()
+        self._broken.stop(self._stop)
         self._candidates.clear()
         self.now = state.now
         self.counts = Counts(*state.counts)
@@ -437,7 +351,7 @@ class StreamProcessor:
                 try:
                     stream.take(element)
                 except Exception as error:
-                    self._break(stream, error)
+                    self._broken.note_entry(stream, error)
                     continue
                 if stream.tick.delay:
                     self._agenda.note(stream)
@@ -464,7 +378,7 @@ class StreamProcessor:
             if worked == most:
                 entries: list[Timed] = [*self._windows.streams, *self.queries.values()]
                 for entry in entries:
-                    self._move(entry, partial(entry.skip, time))
+                    self._broken.move(entry, partial(entry.skip, time))
             worked += 1
             self.now = due
             self._end(moved=self._open_instant(due))
@@ -488,7 +402,7 @@ class StreamProcessor:
         """The graphs outside the windows are again as they were."""
         # What the operators gave out cancels: no query has anything to report.
         self.network.settle()
-        self._stop_broken()
+        self._broken.stop(self._stop)
 
     def finish(self) -> None:
         """The streams have ended: windows with a step report once more, at its next multiple."""
@@ -523,7 +437,7 @@ class StreamProcessor:
     @property
     def _has_pending(self) -> bool:
         """Whether a query is to report at the end of the present instant."""
-        return any(self._asked(query, _pending) for query in self._candidates)
+        return any(self._broken.asked(query, _pending) for query in self._candidates)
 
     @property
     def next_news(self) -> Instant | None:
@@ -559,7 +473,7 @@ class StreamProcessor:
             return False
         entries = self._agenda.take(time, closing=False)
         for entry in entries:
-            self._move(entry, partial(entry.elapse, time))
+            self._broken.move(entry, partial(entry.elapse, time))
         return bool(entries)
 
     def _next_before(self, time: Instant) -> Instant | None:
@@ -590,48 +504,13 @@ class StreamProcessor:
         if not isinstance(entry, WindowedStream) or not entry.idle:
             return False
         readers = self._windows.readers(entry)
-        return not any(self._asked(each, _reports_unchanged) for each in readers)
-
-    def _asked(self, query: ContinuousQuery, what: Callable[[ContinuousQuery], bool]) -> bool:
-        """What a query says of itself; False of one that cannot, which is stopped soon."""
-        try:
-            return what(query)
-        except Exception as error:
-            self._broken[query] = error
-            return False
-
-    def _move(self, entry: Timed, move: Callable[[], None]) -> None:
-        """Let time move an entry, and note when it does so next; one that fails never again."""
-        try:
-            move()
-            self._agenda.note(entry)
-        except Exception as error:
-            self._break(entry, error)
-
-    def _break(self, entry: Timed, error: Exception) -> None:
-        """An entry is broken: stop the queries that rest on it, as soon as the instant settles."""
-        self._agenda.forget(entry)
-        match entry:
-            case ContinuousQuery():
-                self._broken[entry] = error
-            case StreamWindow() | WindowedStream():
-                # Windows of one stream share what they hold.
-                stream = entry if isinstance(entry, WindowedStream) else entry.stream
-                self._broken.update(dict.fromkeys(self._windows.readers(stream), error))
-            case Node():
-                self.network.faults[entry] = error
-            case Instants():
-                self._broken.update(
-                    dict.fromkeys(map(self.queries.__getitem__, entry.names), error)
-                )
-            case _:
-                raise error
+        return not any(self._broken.asked(each, _reports_unchanged) for each in readers)
 
     def _settle(self) -> None:
         """Let the operators take in what has changed; queries report that do so at each event."""
         assert self.now is not None
         self.network.settle()
-        self._stop_broken()
+        self._broken.stop(self._stop)
         if not self._candidates:
             return
         changed = [q for q in self._candidates if q.schedule.kind is ReportKind.CHANGE]
@@ -667,12 +546,11 @@ class StreamProcessor:
             self.network.settle()
         if not self._instants.idle:
             for name, error in self._instants.take_faults():
-                self._broken[self.queries[name]] = error
+                self._broken.note_named((name,), error)
         if occurring.overrun is not None:
             overrun, occurring.overrun = occurring.overrun, None
-            for name in self.patterns.feeding():
-                self._broken[self.queries[name]] = overrun
-        self._stop_broken()
+            self._broken.note_named(self.patterns.feeding(), overrun)
+        self._broken.stop(self._stop)
         if not self._candidates:
             return
         candidates = list(self._candidates)
@@ -685,7 +563,7 @@ class StreamProcessor:
 
     def _close_entry(self, entry: Timed, time: Instant) -> None:
         """Let an entry do what it does at the end of an instant."""
-        self._move(entry, partial(entry.elapse, time))
+        self._broken.move(entry, partial(entry.elapse, time))
         if isinstance(entry, ContinuousQuery):
             self._candidates[entry] = None
         elif isinstance(entry, WindowedStream):
@@ -705,16 +583,6 @@ class StreamProcessor:
             load.took(query, since, load.counter())
         # What a report reads has nothing to do with the next instant.
         self.network.budget.end()
-
-    def _stop_broken(self) -> None:
-        """Stop the queries over what a fault of ours has broken, and no others."""
-        while self._broken:
-            self._stop(*next(iter(self._broken.items())))
-        while self.network.faults:
-            node, error = next(iter(self.network.faults.items()))
-            for query in [q for q in self.queries.values() if node in operators(q.root)]:
-                self._stop(query, error)
-            self.network.faults.pop(node, None)
 
     def relieve(self) -> None:
         """A message comes: if the queries have taken too much together, stop the costliest."""

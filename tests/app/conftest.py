@@ -13,12 +13,14 @@ import pyoxigraph as ox
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.cache.protocol import CacheQuestion, Formats
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.resources import bundled
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
+    ReasoningSettings,
     RuleSettings,
     Settings,
     WebhookSettings,
@@ -39,6 +41,27 @@ def settings(tmp_path: Path, database: str) -> Settings:
         history=HistorySettings(url=database, checkpoint_every=7),
         webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),
     )
+
+
+Deploy = Callable[[str, str, str], Settings]
+
+
+@pytest.fixture
+def deploy(settings: Settings, tmp_path: Path) -> Deploy:
+    """Settings of an ontology, rules and a window of that size, with the plain profile."""
+
+    def made(ontology: str, rules: str, window: str) -> Settings:
+        (tmp_path / "o.ttl").write_text(ontology)
+        (tmp_path / "r.rules").write_text(rules)
+        return replace(
+            settings,
+            ontology=OntologySettings((tmp_path / "o.ttl",)),
+            rules=RuleSettings((tmp_path / "r.rules",)),
+            reasoning=ReasoningSettings(profile="plain"),
+            window=WindowSettings(size=window),
+        )
+
+    return made
 
 
 AskCache = Callable[[Application, str], Any]
@@ -73,3 +96,16 @@ def open_application() -> Iterator[Open]:
     yield start
     for application in opened:
         application.close()
+
+
+@pytest.fixture(scope="session")
+def deployment() -> Deployment:
+    """The tracking deployment, with a window of ten and no database."""
+    return read_deployment(
+        Settings(
+            path=Path("sensorstream.toml"),
+            ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
+            rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+            window=WindowSettings(size="10"),
+        )
+    )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
@@ -17,16 +15,11 @@ from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_INFERRED, RDF_TYPE
-from sensorstream.settings import (
-    OntologySettings,
-    ReasoningSettings,
-    RuleSettings,
-    Settings,
-    WindowSettings,
-)
+from sensorstream.settings import Settings
 from tests.history.classes import stays_with_wrong_classes
 
 Open = Callable[[Settings], Application]
+Deploy = Callable[[str, str, str], Settings]
 ONTOLOGY = """
 @prefix : <http://example.org/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -46,16 +39,8 @@ then update individual :{@id} a :{@kind} at {@t} ; :level {@level}^^xsd:integer 
 
 
 @pytest.fixture
-def people(settings: Settings, tmp_path: Path) -> Settings:
-    (tmp_path / "o.ttl").write_text(ONTOLOGY)
-    (tmp_path / "r.rules").write_text(RULES)
-    return replace(
-        settings,
-        ontology=OntologySettings((tmp_path / "o.ttl",)),
-        rules=RuleSettings((tmp_path / "r.rules",)),
-        reasoning=ReasoningSettings(profile="plain"),
-        window=WindowSettings(size="3"),
-    )
+def people(deploy: Deploy) -> Settings:
+    return deploy(ONTOLOGY, RULES, "3")
 
 
 def send(application: Application, **values: object) -> None:

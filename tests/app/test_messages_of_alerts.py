@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 
 import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import UnknownAlert
-from sensorstream.settings import (
-    OntologySettings,
-    ReasoningSettings,
-    RuleSettings,
-    Settings,
-    WindowSettings,
-)
+from sensorstream.settings import Settings
 
 Open = Callable[[Settings], Application]
+Deploy = Callable[[str, str, str], Settings]
 ONTOLOGY = """
 @prefix : <http://example.org/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -42,16 +35,8 @@ then alert warning "{?r} has {?n}"
 
 
 @pytest.fixture
-def rooms(settings: Settings, tmp_path: Path) -> Settings:
-    (tmp_path / "o.ttl").write_text(ONTOLOGY)
-    (tmp_path / "r.rules").write_text(RULES)
-    return replace(
-        settings,
-        ontology=OntologySettings((tmp_path / "o.ttl",)),
-        rules=RuleSettings((tmp_path / "r.rules",)),
-        reasoning=ReasoningSettings(profile="plain"),
-        window=WindowSettings(size="5"),
-    )
+def rooms(deploy: Deploy) -> Settings:
+    return deploy(ONTOLOGY, RULES, "5")
 
 
 def send(application: Application, content: str, source: str = "test") -> None:

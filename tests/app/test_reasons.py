@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 
 import psycopg2
 import pytest
@@ -14,15 +12,10 @@ from sensorstream.app.reasons import Because, Reason, Why
 from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRules
 from sensorstream.model.evidence import Basis
 from sensorstream.model.terms import Triple
-from sensorstream.settings import (
-    OntologySettings,
-    ReasoningSettings,
-    RuleSettings,
-    Settings,
-    WindowSettings,
-)
+from sensorstream.settings import Settings
 
 Open = Callable[[Settings], Application]
+Deploy = Callable[[str, str, str], Settings]
 ONTOLOGY = """
 @prefix : <http://example.org/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -47,16 +40,8 @@ then alert warning "{?p} is in {?r}"
 
 
 @pytest.fixture
-def rooms(settings: Settings, tmp_path: Path) -> Settings:
-    (tmp_path / "o.ttl").write_text(ONTOLOGY)
-    (tmp_path / "r.rules").write_text(RULES)
-    return replace(
-        settings,
-        ontology=OntologySettings((tmp_path / "o.ttl",)),
-        rules=RuleSettings((tmp_path / "r.rules",)),
-        reasoning=ReasoningSettings(profile="plain"),
-        window=WindowSettings(size="5"),
-    )
+def rooms(deploy: Deploy) -> Settings:
+    return deploy(ONTOLOGY, RULES, "5")
 
 
 def send(application: Application, content: str, source: str = "test") -> str:

@@ -197,7 +197,7 @@ def test_its_log_as_json_names_request_and_message(
         posted = {"content": b"<Nothing/>", "headers": headers, "trust_env": False}
         answer = httpx.post(f"{url}/messages?source=here", **posted)  # type: ignore[arg-type]
         assert answer.headers["X-Request-Id"] == "from-me.1"
-        other = httpx.get(f"{url}/rules?q=1", headers={"X-Request-Id": "a b"}, trust_env=False)
+        other = httpx.get(f"{url}/alerts?limit=1", headers={"X-Request-Id": "a b"}, trust_env=False)
         assert re.fullmatch("[0-9a-f]{16}", other.headers["X-Request-Id"])
     lines = [json.loads(line) for line in process.log.read_text().splitlines()]
     [unmatched] = [each for each in lines if each["logger"] == "sensorstream.app.pipeline"]
@@ -208,4 +208,4 @@ def test_its_log_as_json_names_request_and_message(
         each["request_id"]: each["message"] for each in lines if each["logger"] == "uvicorn.access"
     }
     assert '"POST /messages HTTP/1.1" 200' in requests["from-me.1"]
-    assert '"GET /rules HTTP/1.1" 200' in requests[other.headers["X-Request-Id"]]
+    assert '"GET /alerts HTTP/1.1" 200' in requests[other.headers["X-Request-Id"]]

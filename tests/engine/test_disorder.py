@@ -359,7 +359,7 @@ def test_without_a_lateness_messages_are_taken_as_they_come(deploy: Deploy, star
     engine = start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER], time=time))
     assert send(engine, 1, person("p", 10), 1).status is Status.ACCEPTED
     assert send(engine, 2, person("q", 5), 2).status is Status.ACCEPTED
-    assert (engine.held, engine.due) == (0, None)
+    assert (engine.held, engine.dues.tick) == (0, None)
 
 
 def test_a_message_that_may_be_overtaken_is_held_and_later_accepted(engine: Engine) -> None:
@@ -405,11 +405,11 @@ def test_a_message_without_a_time_waits_for_nothing(engine: Engine) -> None:
 
 def test_the_clock_releases_what_waits_for_a_silent_source(engine: Engine) -> None:
     send(engine, 1, person("p", 10), 100)
-    assert engine.due == 111
+    assert engine.dues.tick == 111
     assert engine.tick(Message("m2", b"", 110)).released == ()
     (released,) = engine.tick(Message("m3", b"", 111)).released
     assert (released.message.id, released.status) == ("m1", Status.ACCEPTED)
-    assert engine.due is None
+    assert engine.dues.tick is None
 
 
 def test_messages_of_others_make_a_silent_source_count_no_more(engine: Engine) -> None:
@@ -471,7 +471,7 @@ def test_what_waits_when_the_lateness_is_taken_away_is_not_lost(
     send(engine, 1, person("p", 10), 1)
     now = start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER]))
     now.restore(load(dump(engine.state())))
-    assert (now.held, now.due) == (1, 0)
+    assert (now.held, now.dues.tick) == (1, 0)
     twin = start(deploy(ONTOLOGY, RULES_OF[Timeline.INTEGER]))
     twin.restore(load(dump(now.state())))
     assert [each.message.id for each in now.tick(Message("m2", b"", 2)).released] == ["m1"]

@@ -47,9 +47,9 @@ def test_what_has_begun_goes_on_while_the_trigger_stays_the_same(
 ) -> None:
     engine = start(deploy(ONTOLOGY, RULES, window=WindowSettings(size="5")))
     assert send(engine, "a", 1, 31) == []
-    assert engine.waits.moved == 11
+    assert engine.dues.waits.moved == 11
     engine.adopt_rules(deploy(ONTOLOGY, RULES.replace(*change)).rules)
-    assert engine.waits.moved == due
+    assert engine.dues.waits.moved == due
     # Else what holds already begins anew with this message.
     assert send(engine, "b", 12, 5) == fires
     assert send(engine, "b", 23, 6) == ([] if fires else ["http://example.org/a"])

@@ -156,19 +156,19 @@ def test_a_message_that_waits_happens_when_it_is_released(deploy: Deploy, start:
 
 def test_silence_closes_windows_once_for_each_step(deploy: Deploy, start: Start) -> None:
     engine = registered(start(deploy(ONTOLOGY, RULES)), QUERIES[0])
-    assert engine.due is None
+    assert engine.dues.tick is None
     process(engine, message(1, 1, 5, at=1000))
     reports: list[tuple[int, int]] = []
     for _ in range(3):
-        due = engine.due
+        due = engine.dues.tick
         if due is None:
             break
-        assert engine.tick_content(due - 1) == b""
-        tick = Message("t", engine.tick_content(due), due)
+        assert engine.dues.tick_content(due - 1) == b""
+        tick = Message("t", engine.dues.tick_content(due), due)
         reports += [(due, each.report.time) for each in engine.tick(tick).reports]
     # At 3 and 6 the reading is in the window, at 9 it is not, and then nobody waits for more.
     assert reports == [(1003, 3), (1006, 6), (1009, 9)]
-    assert engine.due is None
+    assert engine.dues.tick is None
 
 
 def test_a_message_after_the_clock_has_passed_its_time_is_not_lost(
@@ -176,7 +176,7 @@ def test_a_message_after_the_clock_has_passed_its_time_is_not_lost(
 ) -> None:
     engine = registered(start(deploy(ONTOLOGY, RULES)), QUERIES[0])
     process(engine, message(1, 1, 5, at=1000))
-    engine.tick(Message("t", engine.tick_content(1003), 1003))
+    engine.tick(Message("t", engine.dues.tick_content(1003), 1003))
     process(engine, message(2, 2, 6, at=1004))
     outcome = process(engine, message(3, 7, 7, at=1005))
     assert [(each.report.time, len(each.report.rows)) for each in outcome.reports] == [(6, 2)]
@@ -189,11 +189,11 @@ def test_the_lateness_and_the_patience_with_sources_hold_in_silence(
     engine = registered(start(late), QUERIES[0])
     process(engine, message(1, 1, 5, at=1000))
     assert engine.held == 1
-    first = engine.due
+    first = engine.dues.tick
     assert first == 1021
-    engine.tick(Message("t1", engine.tick_content(first), first))
+    engine.tick(Message("t1", engine.dues.tick_content(first), first))
     assert engine.held == 0
-    assert engine.due == 1042
+    assert engine.dues.tick == 1042
 
 
 def test_time_in_which_the_server_did_not_run_is_no_silence(deploy: Deploy, start: Start) -> None:
@@ -203,7 +203,7 @@ def test_time_in_which_the_server_did_not_run_is_no_silence(deploy: Deploy, star
     again = start(deployment)
     again.restore(load(dump(engine.state())))
     again.queries.resume(5000)
-    assert again.due == 5003
+    assert again.dues.tick == 5003
 
 
 def test_a_broken_query_is_stopped_with_an_alert_and_the_message_stays(

@@ -313,7 +313,7 @@ def test_shedding_ends_by_the_clock_and_the_synopsis_enters(
 ) -> None:
     engine = start(deployment)
     flood(engine, 8)
-    due = engine.due
+    due = engine.dues.tick
     assert due == 102
     outcome = engine.tick(Message("m9", b"", due))
     (alert,) = outcome.alerts
@@ -322,7 +322,7 @@ def test_shedding_ends_by_the_clock_and_the_synopsis_enters(
     ((about, summary),) = synopses(engine)
     assert (about, summary.count, summary.start, summary.end) == (f"{EX}Person", 3, 6, 8)
     assert summary.numbers == {IRI(f"{EX}temp"): Numbers(3, Fraction(6), Fraction(8), Fraction(21))}
-    assert engine.due is None
+    assert engine.dues.tick is None
 
 
 def test_a_sample_keeps_its_share(deployment: Deployment, start: Start) -> None:
@@ -408,7 +408,7 @@ then insert individual :s-{new} a ss:Synopsis .
     outcome = engine.tick(Message("m9", b"", 200))
     assert outcome.status is Status.ACCEPTED
     assert [each.kind for each in outcome.alerts] == ["load-shedding", "synopses-given-up"]
-    assert (engine.due, synopses(engine)) == (None, [])
+    assert (engine.dues.tick, synopses(engine)) == (None, [])
 
 
 def test_a_new_ontology_changes_the_policies_and_not_the_load(deploy: Deploy, start: Start) -> None:

@@ -42,7 +42,7 @@ def send(engine: Engine, name: str, time: int, value: int, received: int = -1) -
 
 
 def tick(engine: Engine, received: int) -> Outcome:
-    return engine.tick(Message(f"k{received}", engine.tick_content(received), received))
+    return engine.tick(Message(f"k{received}", engine.dues.tick_content(received), received))
 
 
 def texts(outcome: Outcome) -> list[str]:
@@ -79,22 +79,22 @@ def test_the_deployment_says_what_the_clock_moves(
     )
     # The times of the stream are an hour behind the clock.
     send(engine, "a", 1, 31, received=3601)
-    assert engine.due == {"queries": None, "rules": 3611, "window": 3611}[silence]
+    assert engine.dues.tick == {"queries": None, "rules": 3611, "window": 3611}[silence]
     if silence == "queries":
-        assert engine.tick_content(5000) == b""
+        assert engine.dues.tick_content(5000) == b""
         return
-    assert engine.tick_content(3610) == b""
+    assert engine.dues.tick_content(3610) == b""
     outcome = tick(engine, 3611)
     assert texts(outcome) == ["a 11"]
     assert outcome.alerts[0].id == "k3611-t1-1"
     assert (engine.now, len(engine.window)) == ((11, 1) if silence == "window" else (1, 1))
     if silence == "rules":
-        assert engine.due is None
+        assert engine.dues.tick is None
         return
-    due = engine.due
+    due = engine.dues.tick
     assert due is not None
     assert texts(tick(engine, due)) == ["gone http://example.org/a"]
-    assert (len(engine.window), engine.due) == (0, None)
+    assert (len(engine.window), engine.dues.tick) == (0, None)
 
 
 def test_a_timer_survives_a_restart_and_says_that_it_is_late(deploy: Deploy, start: Start) -> None:
@@ -103,10 +103,10 @@ def test_a_timer_survives_a_restart_and_says_that_it_is_late(deploy: Deploy, sta
     send(engine, "a", 1, 31)
     again = start(deployment)
     again.restore(load(dump(engine.state())))
-    assert again.due == engine.due == 11
+    assert again.dues.tick == engine.dues.tick == 11
     # The server did not run when it was due.
     assert texts(tick(again, 3611)) == ["a 11 (late by PT1H)"]
-    assert again.due is None
+    assert again.dues.tick is None
     assert texts(send(engine, "b", 3611, 0)) == ["a 11 (late by PT1H)"]
 
 
@@ -116,7 +116,7 @@ def test_rules_that_are_evaluated_every_so_often_follow_the_clock(
     digest = 'rule digest every "10" then alert info "{?now}"'
     engine = start(deploy(ONTOLOGY, HEAD + digest))
     send(engine, "a", 1, 31)
-    assert engine.due == 10
+    assert engine.dues.tick == 10
     assert texts(tick(engine, 10)) == ["10"]
     assert texts(tick(engine, 20)) == ["20"]
 
@@ -124,9 +124,9 @@ def test_rules_that_are_evaluated_every_so_often_follow_the_clock(
 def test_what_waits_for_a_lateness_waits_for_rules_too(deploy: Deploy, start: Start) -> None:
     engine = start(deploy(ONTOLOGY, HEAD + HOT, time=TimeSettings(lateness="5", idle=2)))
     send(engine, "a", 1, 31)
-    assert texts(tick(engine, engine.due or 0)) == []  # it is released now
+    assert texts(tick(engine, engine.dues.tick or 0)) == []  # it is released now
     # Until 16 a message from before 11 may come.
-    due = engine.due
+    due = engine.dues.tick
     assert due is not None
     assert due >= 16
     assert texts(tick(engine, due)) == ["a 11"]
@@ -149,7 +149,7 @@ then insert individual :{?s} ; :value "{?s}"^^xsd:integer .
     ]
     assert "what was due at 11 is passed over" in outcome.alerts[0].text
     assert texts(outcome)[2:] == ["a 11"]
-    assert engine.due is None
+    assert engine.dues.tick is None
     assert texts(send(engine, "b", 30, 3)) == []
 
 
@@ -178,4 +178,4 @@ def test_each_rule_of_a_moment_has_a_turn_when_others_fail(deploy: Deploy, start
         ("rule", "k20-t2-1", 11),
         ("rule", "k20-t3-2-1", 20),
     ]
-    assert engine.due == 30
+    assert engine.dues.tick == 30

@@ -87,9 +87,9 @@ class Journal:
 
     def tick(self, received: int) -> None:
         """What a server does when the clock says so; only then is there an entry."""
-        due = self.engine.due
+        due = self.engine.dues.tick
         if due is not None and due <= received:
-            content = self.engine.tick_content(received)
+            content = self.engine.dues.tick_content(received)
             self._append(Message(f"m{len(self._entries)}", content, received))
 
     def restart(self, back: int) -> None:

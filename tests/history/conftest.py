@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy import Engine
 
+from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
 from tests.databases import Databases
@@ -24,3 +26,11 @@ def store(url: str) -> Iterator[PostgresStore]:
     """The writer of a new store on the integer time line."""
     with PostgresStore.open(url, Timeline.INTEGER) as opened:
         yield opened
+
+
+@pytest.fixture
+def database(store: PostgresStore) -> Iterator[Engine]:
+    """Connections to the database of the store."""
+    database = engine(store.url)
+    yield database
+    database.dispose()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
@@ -16,7 +14,6 @@ from sqlalchemy import Engine
 from sensorstream.alerts.incidents import Silence
 from sensorstream.alerts.records import AlertGroup, Webhook
 from sensorstream.grouping import Grouping
-from sensorstream.history.database import engine
 from sensorstream.history.flapping import set_damping
 from sensorstream.history.grouping import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
@@ -26,20 +23,12 @@ from sensorstream.history.tending import tend
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import AlertSettings
-from tests.history.test_grouping import forget
-from tests.history.test_incidents import START, _all_due, _sent, commit
+from tests.history.alerting import START, change_of, commit, forget, told_now
 
 MINUTE = timedelta(minutes=1)
 DAMPED = AlertSettings(flap_count=3, flap_span=6)
 SPAN = 6 * MINUTE
 Step: TypeAlias = tuple[Any, ...]
-
-
-@pytest.fixture
-def database(store: PostgresStore) -> Iterator[Engine]:
-    database = engine(store.url)
-    yield database
-    database.dispose()
 
 
 @dataclass
@@ -116,9 +105,7 @@ def test_what_flaps_is_told_as_by_a_model_that_goes_through_the_ends_one_by_one(
         }
         expected = {key: one.flapping for key, one in known.items() if one.open is not None}
         assert shown == expected, step
-    sent = [
-        (each.webhook.id, _sent(each.event)) for each in _all_due(PostgresOutbox(database), now)
-    ]
+    sent = [(each.webhook.id, change_of(each.event)) for each in told_now(database, now)]
     assert sorted(each for name, each in sent if name == "changes") == sorted(told)
     wide = [each for each in told if each[1] in ("alert", "flapping", "settled")]
     assert sorted(each for name, each in sent if name == "plain") == sorted(wide)
@@ -162,7 +149,7 @@ def test_what_a_silence_is_about_flaps_without_a_word(
     assert outbox.due(START, 9) == []
     tend(database, DAMPED, START + SPAN)
     (told,) = outbox.due(START + SPAN, 9)
-    assert _sent(told.event) == (last, "settled")
+    assert change_of(told.event) == (last, "settled")
 
 
 def test_a_group_does_not_hear_of_what_flaps_until_it_has_settled(
@@ -188,4 +175,4 @@ def test_without_the_setting_each_end_is_told(store: PostgresStore, database: En
     PostgresWebhooks(database).put(Webhook("w", "http://w", "s", START, changes=True), 1)
     for _ in range(9):
         commit(store, START, ("a", "info"), "a")
-    assert len(_all_due(PostgresOutbox(database), START)) == 18
+    assert len(told_now(database, START)) == 18

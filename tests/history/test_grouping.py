@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeAlias
 
-import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 
 from sensorstream.alerts.groups import MOST_TOLD
 from sensorstream.alerts.incidents import Silence
-from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import AlertGroup, Webhook
 from sensorstream.grouping import Grouping
-from sensorstream.history.database import engine
 from sensorstream.history.grouping import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
@@ -28,17 +24,10 @@ from sensorstream.history.tending import tend
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import AlertSettings
-from tests.history.test_incidents import START, commit
+from tests.history.alerting import START, commit, forget, told_now
 
 MINUTE = timedelta(minutes=1)
 Step: TypeAlias = tuple[Any, ...]
-
-
-@pytest.fixture
-def database(store: PostgresStore) -> Iterator[Engine]:
-    database = engine(store.url)
-    yield database
-    database.dispose()
 
 
 def grouped(name: str, by: tuple[str, ...], wait: float = 120, interval: float = 300) -> Webhook:
@@ -47,19 +36,11 @@ def grouped(name: str, by: tuple[str, ...], wait: float = 120, interval: float =
 
 def sent(database: Engine, now: Any) -> list[tuple[str, Any]]:
     """What each receiver is told now; it takes it."""
-    outbox, found = PostgresOutbox(database), []
-    while due := outbox.due(now, 100):
-        for each in due:
-            assert isinstance(each.event, AlertGroup)
-            found.append((each.webhook.id, json.loads(each.event.data)))
-            outbox.delivered(each.id, Attempt(now, 0.0))
+    found = []
+    for each in told_now(database, now):
+        assert isinstance(each.event, AlertGroup)
+        found.append((each.webhook.id, json.loads(each.event.data)))
     return found
-
-
-def forget(database: Engine) -> None:
-    with database.begin() as connection:
-        for table in ("webhooks", "silences", "deliveries", "events", "incidents"):
-            connection.execute(text(f"delete from store.{table}"))
 
 
 @dataclass

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 import pytest
@@ -14,52 +13,23 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
 from sensorstream.alerts.incidents import MOST_SILENCES, Incident, Silence
-from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import RaisedAlert, Webhook
-from sensorstream.engine.outcome import Status
+from sensorstream.alerts.records import Webhook
 from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
-from sensorstream.history.database import engine
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tending import tend
 from sensorstream.history.webhooks import PostgresWebhooks
-from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert, Cleared, Message
 from sensorstream.settings import AlertSettings
+from tests.history.alerting import START, change_of, commit, forget, told_now
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 Step: TypeAlias = tuple[Any, ...]
 
 
 @pytest.fixture
-def database(store: PostgresStore) -> Iterator[Engine]:
-    database = engine(store.url)
-    yield database
-    database.dispose()
-
-
-@pytest.fixture
 def incidents(database: Engine) -> PostgresIncidents:
     return PostgresIncidents(database)
-
-
-def commit(store: PostgresStore, now: datetime, *changes: tuple[str, str] | str) -> list[str]:
-    """One entry that raises, (key, severity), and clears, "key" or "": all; the ids it raised."""
-    number = store.last_seq() + 1
-    store.append([Record(number, Message(f"m{number}", b"<a/>", 0), now)])
-    told: list[Alert | Cleared] = []
-    for place, each in enumerate(changes):
-        if isinstance(each, str):
-            told.append(Cleared("hot", "rule", each or None, number, f"m{number}"))
-        else:
-            key, severity = each
-            id_, text = f"m{number}-{place}", f"no {number}"
-            told.append(Alert(id_, "hot", "rule", severity, text, key, number, f"m{number}"))
-    status = (MessageStatus(number, Status.ACCEPTED),)
-    store.commit(Effects(number, (), (), tuple(told), status, now))
-    return [each.id for each in told if isinstance(each, Alert)]
 
 
 @dataclass
@@ -108,10 +78,7 @@ TENDED = AlertSettings(
 def test_alerts_live_as_in_a_model_that_goes_through_them_one_by_one(
     store: PostgresStore, database: Engine, incidents: PostgresIncidents, steps: list[Step]
 ) -> None:
-    with database.begin() as connection:
-        connection.execute(text("delete from store.webhooks; delete from store.silences"))
-        connection.execute(text("delete from store.deliveries; delete from store.events"))
-        connection.execute(text("delete from store.incidents"))
+    forget(database)
     PostgresWebhooks(database).put(Webhook("w", "http://w", "s", START, changes=True), 1)
     PostgresWebhooks(database).put(Webhook("boss", "http://w", "s", START, escalated=True), 1)
     now = START
@@ -182,8 +149,8 @@ def test_alerts_live_as_in_a_model_that_goes_through_them_one_by_one(
     for one in known:
         changes = incidents.history(one.id, 1000, 0, now)
         assert [(each.change, each.by) for each in changes] == one.changes
-    due = _all_due(PostgresOutbox(database), now)
-    sent = [_sent(each.event) for each in due if each.webhook.id == "w"]
+    due = told_now(database, now)
+    sent = [change_of(each.event) for each in due if each.webhook.id == "w"]
     assert sorted(sent) == sorted(told)
     urgent = []
     for one in known:
@@ -191,7 +158,7 @@ def test_alerts_live_as_in_a_model_that_goes_through_them_one_by_one(
         if "escalated" in names:
             since = names[names.index("escalated") :]
             urgent += [(one.id, name) for name in since if name in ("escalated", "cleared")]
-    sent = [_sent(each.event) for each in due if each.webhook.id == "boss"]
+    sent = [change_of(each.event) for each in due if each.webhook.id == "boss"]
     assert sorted(sent) == sorted(urgent)
 
 
@@ -223,21 +190,6 @@ def _shown(found: Incident) -> tuple[object, ...]:
 
 def _told(naive: Naive) -> tuple[object, ...]:
     return naive.id, naive.key, naive.severity, naive.state, naive.count, naive.escalated
-
-
-def _sent(event: Any) -> tuple[str, str]:
-    if isinstance(event, RaisedAlert):
-        return event.id, "alert"
-    return event.incident, event.change
-
-
-def _all_due(outbox: PostgresOutbox, now: datetime) -> list[Any]:
-    found = []
-    while due := outbox.due(now, 100):
-        found += due
-        for each in due:
-            outbox.delivered(each.id, Attempt(now, 0.0))
-    return found
 
 
 def test_each_alert_leads_to_its_incident_and_unknown_ones_to_an_error(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import psycopg2
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.database import engine
 from sensorstream.history.latest import RECENT, Latest, Member, last_members, latest_values
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
@@ -48,13 +46,6 @@ statements = st.builds(
     ends,
     st.booleans(),
 )
-
-
-@pytest.fixture
-def database(url: str, store: PostgresStore) -> Iterator[Engine]:
-    opened = engine(url)
-    yield opened
-    opened.dispose()
 
 
 def fill(url: str, store: PostgresStore, ended: Sequence[Ended]) -> None:

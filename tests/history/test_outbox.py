@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -56,13 +55,6 @@ def report(store: PostgresStore, number: int, query: str, alerts: tuple[Alert, .
     told = QueryReport(query, number, Report(query, number, Operation.RESULT, answer=True))
     status = MessageStatus(number, Status.ACCEPTED)
     return store.commit(Effects(number, (), (), alerts, (status,), NOW, reports=(told,)))
-
-
-@pytest.fixture
-def database(store: PostgresStore) -> Iterator[Engine]:
-    database = engine(store.url)
-    yield database
-    database.dispose()
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, TypeAlias
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
@@ -18,7 +17,6 @@ from sensorstream.alerts.records import Webhook
 from sensorstream.alerts.sender import DeliveryFailure
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
-from sensorstream.history.database import engine
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhooks import PostgresWebhooks
@@ -89,13 +87,6 @@ class Naive:
         waiting = [(r.due, n, r) for n, r in enumerate(receiver.rows) if r.status == "pending"]
         chosen = sorted(each for each in waiting if each[0] is not None and each[0] <= now)
         return [] if receiver.disabled else [each[2] for each in chosen][:20]
-
-
-@pytest.fixture
-def database(store: PostgresStore) -> Iterator[Engine]:
-    database = engine(store.url)
-    yield database
-    database.dispose()
 
 
 @settings(

@@ -1,4 +1,4 @@
-"""A real HTTP server over an application in memory, for everything that needs no database."""
+"""A real HTTP server: over an application in memory, or with a database of its own."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from sensorstream.server.listening import Server
 from sensorstream.settings import LimitSettings
 from tests.server.memory import MemoryApplication
 from tests.server.resources import NOW
+from tests.server.tracking import Deployment
 
 
 @dataclass(frozen=True)
@@ -116,3 +117,16 @@ def odd_table() -> SqlResult:
         ),
         truncated=True,
     )
+
+
+@pytest.fixture(scope="module")
+def deployment(
+    tmp_path_factory: pytest.TempPathFactory,
+    new_database: Callable[[], str],
+    listen: Callable[[Application], Iterator[str]],
+) -> Iterator[Deployment]:
+    """The tracking deployment, with a database of its own."""
+    found = Deployment(tmp_path_factory.mktemp("deployment"), new_database(), listen)
+    found.start()
+    yield found
+    found.stop()

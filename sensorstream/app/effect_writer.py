@@ -1,0 +1,157 @@
+"""The effects of one group after the other: stored, then answered, told and published."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sensorstream.app.durable import Durable
+from sensorstream.app.journal_writer import JournalWriter
+from sensorstream.app.metrics import Metrics
+from sensorstream.app.waiting_entry import WaitingEntry
+from sensorstream.engine.checkpoint import dump
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.errors import Unavailable
+from sensorstream.journal.effects import effects_of, in_order, reports_of
+from sensorstream.journal.records import Effects, Record
+from sensorstream.logs import concerning
+from sensorstream.model.events import Message
+from sensorstream.quoting import shortened
+
+_LOG = logging.getLogger("sensorstream.app.pipeline")
+"""One name in the log for all that the pipeline says: who reads the log looks for it."""
+_LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
+
+
+@dataclass(frozen=True, slots=True)
+class _Storing:
+    """A group whose effects are being stored."""
+
+    group: Sequence[WaitingEntry]
+    outcomes: Sequence[Outcome]
+    effects: Effects
+
+
+class EffectWriter:
+    """Stores what became of each group, and answers it then; owned by the pipeline's thread.
+
+    A group's effects are stored while the engine is at the next one, if there is one: they are
+    begun by :meth:`begin`, and :meth:`settle` waits for them. ``on_commit`` is called after every
+    commit that has alerts or entries of the outbox, and told whether it has such entries;
+    ``publish`` with the reports of continuous queries. A checkpoint is written every
+    ``checkpoint_every`` entries; 0: never, for the engine applies none.
+    """
+
+    def __init__(
+        self,
+        store: Durable,
+        journal: JournalWriter,
+        engine: Engine,
+        metrics: Metrics,
+        *,
+        checkpoint_every: int,
+        on_commit: Callable[[bool], None],
+        publish: Callable[[Sequence[QueryReport]], None],
+    ) -> None:
+        self.stored = journal.seq
+        """The last entry whose effects are stored."""
+        self._store = store
+        self._journal = journal
+        self._engine = engine
+        self._metrics = metrics
+        self._checkpoint_every = checkpoint_every
+        self._checkpoint_seq = journal.seq
+        self._on_commit = on_commit
+        self._publish = publish
+        # The last group, until its effects are stored.
+        self._storing: _Storing | None = None
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether so many entries have come since the last checkpoint."""
+        every = self._checkpoint_every
+        return every > 0 and self._journal.seq - self._checkpoint_seq >= every
+
+    def begin(
+        self,
+        records: Sequence[Record],
+        group: Sequence[WaitingEntry],
+        outcomes: Sequence[Outcome],
+        *,
+        beside: bool,
+    ) -> None:
+        """Begin to store what became of a group; the one before it is settled.
+
+        ``beside``: by another thread, while this one goes on.
+        """
+        effects = effects_of(records, outcomes)
+        self._store.begin(effects, beside=beside)
+        self._storing = _Storing(group, outcomes, effects)
+
+    def settle_if_stored(self) -> None:
+        """As :meth:`settle`, if there is nothing to wait for."""
+        if self._store.is_stored:
+            self.settle()
+
+    def settle(self) -> None:
+        """Wait until the effects of the last group are stored; then answer and publish, once."""
+        storing = self._storing
+        if storing is None:
+            return
+        try:
+            queued = self._store.wait()
+        except BaseException as error:
+            self.give_up(error)
+            raise
+        self._storing = None
+        self.stored = storing.effects.watermark
+        entries = [waiting.entry for waiting in storing.group]
+        self._metrics.observe_entries(entries, storing.outcomes)
+        if any(entry.costly for entry in entries):
+            self.checkpoint()
+        for waiting, outcome in zip(storing.group, storing.outcomes, strict=True):
+            waiting.end(outcome)
+        self._tell(storing, queued)
+
+    def give_up(self, error: BaseException) -> None:
+        """Answer those whose effects may not be stored."""
+        storing, self._storing = self._storing, None
+        for waiting in () if storing is None else storing.group:
+            waiting.end(Unavailable(f"it could not be processed: {error}"))
+
+    def checkpoint(self) -> None:
+        """Write the state of the engine, if anything was applied since the last checkpoint."""
+        seq = self._journal.seq
+        if self._checkpoint_every and seq > self._checkpoint_seq:
+            self._store.save_checkpoint(seq, dump(self._engine.state()))
+            self._checkpoint_seq = seq
+
+    def _tell(self, stored: _Storing, queued: bool) -> None:
+        """Log and publish what has been stored, and write a checkpoint when it is due."""
+        for waiting, outcome in zip(stored.group, stored.outcomes, strict=True):
+            for each in in_order(outcome):
+                if each.status in _LOUD:
+                    told = shortened("; ".join(each.warnings))
+                    # One that was held and is released now came by another request.
+                    brought = waiting.concerned if each is outcome else {}
+                    with concerning(**brought, **facts_of(each.message)):
+                        _LOG.warning("message %s %s: %s", each.message.id, each.status.value, told)
+        engine = self._engine
+        self._metrics.individuals.set(len(engine.window))
+        self._metrics.triples.set(len(engine.kb))
+        self._metrics.held.set(engine.held)
+        if queued or stored.effects.alerts:
+            self._on_commit(queued)
+        self._publish(reports_of(stored.outcomes))
+        # While the engine is at the next group, its state is that of no entry.
+        if self.is_checkpoint_due and self.stored == self._journal.seq:
+            self.checkpoint()
+
+
+def facts_of(message: Message) -> dict[str, str]:
+    """What the log says with each line about a message."""
+    return {"message_id": message.id, "source": message.source}

@@ -1,0 +1,91 @@
+"""Effects that are stored while the engine goes on, and who is told of them, and when."""
+
+from __future__ import annotations
+
+from threading import Event
+from time import monotonic, sleep
+
+import pytest
+
+from sensorstream.app.waiting import Sender
+from sensorstream.app.wiring import Deployment
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import HistoryError, Unavailable
+from sensorstream.journal.notice import ReportDifferences
+from sensorstream.journal.records import Effects
+from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.testing import MemoryStore
+from tests.app.pipelines import Held, running
+
+
+class WithReceiver(MemoryStore):
+    """A history with a webhook: each alert is put into the outbox."""
+
+    def commit(self, effects: Effects) -> bool:
+        super().commit(effects)
+        return bool(effects.alerts)
+
+
+@pytest.mark.parametrize(("store", "expected"), [(MemoryStore, False), (WithReceiver, True)])
+def test_an_alert_is_announced_and_said_to_be_in_the_outbox_only_if_it_is(
+    deployment: Deployment, store: type[MemoryStore], expected: bool
+) -> None:
+    with running(deployment, store()) as run:
+        assert run.send(b"<unknown/>") is Status.UNMATCHED
+    ((raised, *_),) = (each.alerts for each in run.store.committed)
+    assert raised.kind == "unmatched-message"
+    assert run.told == [expected]
+
+
+def test_the_engine_goes_on_while_effects_are_stored_and_nobody_is_answered_before(
+    deployment: Deployment,
+) -> None:
+    class Slow(Held):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stored = Event()
+
+        def commit(self, effects: Effects) -> bool:
+            assert self.stored.wait(30)
+            return super().commit(effects)
+
+    store = Slow()
+    with running(deployment, store) as run:
+        first, second = (run.pipeline.submit(each, "hall") for each in tracker_messages(2))
+        assert store.tried.wait(30)
+        store.let.set()
+        deadline = monotonic() + 30
+        while run.engine.now != 2 and monotonic() < deadline:
+            sleep(0.001)
+        assert run.engine.now == 2
+        assert not first.done()
+        assert not second.done()
+        store.stored.set()
+        assert first.result(30).status is second.result(30).status is Status.ACCEPTED
+
+
+@pytest.mark.parametrize("kind", ["heavy", "change"])
+def test_what_waits_for_effects_that_are_never_stored_is_told_at_the_end(
+    deployment: Deployment, kind: str
+) -> None:
+    class Away(Held):
+        def commit(self, effects: Effects) -> bool:
+            away.set()
+            raise HistoryError("away")
+
+    away = Event()
+    store = Away()
+    small, large, last = (bytes(each) for each in tracker_messages(3))
+    with running(deployment, store) as run:
+        first = run.pipeline.submit(small, "hall")
+        assert store.tried.wait(30)
+        if kind == "heavy":
+            waiting = run.pipeline.submit(large.ljust(40_000), "hall", Sender("10.0.0.1"))
+            run.pipeline.submit(last, "hall")
+        else:
+            waiting = run.pipeline.change(ReportDifferences("nothing is wrong"))
+        store.let.set()
+        assert away.wait(30)
+        assert not first.done()
+    for each in (first, waiting):
+        assert isinstance(each.exception(1), Unavailable)

@@ -1,0 +1,122 @@
+"""What a replay does: the same as when the entries were new."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from sensorstream.app.wiring import Deployment
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import Overrun
+from sensorstream.journal.entry import Target
+from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.registration import RegisterQuery
+from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
+from sensorstream.mapping.plan import MappingPlan
+from sensorstream.model.events import Alert, Message
+from sensorstream.network.load import Load
+from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.testing import MemoryStore
+from tests.app.pipelines import (
+    PEOPLE,
+    all_kinds,
+    left_behind,
+    running,
+    without_checkpoints,
+)
+
+
+def raised(effects: Effects) -> list[Alert]:
+    return [each for each in effects.alerts if isinstance(each, Alert)]
+
+
+def test_a_replay_does_what_was_done_when_the_entries_were_new(deployment: Deployment) -> None:
+    with running(deployment, MemoryStore()) as live:
+        all_kinds(live)
+        state = live.engine.state()
+    kinds = {each.kind for each in live.store.records}
+    assert kinds == {"message", "query", "query-end", "ontology", "reasoner", "audit"}
+    with running(deployment, without_checkpoints(live.store)) as again:
+        assert again.engine.state() == state
+        assert left_behind(again.store) == left_behind(live.store)
+        assert again.reports == live.reports
+        assert again.exchange.put == live.exchange.put
+
+
+def test_a_restart_from_a_checkpoint_goes_on_as_if_there_had_been_none(
+    deployment: Deployment,
+) -> None:
+    store = MemoryStore()
+    with running(deployment, store) as live:
+        all_kinds(live)
+        state = live.engine.state()
+    assert len(store.checkpoints()) == 2
+    with running(deployment, store) as again:
+        assert again.engine.state() == state
+
+
+def test_a_new_reasoner_or_ontology_that_was_refused_is_refused_again(
+    deployment: Deployment,
+) -> None:
+    """Its effects are stored as a rejection: a replay does not even prepare a successor."""
+    with running(deployment, MemoryStore()) as run:
+        now = datetime(2014, 8, 1, tzinfo=UTC)
+        for entry in (PutOntology(b"no ontology", "text/turtle"), ReadmitReasoner()):
+            content, source = entry.encode()
+            message = Message("m1", content, 1, source)
+            record = Record(1, message, now, Status.REJECTED, entry.kind)
+            target = Target(run.engine, run.exchange.mapper, run.exchange)
+            outcome = entry.apply(target, record, ())
+            assert (outcome.status, outcome.alerts) == (Status.REJECTED, ())
+
+
+def test_a_message_that_takes_too_long_to_map_is_skipped_and_never_tried_again(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(deployment, MemoryStore()) as run:
+        messages = [bytes(each) for each in tracker_messages(3)]
+        run.send(messages[0])
+        with monkeypatch.context() as patch:
+            patch.setattr(MappingPlan, "apply", _too_slow)
+            with pytest.raises(Overrun, match="far too slow") as caught:
+                run.send(messages[1])
+        assert caught.value.message_id == "m2"
+        run.send(messages[2])
+        state = run.engine.state()
+        (alert,) = [a for e in run.store.committed for a in raised(e) if a.kind == "overrun"]
+        assert (alert.text, alert.message) == ("far too slow", "m2")
+        assert run.store.statuses()["m2"] is Status.SKIPPED
+    store = MemoryStore()
+    store.append(run.store.records)
+    for each in run.store.committed:
+        store.commit(each)
+    # By now it would be quick enough.
+    with running(deployment, store) as again:
+        assert again.engine.state() == state
+
+
+def _too_slow(*_: object, **__: object) -> None:
+    raise Overrun("far too slow")
+
+
+def test_queries_that_took_too_much_together_are_stopped_in_each_replay(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    with running(deployment, store) as run:
+        run.change(RegisterQuery("people", PEOPLE))
+        messages = [bytes(each) for each in tracker_messages(6)]
+        for content in messages[:3]:
+            run.send(content)
+        with monkeypatch.context() as patch:
+            patch.setattr(Load, "excess", lambda _: 1.0)
+            run.send(messages[3])
+        for content in messages[4:]:
+            run.send(content)
+        assert list(run.engine.queries.stopped) == ["people"]
+        (alert,) = [a for e in store.committed for a in raised(e) if a.kind == "query-stopped"]
+        assert "limits.query_seconds_together" in alert.text
+        state = run.engine.state()
+    with running(deployment, without_checkpoints(store)) as again:
+        assert again.engine.state() == state
