@@ -12,7 +12,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.reasons import Because, Reason, Why
 from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRules
-from sensorstream.model.evidence import Basis
+from sensorstream.model.evidence import Basis, Since
 from sensorstream.model.terms import Triple
 from sensorstream.settings import (
     OntologySettings,
@@ -130,6 +130,27 @@ def test_a_statement_of_a_rule_in_the_same_message_tells_why_that_rule_fired(
     (inner,) = ruled.because.reasons
     assert shown(inner.matched.triple) == "kitchen type Room"
     assert inner.places[0].value[0].nodes[0].path == "/t/@kind"
+
+
+def test_an_alert_after_a_time_tells_since_when(rooms: Settings, open_application: Open) -> None:
+    waiting = """
+rule stays when select { SELECT ?p { ?p a :Person ; :in :kitchen } } becomes true for "3"
+then alert info "{?p} stays"
+rule quiet on silence of :Person as ?p for "4" then alert info "{?p} is quiet"
+"""
+    rooms.rules.files[0].write_text(RULES + waiting)
+    application = open_application(rooms)
+    send(application, "<t id='ann' kind='Guest' in='kitchen' t='2'/>")
+    application.close()
+    # What is remembered outlives the server.
+    application = open_application(rooms)
+    send(application, "<t id='hall' kind='Room' t='4'/>")
+    send(application, "<t id='hall' kind='Room' t='7'/>")
+    found = {
+        each.alert.rule: because(application.reasons.of_alert(each.alert.id)).evidence.since
+        for each in application.alerts(10)
+    }
+    assert found == {"stays": Since(2), "quiet": Since(2, "m1")}
 
 
 def test_reasons_outlive_the_window_the_rules_and_the_server(

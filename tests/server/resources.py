@@ -69,7 +69,7 @@ from sensorstream.history.quarantine import Choice, Chosen
 from sensorstream.journal.entry import Entry
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.events import Alert, Provenance
-from sensorstream.model.evidence import Basis, Evidence, Matched
+from sensorstream.model.evidence import Basis, Evidence, Matched, Since
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.rules.unmet import Step
 from sensorstream.rules.why_not import WhyNot
@@ -314,7 +314,7 @@ class OneReason(Reasons):
             Reason(said, "door", NOW.isoformat(), (place,)),
             Reason(ruled, rules=("watch",), because=inner),
         )
-        because = Because(Evidence("d", (("p", ann),), left_out=3), reasons)
+        because = Because(Evidence("d", (("p", ann),), (), 3, Since(5, "m40")), reasons)
         rule = RuleText("crowded", "r.rules", Position("r.rules", 3, 6), "rule crowded …", "m9")
         return Why(RaisedAlert(1, self.known, NOW), rule, because, "plain", ("a note",))
 

@@ -9,11 +9,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from sensorstream.alerts.cloudevents import alert_data
+from sensorstream.alerts.cloudevents import alert_data, plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.reasons import Because, Reason, RuleText, Why
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.terms import Triple
+from sensorstream.model.timeline import Timeline
 from sensorstream.server.answers import RaisedAlertBody
 from sensorstream.server.problems import PositionBody
 
@@ -49,12 +50,24 @@ class PremiseBody(BaseModel):
     places: list[PlaceBody]
 
 
+class SinceBody(BaseModel):
+    """From when on a rule had waited that fired because time passed."""
+
+    time: int | str = Field(
+        description="when the condition began to hold, or the individual last said something"
+    )
+    message_id: str = Field(
+        description="with which the individual last said something; empty: not known"
+    )
+
+
 class BecauseBody(BaseModel):
     """One firing of a rule: the values of its variables in N-Triples form, and what it matched."""
 
     bindings: dict[str, str]
     statements: list[ReasonBody]
     left_out: int = Field(description="values and statements that were too many or too long")
+    since: SinceBody | None = Field(description="null: the rule did not wait, or this is not known")
 
 
 class ReasonBody(BaseModel):
@@ -163,7 +176,9 @@ def router(application: Application) -> APIRouter:
         return WhyBody(
             alert=RaisedAlertBody.model_validate(raised),
             rule=None if found.rule is None else _rule(found.rule),
-            because=None if found.because is None else _because(found.because),
+            because=None
+            if found.because is None
+            else _because(found.because, application.timeline),
             profile=found.profile,
             notes=list(found.notes),
         )
@@ -182,15 +197,20 @@ def _rule(rule: RuleText) -> RuleTextBody:
     )
 
 
-def _because(because: Because) -> BecauseBody:
+def _because(because: Because, line: Timeline) -> BecauseBody:
+    told = because.evidence.since
+    since = None
+    if told is not None:
+        since = SinceBody(time=plain_time(told.time, line), message_id=told.message)
     return BecauseBody(
         bindings={name: value.n3 for name, value in because.evidence.bindings},
-        statements=[_reason(each) for each in because.reasons],
+        statements=[_reason(each, line) for each in because.reasons],
         left_out=because.evidence.left_out,
+        since=since,
     )
 
 
-def _reason(reason: Reason) -> ReasonBody:
+def _reason(reason: Reason, line: Timeline) -> ReasonBody:
     return ReasonBody(
         statement=_statement(reason.matched.triple),
         basis=reason.matched.basis.value,
@@ -203,7 +223,7 @@ def _reason(reason: Reason) -> ReasonBody:
             PremiseBody(statement=_statement(each.triple), places=[_place(p) for p in each.places])
             for each in reason.premises
         ],
-        because=None if reason.because is None else _because(reason.because),
+        because=None if reason.because is None else _because(reason.because, line),
         note=reason.note,
     )
 
