@@ -11,7 +11,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.reasons import Because, Reason, Why
-from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRules
+from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRules, UnsupportedQuery
 from sensorstream.model.evidence import Basis, Since
 from sensorstream.model.terms import Triple
 from sensorstream.settings import (
@@ -226,9 +226,54 @@ def test_a_running_deployment_tells_what_keeps_a_rule_from_firing(
     assert alert.text == f"{ann} is in http://example.org/kitchen"
     nobody = application.unmet.why_not("watch", "http://example.org/nobody")
     assert nobody.answer.endswith("on insert :Room as ?r: not in the window; it is nothing")
-    with pytest.raises(UnknownRules, match="no semantic rule 'crowd': did you mean 'crowded'"):
+    with pytest.raises(UnknownRules, match="rule or query 'crowd': did you mean 'crowded'"):
         application.unmet.why_not("crowd", ann)
     with pytest.raises(QueryError, match=r"no variable \?z for an individual: it has \?p, \?r"):
         application.unmet.why_not("crowded", ann, "z")
     with pytest.raises(TermError, match="not an absolute IRI"):
         application.unmet.why_not("crowded", "ann")
+
+
+WATCHED = """PREFIX : <http://example.org/>
+SELECT ?p ?r FROM NAMED WINDOW :w ON <urn:sensorstream:source:door> [RANGE 10]
+ALERT warning "{?p} is in {?r}"
+WHERE { WINDOW :w { ?p :in ?r } ?r a :Watched }"""
+AGAIN = """PREFIX : <http://example.org/>
+rule again define { dotr_id1 a :Again ; :of ?p }
+from New(SELECT ?p { ?p a :Guest }) with ?p = New.?p"""
+LATER = """PREFIX : <http://example.org/>
+SELECT ?p { { ?p a :Guest } SEQ { ?r a :Room } }"""
+
+
+def test_a_running_deployment_tells_why_a_query_has_no_solution(
+    rooms: Settings, open_application: Open
+) -> None:
+    application = open_application(rooms)
+    ann = "http://example.org/ann"
+    application.queries.register(WATCHED, "visits")
+    send(application, "<t id='ann' kind='Guest' in='kitchen' t='1'/>", "door")
+    send(application, "<t id='bob' kind='Guest' in='kitchen' t='2'/>", "window")
+    found = application.unmet.why_not("visits", ann)
+    assert (found.rule, found.variable, found.holds) == ("visits", "p", False)
+    assert found.answer == (
+        "query visits has no solution for :ann: ?r a :Watched: nothing is known of :kitchen"
+    )
+    # What another source says does not enter the window.
+    assert application.unmet.why_not("visits", "http://example.org/bob").answer.endswith(
+        "for :bob: ?p :in ?r: nothing is known of :bob"
+    )
+    send(application, "<t id='kitchen' kind='Room' t='3'/>")
+    send(application, "<t id='hall' kind='Room' t='4'/>")
+    assert application.unmet.why_not("visits", ann).holds
+    raised = [each.alert for each in application.alerts(10) if each.alert.kind == "query"]
+    assert [each.text for each in raised] == [f"{ann} is in http://example.org/kitchen"]
+    with pytest.raises(QueryError, match=r"query visits has no variable \?z .* it has \?p, \?r"):
+        application.unmet.why_not("visits", ann, "z")
+    application.queries.register(AGAIN, "again")
+    with pytest.raises(
+        UnsupportedQuery, match=r"'again' has rules over time.* queries steps again"
+    ):
+        application.unmet.why_not("again", ann)
+    application.queries.register(LATER, "later")
+    with pytest.raises(UnsupportedQuery, match="'later' asks for times"):
+        application.unmet.why_not("later", ann)

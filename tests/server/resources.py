@@ -327,7 +327,7 @@ class OneUnmet(Unmet):
 
     def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
         if name != "too-hot":
-            raise UnknownRules(f"there is no semantic rule '{name}'")
+            raise UnknownRules(f"there is no semantic rule or query '{name}'")
         steps = (
             Step("pattern", "?s :value ?v", True, 1, ("?v = 29",)),
             Step("filter", "FILTER(?v > 30)", False, 0, (), "?v is 29"),

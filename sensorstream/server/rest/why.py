@@ -124,7 +124,7 @@ class StepBody(BaseModel):
 class WhyNotBody(BaseModel):
     """What keeps a rule from firing for an individual, as things are now."""
 
-    rule: str
+    rule: str = Field(description="its name, or that of the query")
     individual: str
     variable: str = Field(description="of the rule, which is the individual")
     holds: bool = Field(description="whether all conditions hold")
@@ -147,16 +147,19 @@ def router(application: Application) -> APIRouter:
 
     @routes.get("/why-not", summary="Why a rule does not fire for an individual", tags=["rules"])
     def why_not(
-        rule: Annotated[str, Query(min_length=1, description="the name of a semantic rule")],
+        rule: Annotated[
+            str, Query(min_length=1, description="a semantic rule, or a continuous query")
+        ],
         individual: Annotated[str, Query(min_length=1, description="its IRI, or `_:` and a label")],
         variable: Annotated[
-            str, Query(description="of the rule, which is the individual; else what fits best")
+            str, Query(description="of it, which is the individual; else what fits best")
         ] = "",
     ) -> WhyNotBody:
         """The first part of the rule that leaves no solution, by the knowledge base of now.
 
         Trigger, conditions, patterns and filters are tried in turn with the individual in its
-        place; where nothing is left, the answer tells what is known instead.
+        place; where nothing is left, the answer tells what is known instead. Where no rule has the
+        name, it is that of a continuous query, which has no solution for the individual.
         """
         found = application.unmet.why_not(rule, individual, variable)
         return WhyNotBody(
