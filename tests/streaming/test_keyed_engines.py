@@ -148,6 +148,7 @@ def told(effects: Effects) -> dict[str, object]:
         ),
         "ended": sorted(map(repr, effects.ended)),
         "alerts": sorted(map(repr, effects.alerts)),
+        "reasons": sorted(repr((each.id, each.evidence)) for each in effects.alerts),
         "statuses": effects.statuses,
         "watermark": effects.watermark,
     }
