@@ -115,6 +115,11 @@ def test_an_alert_tells_its_rule_its_statements_and_where_they_were_said(
     ruled = reasons["kitchen type Watched"]
     assert (ruled.matched.message, ruled.rules, ruled.places) == ("m1", ("watch",), ())
     assert "a rule has inserted it" in ruled.note
+    (premise,) = ruled.premises
+    assert shown(premise.triple) == "kitchen type Room"
+    assert premise.places[0].value[0].nodes[0].path == "/t/@kind"
+    # What the message itself said needs no premises.
+    assert said.premises == ()
 
 
 def test_a_statement_of_a_rule_in_the_same_message_tells_why_that_rule_fired(

@@ -44,7 +44,7 @@ class PlaceBody(BaseModel):
 
 
 class PremiseBody(BaseModel):
-    """A statement from which another one may have been inferred."""
+    """A statement from which another one may have come."""
 
     statement: str
     places: list[PlaceBody]
@@ -84,7 +84,8 @@ class ReasonBody(BaseModel):
     places: list[PlaceBody] = Field(description="in that message")
     rules: list[str] = Field(description="semantic rules that inserted it, or may have")
     premises: list[PremiseBody] = Field(
-        description="of an inferred statement: what the message that caused it said of the same"
+        description="of a statement that was inferred, or that a rule inserted when an earlier "
+        "message came: what that message said of the same individuals"
     )
     because: BecauseBody | None = Field(description="why the rule that inserted it had fired")
     note: str = Field(description="what is not known of it, and why; empty: nothing")
