@@ -13,7 +13,8 @@ from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.sources import DEFAULT, Source, Sources
-from sensorstream.rules.unmet import Known, Names, Prober, Step
+from sensorstream.rules.prefixed import Names
+from sensorstream.rules.unmet import Known, Prober, Step
 from sensorstream.rules.why_not import WhyNot
 from sensorstream.sparql.algebra import BGP, Query, Relation, Variable
 from sensorstream.sparql.walk import nodes, visible
