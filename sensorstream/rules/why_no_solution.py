@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sensorstream.kb.index import TripleIndex
@@ -13,10 +13,29 @@ from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.sources import DEFAULT, Source, Sources
+from sensorstream.rules.given import GIVEN, given_triples, property_of
 from sensorstream.rules.prefixed import Names
 from sensorstream.rules.unmet import Known, Prober, Step
 from sensorstream.rules.why_not import WhyNot
-from sensorstream.sparql.algebra import BGP, Query, Relation, Variable
+from sensorstream.sparql.algebra import (
+    BGP,
+    Distinct,
+    Extend,
+    Filter,
+    Join,
+    LeftJoin,
+    Minus,
+    Pattern,
+    Project,
+    Query,
+    Reduced,
+    Relation,
+    TriplePattern,
+    Union,
+    Variable,
+    Window,
+)
+from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import nodes, visible
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.planning import sources_of
@@ -53,7 +72,7 @@ def why_no_solution(
 
     ``default`` is what the query matches outside its windows; ``prefixes`` are those of its text.
     Without a ``variable`` the individual is the value of the one that gets furthest. Its windows
-    are taken as they were computed last; each part is evaluated anew: O(what it reads).
+    are taken as they were computed last; each part is evaluated anew, from the individual on.
 
     Raises:
         UnsupportedQuery: a part of the query cannot be evaluated alone.
@@ -78,18 +97,26 @@ class _Reads:
     sources: Sources
     indexes: Mapping[Source, TripleIndex | Scope]
 
-    def solutions(self, query: Query) -> Iterator[dict[str, Term]]:
-        """The solutions of a query."""
-        root = build(plan(query.form.pattern, self.sources, query.base), Network(), self.indexes)
+    def solutions(self, query: Query, given: Mapping[str, Term]) -> Iterator[dict[str, Term]]:
+        """The solutions of a query that may agree with some values."""
+        pattern = query.form.pattern
+        for name in given:
+            pattern = _starting(pattern, name)
+        values = TripleIndex()
+        for triple in given_triples(given):
+            values.add(triple)
+        place = Source(GIVEN, "the values given")
+        sources = replace(self.sources, windows={**self.sources.windows, GIVEN: place})
+        root = build(plan(pattern, sources, query.base), Network(), {**self.indexes, place: values})
         for row in root.rows():
-            values = zip(root.variables, row, strict=False)
-            yield {name: value for name, value in values if value is not None}
+            pairs = zip(root.variables, row, strict=False)
+            yield {name: value for name, value in pairs if value is not None}
 
     def solve(self, query: Query, given: Mapping[str, Term]) -> list[dict[str, Term]]:
         """The solutions of a part of a query that agree with some values, in a fixed order."""
         found = [
             {**given, **each}
-            for each in self.solutions(query)
+            for each in self.solutions(query, given)
             if all(each.get(name, value) == value for name, value in given.items())
         ]
         return sorted(found, key=lambda each: sorted((n, v.n3) for n, v in each.items()))
@@ -107,6 +134,40 @@ class _Together:
         """See :class:`.Known`."""
         found = (each for graph in self.graphs for each in graph.match(subject, predicate, object_))
         return iter(dict.fromkeys(found))
+
+
+def _starting(pattern: Pattern, name: str) -> Pattern:
+    """The pattern without solutions in which a variable has another value than the one given.
+
+    Others may stay. Each block of triples that binds the variable starts at its value, so it costs
+    what it matches with that.
+    """
+
+    def inside(part: Pattern) -> Pattern:
+        return _starting(part, name)
+
+    match pattern:
+        case BGP(patterns) if any(name in names_in(each) for each in patterns if _is_plain(each)):
+            value = TriplePattern(GIVEN, property_of(name), Variable(name))
+            return Join(Window(GIVEN, BGP((value,))), pattern)
+        case Join(left, right):
+            return Join(inside(left), inside(right))
+        case Union(left, right):
+            return Union(inside(left), inside(right))
+        case LeftJoin(left, _, _) | Minus(left, _):
+            return replace(pattern, left=inside(left))
+        case Extend(inner, variable, _) if variable.name != name:
+            return replace(pattern, pattern=inside(inner))
+        case Project(inner, columns) if Variable(name) in columns:
+            return replace(pattern, pattern=inside(inner))
+        case Filter(_, inner) | Window(_, inner) | Distinct(inner) | Reduced(inner):
+            return replace(pattern, pattern=inside(inner))
+    return pattern
+
+
+def _is_plain(pattern: TriplePattern) -> bool:
+    """Whether it is no path: one of no steps would lead from the value to itself."""
+    return isinstance(pattern.predicate, IRI | Variable)
 
 
 def _reads(running: ContinuousQuery, default: TripleIndex) -> _Reads:
@@ -133,7 +194,7 @@ def _tried(
     prober = Prober(
         reads.known, reads.solve, names, query.dataset, query.base, given, reads.windows
     )
-    holds = any(each.get(variable) == name for each in reads.solutions(query))
+    holds = any(each.get(variable) == name for each in reads.solutions(query, given))
     if variable and prober.holds(query.form.pattern) and not holds:
         # Each part has solutions, but an optional one has none, or has another value.
         prober.steps.append(Step("query", "all parts together", False, 0))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sensorstream.rules.why_no_solution as why_no_solution_module
 from sensorstream.errors import Position
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
+from sensorstream.network.budget import Limits
+from sensorstream.network.network import Network
 from sensorstream.rules.why_no_solution import individuals_of, why_no_solution
 from sensorstream.rules.why_not import WhyNot
 from sensorstream.sparql.algebra import (
@@ -129,6 +133,23 @@ def test_a_query_without_individuals_says_so() -> None:
     assert found.answer == "query q has no solution for :ann: it returns no individual"
 
 
+def test_a_path_of_no_steps_does_not_lead_from_a_stranger() -> None:
+    found = why("{ WINDOW :w { ?x :partOf* ?y } }", "bob", ("bob a Human",), SEEN)
+    assert not found.holds
+
+
+def test_of_many_pairs_only_those_with_the_individual_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # All pairs would be a million rows.
+    limits = Limits(rows=20_000)
+    monkeypatch.setattr(why_no_solution_module, "Network", partial(Network, limits))
+    seen = [f"p{n} in hall" for n in range(1000)]
+    where = "{ WINDOW :w { ?x :in ?r . ?y :in ?r ; a :Dog } }"
+    found = why(where, "p7", (), seen)
+    assert [each.solutions for each in found.steps] == [1, 1000, 0]
+
+
 @settings(max_examples=50, deadline=None)
 @given(
     background=st.lists(triples, max_size=4, unique=True),
@@ -152,7 +173,10 @@ def test_a_query_has_a_solution_if_its_result_has_one(
         processor.push(StreamEvent(time, tuple(each), STREAMS[0]))
     processor.advance(len(said))
     rows = [dict(zip(registered.variables, row, strict=False)) for row in registered.result()]
-    individuals = {each[0] for each in (*background, *(t for one in said for t in one))}
+    stranger = IRI(f"{E}stranger")
+    individuals = {stranger} | {
+        each[0] for each in (*background, *(t for one in said for t in one))
+    }
     for name in individuals_of(query):
         for individual in sorted(individuals):
             found = why_no_solution(registered, index, {}, individual, name)
