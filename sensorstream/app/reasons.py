@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from sqlalchemy import Engine
@@ -12,7 +13,7 @@ from sensorstream.alerts.records import RaisedAlert
 from sensorstream.apart import Turns
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.origins import Origin, Origins, RulesThen, Sought
-from sensorstream.errors import Overrun, Position, SensorStreamError
+from sensorstream.errors import LanguageError, Overrun, Position, SensorStreamError
 from sensorstream.history.alerts import evidence_of_alert
 from sensorstream.language import syntax
 from sensorstream.language.printer import condition_text, print_rule
@@ -26,7 +27,7 @@ from sensorstream.rules.triggers import conditions_of
 
 _AT_ONCE: Final = 2
 _MOST_PREMISES: Final = 10
-"""Statements that are told as those from which another one may have been inferred."""
+"""Statements that are told as those from which another one may have come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class RuleText:
 
 @dataclass(frozen=True, slots=True)
 class Premise:
-    """A statement from which another one may have been inferred, and where it was said."""
+    """A statement from which another one may have come, and where it was said."""
 
     triple: Triple
     places: tuple[Place, ...]
@@ -56,8 +57,9 @@ class Reason:
     """A statement that the rule matched, and where it comes from.
 
     ``source`` and ``received_at`` are those of its message; "": not known. ``rules`` are the
-    semantic rules that may have inserted it. Of an inferred statement ``premises`` are those that
-    the message which caused it said of the same individuals. ``note`` is what is not known of it.
+    semantic rules that may have inserted it. Of an inferred statement, and of one that a rule has
+    inserted when an earlier message came, ``premises`` are those that this message said of the same
+    individuals. ``note`` is what is not known of it.
     """
 
     matched: Matched
@@ -135,7 +137,7 @@ class Reasons:
         found: dict[str, Origin] = {}
         try:
             with self._turns.turn():
-                found |= origins.of(_sought(evidence))
+                found |= origins.of(_sought(evidence, origins))
         except Overrun as error:
             notes.append(f"where in the messages the values stand is not known: {error.message}")
         if evidence.left_out:
@@ -184,16 +186,28 @@ def _matches(evidence: Evidence) -> Iterator[Matched]:
             yield from _matches(each.because)
 
 
-def _sought(evidence: Evidence) -> dict[str, Sought]:
+def _sought(evidence: Evidence, origins: Origins) -> dict[str, Sought]:
     """What is to be looked up in which message."""
     found: dict[str, tuple[set[Triple], set[Subject]]] = {}
+    files: dict[str, Sequence[syntax.RuleFile]] = {}
     for each in _matches(evidence):
         if each.message and each.basis is not Basis.RULE:
             statements, about = found.setdefault(each.message, (set(), set()))
             statements.add(each.triple)
-            if each.basis is Basis.INFERRED:
+            if each.message not in files:
+                files[each.message] = _files(origins, each.message)
+            # Of what only a message can say, its place is enough.
+            if each.basis is Basis.INFERRED or makers(files[each.message], each.triple):
                 about |= _individuals(each.triple)
     return {message: Sought(*sets) for message, sets in found.items()}
+
+
+def _files(origins: Origins, message: str) -> Sequence[syntax.RuleFile]:
+    try:
+        return origins.rules_at(message).files
+    except LanguageError:
+        # That they cannot be applied any more is told with the message.
+        return ()
 
 
 def _individuals(triple: Triple) -> set[Subject]:
@@ -216,12 +230,7 @@ def _reason(matched: Matched, found: dict[str, Origin]) -> Reason:
     if matched.basis is Basis.RULE:
         rules = (matched.rule,)
     elif matched.basis is Basis.INFERRED:
-        about = _individuals(matched.triple)
-        premises = tuple(
-            Premise(triple, tuple(places))
-            for triple, places in origin.places.items()
-            if triple[0] in about and triple != matched.triple
-        )[:_MOST_PREMISES]
+        premises = _premises(matched.triple, origin)
     elif not told and origin.rules is not None and not note:
         rules = makers(origin.rules.files, matched.triple)
         note = (
@@ -229,4 +238,17 @@ def _reason(matched: Matched, found: dict[str, Origin]) -> Reason:
             if rules
             else "the rules and the ontology of now do not find it in the message"
         )
+        if rules:
+            premises = _premises(matched.triple, origin)
     return Reason(matched, origin.source, origin.received_at, told, rules, premises, because, note)
+
+
+def _premises(statement: Triple, origin: Origin) -> tuple[Premise, ...]:
+    """What a message said of the individuals of a statement that it caused."""
+    about = _individuals(statement)
+    found = (
+        Premise(triple, tuple(places))
+        for triple, places in origin.places.items()
+        if triple[0] in about and triple != statement
+    )
+    return tuple(islice(found, _MOST_PREMISES))

@@ -1,9 +1,9 @@
-"""Why a rule does not fire for an individual, asked of the running engine."""
+"""Why a rule does not fire, or a query has no solution, asked of the running engine."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Final
@@ -13,15 +13,19 @@ from sensorstream.app.exchange import Exchange
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.rule_texts import parse_texts
 from sensorstream.engine.engine import Engine
-from sensorstream.errors import QueryError, Unavailable, UnknownRules
+from sensorstream.errors import Position, QueryError, Unavailable, UnknownRules, UnsupportedQuery
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.language import syntax
 from sensorstream.model.terms import BlankNode, Subject, iri
 from sensorstream.model.timeline import Timeline
+from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule
+from sensorstream.rules.why_no_solution import individuals_of, why_no_solution
 from sensorstream.rules.why_not import Present, WhyNot, variables_of, why_not
+from sensorstream.sparql.parser import read_query
+from sensorstream.streams.selections import RunningRules
 
 _WHAT: Final = "finding out why a rule does not fire"
 _AT_ONCE: Final = 2
@@ -31,7 +35,7 @@ _SETTLING: Final = 10.0
 
 
 class Unmet:
-    """Answers why rules do not fire. Thread-safe.
+    """Answers why rules do not fire, and queries do not find. Thread-safe.
 
     Each question is answered in a fork of this process, from the state between two messages, in
     ``seconds`` at most. ``check_here`` raises that the engines run elsewhere.
@@ -55,11 +59,13 @@ class Unmet:
     def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
         """The first part of a semantic rule that keeps it from firing for an individual.
 
+        Where no rule has this name, a continuous query is meant, and what leaves it no solution.
         ``variable`` of the rule is the individual; "": the one that fits best.
 
         Raises:
-            UnknownRules: there is no semantic rule of this name.
-            QueryError: the rule has no such variable.
+            UnknownRules: there is neither a semantic rule nor a continuous query of this name.
+            QueryError: it has no such variable.
+            UnsupportedQuery: it consists of rules over time, is a pattern in time, or was stopped.
             TermError: the individual is no IRI.
             RuleError: a condition cannot be evaluated.
             Overrun: the answer takes too long.
@@ -68,25 +74,62 @@ class Unmet:
         """
         self._check_here("why a rule does not fire")
         subject: Subject = BlankNode(individual) if individual.startswith("_:") else iri(individual)
-        compiled, rule, file = self._rule(name)
         variable = variable.removeprefix("?")
-        known = variables_of(rule, file)
-        if variable and variable not in known:
-            told = ", ".join(f"?{each}" for each in known) or "none"
-            raise QueryError(
-                f"rule {name} has no variable ?{variable[:60]} for an individual: it has {told}"
-            )
+        found = self._rule(name)
+        if found is None:
+            return self._of_query(name, subject, variable)
+        compiled, rule, file = found
+        _check_variable(f"rule {name}", variable, variables_of(rule, file))
         line = self._exchange.deployment.timeline
+        return self._apart(
+            lambda: _asked(self._engine, line, rule, file, compiled, subject, variable)
+        )
+
+    def _of_query(self, name: str, individual: Subject, variable: str) -> WhyNot:
+        with self._quiet():
+            queries = self._engine.queries
+            running, stopped = queries.processor.queries.get(name), queries.stopped.get(name)
+            names = [*queries.processor.queries]
+        if running is None:
+            if stopped is not None:
+                raise UnsupportedQuery(f"query '{name}' was stopped: {stopped.reason}")
+            raise self._unknown(name, names)
+        query = running.query
+        if isinstance(running, RunningRules) or is_in_time(query):
+            what = "has rules over time" if isinstance(running, RunningRules) else "asks for times"
+            raise UnsupportedQuery(
+                f"'{name}' {what}: what keeps it from matching is not known; record what comes, "
+                f"with 'sensorstream queries steps {name}'"
+            )
+        _check_variable(f"query {name}", variable, individuals_of(query))
+        prefixes = read_query(running.text, start=Position("query", 1, 1)).prefixes
+
+        def ask() -> WhyNot:
+            queries, default = self._engine.queries.processor.queries, self._engine.kb.index
+            if queries.get(name) is not running:
+                raise Unavailable(f"query {name} was changed at this moment: ask again")
+            return why_no_solution(running, default, prefixes, individual, variable)
+
+        return self._apart(ask)
+
+    def _apart(self, ask: Callable[[], WhyNot]) -> WhyNot:
+        """Answer a question in a fork, which has an engine of its own."""
+
+        def nicely() -> WhyNot:
+            # It must not take the cores from the engine.
+            os.nice(_NICENESS)
+            return ask()
+
         with self._turns.turn():
             return run_apart(
-                lambda: _asked(self._engine, line, rule, file, compiled, subject, variable),
+                nicely,
                 self._seconds,
                 what=_WHAT,
                 setting="limits.question_seconds",
                 quiet=self._quiet,
             )
 
-    def _rule(self, name: str) -> tuple[CompiledRule, syntax.SemanticRule, syntax.RuleFile]:
+    def _rule(self, name: str) -> tuple[CompiledRule, syntax.SemanticRule, syntax.RuleFile] | None:
         deployment = self._exchange.deployment
         compiled = {each.name: each for each in deployment.rules}
         if name in compiled:
@@ -94,9 +137,13 @@ class Unmet:
                 for rule in file.semantic_rules:
                     if rule.name == name:
                         return compiled[name], rule, file
-        meant = get_close_matches(name, compiled, n=1)
+        return None
+
+    def _unknown(self, name: str, queries: Sequence[str]) -> UnknownRules:
+        names = [*(each.name for each in self._exchange.deployment.rules), *queries]
+        meant = get_close_matches(name, names, n=1)
         hint = f": did you mean '{meant[0]}'?" if meant else ""
-        raise UnknownRules(f"there is no semantic rule '{name[:60]}'{hint}")
+        return UnknownRules(f"there is no semantic rule or query '{name[:60]}'{hint}")
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
@@ -109,6 +156,12 @@ class Unmet:
             self._pipeline.lock.release()
 
 
+def _check_variable(of: str, variable: str, known: Sequence[str]) -> None:
+    if variable and variable not in known:
+        told = ", ".join(f"?{each}" for each in known) or "none"
+        raise QueryError(f"{of} has no variable ?{variable[:60]} for an individual: it has {told}")
+
+
 def _asked(
     engine: Engine,
     line: Timeline,
@@ -118,9 +171,7 @@ def _asked(
     subject: Subject,
     variable: str,
 ) -> WhyNot:
-    """In the fork, which has an engine of its own."""
-    # It must not take the cores from the engine.
-    os.nice(_NICENESS)
+    """In the fork."""
     kb = engine.kb
     present = Present(
         kb,

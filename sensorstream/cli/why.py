@@ -61,6 +61,10 @@ def lines(why: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _because(because: Mapping[str, Any], profile: str, indent: str) -> Iterator[str]:
+    if (since := because["since"]) is not None:
+        told = since["message_id"]
+        spoken = f", when message {told} was the last to say something of it" if told else ""
+        yield f"{indent}since {since['time']}{spoken}"
     if because["bindings"]:
         yield f"{indent}with"
         yield from (f"{indent}  ?{name} = {value}" for name, value in because["bindings"].items())

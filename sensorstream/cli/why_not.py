@@ -1,4 +1,4 @@
-"""``sensorstream why-not``: what keeps a rule from firing."""
+"""``sensorstream why-not``: what keeps a rule from firing, or a query from a solution."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def command(
     """Show what keeps a rule from firing for an individual.
 
     The parts of the semantic rule are tried one after the other on what the server knows now; the
-    first that leaves nothing is told, with what is known instead.
+    first that leaves nothing is told, with what is known instead. RULE may also be a continuous
+    query, and its parts.
     """
     from sensorstream.cli.client import Client
     from sensorstream.cli.console import print_json

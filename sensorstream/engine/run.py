@@ -19,7 +19,7 @@ from sensorstream.model.events import (
     Individual,
     net_delta,
 )
-from sensorstream.model.terms import BlankNode, Triple
+from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import ConditionEvaluator, unlimited
 from sensorstream.window.change import WindowChange
@@ -118,6 +118,10 @@ class MessageRun:
         effect = net_delta(now, (visible, derived))
         self.visible.append(effect)
         return effect
+
+    def stay(self, name: Subject) -> Individual | None:
+        """The stay of an individual in the window; None: it is not there."""
+        return self._window.get(name)
 
     def said_by(self, triple: Triple) -> Iterator[str]:
         """The ids of the messages that said a statement, or caused it to be inferred."""

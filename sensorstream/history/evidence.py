@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring as _quoted
 from typing import Any
 
-from sensorstream.model.evidence import Basis, Evidence, Matched
+from sensorstream.model.evidence import Basis, Evidence, Matched, Since
 from sensorstream.model.terms import IRI, Term, term
 
 
@@ -20,7 +20,11 @@ def encoded(evidence: Evidence) -> str:
     # Written by hand: each alert has one, and the library takes twice as long.
     values = ",".join([f'"{name}":{_quoted(value)}' for name, value in evidence.bindings])
     rows = ",".join(map(_row, evidence.statements))
-    return f'{{"d":"{evidence.digest}","b":{{{values}}},"s":[{rows}],"l":{evidence.left_out}}}'
+    told = f'"d":"{evidence.digest}","b":{{{values}}},"s":[{rows}],"l":{evidence.left_out}'
+    since = evidence.since
+    if since is not None:
+        told += f',"t":[{since.time},{_quoted(since.message)}]'
+    return f"{{{told}}}"
 
 
 def decoded(text: str) -> Evidence:
@@ -44,7 +48,8 @@ def _term(text: str) -> Term:
 def _evidence(told: Mapping[str, Any]) -> Evidence:
     bindings = tuple((name, _term(value)) for name, value in told["b"].items())
     statements = tuple(_matched(*each) for each in told["s"])
-    return Evidence(told["d"], bindings, statements, told["l"])
+    since = Since(*told["t"]) if "t" in told else None
+    return Evidence(told["d"], bindings, statements, told["l"], since)
 
 
 def _matched(

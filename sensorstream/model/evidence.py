@@ -6,6 +6,7 @@ from enum import Enum
 
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Term, Triple
+from sensorstream.model.timeline import Instant
 
 
 class Basis(Enum):
@@ -37,14 +38,28 @@ class Matched:
 
 
 @frozen
+class Since:
+    """From when on a rule had waited that fired because time passed.
+
+    ``time`` is when the condition of a ``when … for`` began to hold, or the individual of ``on
+    silence`` last said something: then ``message`` is that message; empty if it is not known.
+    """
+
+    time: Instant
+    message: str = ""
+
+
+@frozen
 class Evidence:
     """One firing of a rule: the values of its variables by name, and what was matched with them.
 
     ``digest`` is that of the rule's text (:attr:`.CompiledRule.digest`). ``left_out`` counts the
-    values and statements that are not here, because they are too many or too long.
+    values and statements that are not here, because they are too many or too long. ``since`` is
+    None if the rule fired at once.
     """
 
     digest: str
     bindings: tuple[tuple[str, Term], ...]
     statements: tuple[Matched, ...] = ()
     left_out: int = 0
+    since: Since | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Message
+from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Individual, Message
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
@@ -30,6 +30,9 @@ class RuleHost(Protocol):
     @property
     def departures(self) -> Sequence[Departure]:
         """Every individual that left the window in this message so far; rounds extend it."""
+
+    def stay(self, name: Subject) -> Individual | None:
+        """The stay of an individual in the window; None: it is not there."""
 
     def said_by(self, triple: Triple) -> Iterable[str]:
         """The ids of the messages that said a statement, or caused it to be inferred."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.evidence import Basis, Evidence, Matched
+from sensorstream.model.evidence import Basis, Evidence, Matched, Since
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Firing, Run
@@ -82,7 +82,7 @@ class _Search:
                 left_out += 1
         if self.run.made:
             kept = [self._explained(each) for each in kept]
-        return Evidence(firing.rule.digest, bindings, tuple(kept), left_out)
+        return Evidence(firing.rule.digest, bindings, tuple(kept), left_out, _since(firing))
 
     def _has_room(self, length: int) -> bool:
         if length > self.characters:
@@ -131,6 +131,25 @@ class _Search:
             return matched
         because = self.evidence(made)
         return Matched(matched.triple, matched.basis, matched.message, matched.rule, because)
+
+
+def _since(firing: Firing) -> Since | None:
+    """Since when a rule had waited whose time has come."""
+    run, rule, solution = firing.run, firing.rule, firing.solution
+    if not rule.waiting:
+        return None
+    key = tuple((name, solution[name]) for name in sorted(rule.waiting) if name in solution)
+    # What is remembered from before this run: a rule that fires begins to wait anew.
+    held = run.memory.held.get(rule.name, {}).get(key)
+    if held is None or held.due is None or held.due > run.time:
+        return None
+    individual = solution.get(rule.silent)
+    if individual is None or isinstance(individual, Literal):
+        return Since(held.since)
+    stay = run.host.stay(individual)
+    # A rule may have said something of it since then; and it may have been watched from then on.
+    spoken = "" if stay is None or stay.time != held.since else stay.message
+    return Since(held.since, spoken)
 
 
 def _matched(

@@ -40,6 +40,10 @@ class Lineage:
     name: str
     digest: str
     blocks: tuple[Block, ...]
+    waiting: frozenset[str] = frozenset()
+    """The variables of the solutions with which its trigger waits."""
+    silent: str = ""
+    """Of ``on silence`` the variable of the individual."""
 
 
 def blocks(form: object) -> Iterator[Block]:

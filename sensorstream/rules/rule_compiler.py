@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
@@ -21,6 +21,7 @@ from sensorstream.rules.edges import Edge, compile_edge
 from sensorstream.rules.lineage import Block, Lineage, trigger_blocks
 from sensorstream.rules.silence import compile_silence
 from sensorstream.rules.triggers import (
+    NOW,
     Trigger,
     Wake,
     bound_by,
@@ -110,12 +111,17 @@ def compile_rule(
     queries: list[ConditionQuery] = []
     matched: list[Block] = list(trigger_blocks(rule, file))
     edge: Edge | None = None
+    waiting: Collection[str] = ()
+    silent = ""
     if isinstance(rule.trigger, syntax.When):
         trigger, edge = compile_edge(rule, rule.trigger, file, timeline)
-        bound |= edge.begins.returned
+        waiting = edge.begins.returned
+        bound |= waiting
         matched += edge.begins.blocks
         queries += [each.query for each in (edge.begins, edge.ends) if each and each.query]
     elif isinstance(rule.trigger, syntax.OnSilence):
+        silent = rule.trigger.variable.name
+        waiting = (silent,)
         trigger = compile_silence(rule, rule.trigger, file, timeline)
     else:
         trigger = compile_trigger(rule.trigger, rule.name, file, timeline)
@@ -136,7 +142,13 @@ def compile_rule(
         (*cheap, *costly),
         tuple(queries),
         tuple(compiler.compile(action) for action in rule.actions),
-        Lineage(rule.name, digest_of(rule, file), tuple(matched)),
+        Lineage(
+            rule.name,
+            digest_of(rule, file),
+            tuple(matched),
+            frozenset(waiting) - {NOW},
+            silent,
+        ),
         trigger_text(rule.trigger) if isinstance(rule.trigger, _WAITING) else "",
         edge,
         listens=isinstance(rule.trigger, syntax.OnSilence),

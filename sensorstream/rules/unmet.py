@@ -7,15 +7,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final
+from typing import Final, Protocol
 
 from sensorstream.errors import TermError
-from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.oxigraph import same_when_stored
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
-from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.rules.conditions import ConditionEvaluator, Solution, condition_query
+from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
+from sensorstream.rules.conditions import Solution
+from sensorstream.rules.prefixed import Names
 from sensorstream.sparql.algebra import (
     BGP,
     And,
@@ -42,6 +40,7 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Union,
     Variable,
+    Window,
 )
 from sensorstream.sparql.printing import expression_text, node_text, path_text, pattern_text
 from sensorstream.sparql.scope import names_in, plain_keys
@@ -51,10 +50,19 @@ _SHOWN: Final = 3
 """Solutions, values and individuals that are shown of many."""
 _LEFT: Final = Variable("__left")
 _RIGHT: Final = Variable("__right")
-_IRI: Final = re.compile(r"<([^<>\s]*)>")
-_LOCAL: Final = re.compile(r"[A-Za-z_][\w-]*")
 
 Within = Callable[[Pattern], Pattern]
+Solve = Callable[[Query, Mapping[str, Term]], list[dict[str, Term]]]
+"""The solutions of a query that agree with some values."""
+
+
+class Known(Protocol):
+    """The statements of a graph."""
+
+    def match(
+        self, subject: Subject | None, predicate: IRI | None, object_: Term | None
+    ) -> Iterator[Triple]:
+        """Those that fit a pattern; None matches any term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,48 +82,19 @@ class Step:
 
 
 @dataclass(slots=True)
-class Names:
-    """Writes terms and texts of queries with the prefixes of a rule file."""
-
-    prefixes: Mapping[str, str]
-
-    def short(self, text: str) -> str:
-        """The text with prefixes instead of IRIs."""
-        return _IRI.sub(self._short, text)
-
-    def term(self, term: Term) -> str:
-        """A term; a number or a time by its text alone."""
-        if isinstance(term, Literal) and term.datatype not in (XSD_STRING, RDF_LANG_STRING):
-            return term.lexical
-        return self.short(term.n3)
-
-    def solution(self, solution: Solution) -> str:
-        """A solution as ``?x = :ann, ?v = 31``."""
-        told = (
-            f"?{n} = {self.term(v)}" for n, v in sorted(solution.items()) if not n.startswith("__")
-        )
-        return ", ".join(told)
-
-    def _short(self, match: re.Match[str]) -> str:
-        if match[1] == RDF_TYPE:
-            return "a"
-        for prefix, start in self.prefixes.items():
-            local = match[1].removeprefix(start)
-            if local != match[1] and _LOCAL.fullmatch(local):
-                return f"{prefix}:{local}"
-        return match[0]
-
-
-@dataclass(slots=True)
 class Prober:
-    """Evaluates parts of one query, with the values that its variables have from outside."""
+    """Evaluates parts of one query, with the values that its variables have from outside.
 
-    kb: KnowledgeBase
-    evaluator: ConditionEvaluator
+    ``known`` is its default graph; ``windows`` are those that WINDOW names.
+    """
+
+    known: Known
+    solve: Solve
     names: Names
     dataset: Dataset
     base: IRI | None
     bindings: dict[str, Term]
+    windows: Mapping[IRI, Known] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
 
     def solutions(self, pattern: Pattern) -> list[dict[str, Term]]:
@@ -133,9 +112,7 @@ class Prober:
         inner = {each.name for each in shown}
         shown += [Variable(name) for name in sorted(given) if name not in inner]
         made = Query(Select(Project(pattern, tuple(shown))), self.dataset, base=self.base)
-        query = condition_query(made, given)
-        self.evaluator.prepare([(query,)])
-        return self.evaluator.select(query, given)
+        return self.solve(made, given)
 
     def holds(self, pattern: Pattern) -> bool:
         """Whether a query has solutions; the steps tell where they end."""
@@ -164,6 +141,11 @@ class Prober:
                 return self._holds(left, within) and self._without(left, right, within)
             case Graph(name, inner):
                 return self._holds(inner, lambda part: within(Graph(name, part)))
+            case Window(IRI() as name, inner) if name in self.windows:
+                outside, self.known = self.known, self.windows[name]
+                held = self._holds(inner, lambda part: within(Window(name, part)))
+                self.known = outside
+                return held
             case Project(inner, columns):
                 return self._holds(inner, lambda part: within(Project(part, columns)))
             case Group():
@@ -195,12 +177,16 @@ class Prober:
 
     def _triples(self, patterns: Sequence[TriplePattern], within: Within) -> bool:
         done: list[TriplePattern] = []
-        before: Sequence[Solution] = [self.bindings]
+        before: Sequence[Solution] = ()
         for each in _ordered(patterns, self.bindings.keys()):
             done.append(each)
             found = self.solutions(within(BGP(tuple(done))))
             text = self.names.short(_written(each))
-            note = "" if found else self._near(each, {**self.bindings, **before[0]})
+            note = ""
+            if not found:
+                # Before the first of them, what stands outside was found.
+                before = before or self.solutions(within(BGP(()))) or [self.bindings]
+                note = self._near(each, {**self.bindings, **before[0]})
             self._step("pattern", text, found, note)
             if not found:
                 return False
@@ -220,7 +206,7 @@ class Prober:
         if isinstance(subject, Literal):
             return f"{short(subject)} is a literal, and has no properties"
         if isinstance(subject, IRI):
-            others = [o for _, _, o in self.kb.match(subject, predicate, None)]
+            others = [o for _, _, o in self.known.match(subject, predicate, None)]
             if isinstance(value, Literal) and any(
                 isinstance(each, Literal) and same_when_stored(value, each) for each in others
             ):
@@ -230,15 +216,15 @@ class Prober:
                 )
             if others:
                 return f"{short(subject)} {named} is {self._listed(others)}"
-            known_of = dict.fromkeys(p for _, p, _ in self.kb.match(subject, None, None))
+            known_of = dict.fromkeys(p for _, p, _ in self.known.match(subject, None, None))
             if not known_of:
                 return f"nothing is known of {short(subject)}"
             return f"{short(subject)} has no {named}; it has {self._listed(known_of)}"
         if isinstance(value, IRI | Literal):
-            subjects = [s for s, _, _ in self.kb.match(None, predicate, value)]
+            subjects = [s for s, _, _ in self.known.match(None, predicate, value)]
             if subjects:
                 return f"others have it: {self._listed(subjects)}"
-        if next(iter(self.kb.match(None, predicate, None)), None) is None:
+        if next(iter(self.known.match(None, predicate, None)), None) is None:
             return f"there is no statement with {named}"
         return ""
 

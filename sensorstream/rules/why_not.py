@@ -13,13 +13,14 @@ from sensorstream.model.events import Individual
 from sensorstream.model.terms import Subject, Term
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.rules.conditions import ConditionEvaluator, Solution
+from sensorstream.rules.conditions import ConditionEvaluator, Solution, condition_query
 from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.prefixed import Names
 from sensorstream.rules.reading import parsed_condition, returning
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import NOW, conditions_of
-from sensorstream.rules.unmet import Names, Prober, Step
-from sensorstream.sparql.algebra import BGP, Pattern, Select, Variable
+from sensorstream.rules.unmet import Prober, Step
+from sensorstream.sparql.algebra import BGP, Pattern, Query, Select, Variable
 from sensorstream.sparql.printing.patterns import modified
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import nodes, visible
@@ -45,10 +46,11 @@ class Present:
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """What keeps a rule from firing for an individual.
+    """What keeps a rule from firing for an individual, or a continuous query from finding it.
 
-    ``variable`` of the rule is the individual; "": none can be. ``holds``: all conditions hold now.
-    ``answer`` is a sentence; ``steps`` are what was looked at, in order.
+    ``rule`` is the name of either, and ``variable`` of it is the individual; "": none can be.
+    ``holds``: all conditions hold now. ``answer`` is a sentence; ``steps`` are what was looked at,
+    in order.
     """
 
     rule: str
@@ -266,7 +268,7 @@ class _Question:
         def prober(solution: Solution) -> Prober:
             return Prober(
                 self._present.kb,
-                self._present.evaluator,
+                self._solve,
                 self._names,
                 parsed.dataset,
                 parsed.base,
@@ -303,6 +305,11 @@ class _Question:
             asked.holds(pattern)
             self._steps += asked.steps
         return after
+
+    def _solve(self, query: Query, given: Solution) -> list[dict[str, Term]]:
+        condition = condition_query(query, given)
+        self._present.evaluator.prepare([(condition,)])
+        return self._present.evaluator.select(condition, given)
 
     def _grouped(
         self, prober: Prober, pattern: Pattern, condition: syntax.Select | syntax.Ask

@@ -9,8 +9,8 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.reasons import Because, Reason, Why
-from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRules
-from sensorstream.model.evidence import Basis
+from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRules, UnsupportedQuery
+from sensorstream.model.evidence import Basis, Since
 from sensorstream.model.terms import Triple
 from sensorstream.settings import Settings
 
@@ -100,6 +100,11 @@ def test_an_alert_tells_its_rule_its_statements_and_where_they_were_said(
     ruled = reasons["kitchen type Watched"]
     assert (ruled.matched.message, ruled.rules, ruled.places) == ("m1", ("watch",), ())
     assert "a rule has inserted it" in ruled.note
+    (premise,) = ruled.premises
+    assert shown(premise.triple) == "kitchen type Room"
+    assert premise.places[0].value[0].nodes[0].path == "/t/@kind"
+    # What the message itself said needs no premises.
+    assert said.premises == ()
 
 
 def test_a_statement_of_a_rule_in_the_same_message_tells_why_that_rule_fired(
@@ -115,6 +120,27 @@ def test_a_statement_of_a_rule_in_the_same_message_tells_why_that_rule_fired(
     (inner,) = ruled.because.reasons
     assert shown(inner.matched.triple) == "kitchen type Room"
     assert inner.places[0].value[0].nodes[0].path == "/t/@kind"
+
+
+def test_an_alert_after_a_time_tells_since_when(rooms: Settings, open_application: Open) -> None:
+    waiting = """
+rule stays when select { SELECT ?p { ?p a :Person ; :in :kitchen } } becomes true for "3"
+then alert info "{?p} stays"
+rule quiet on silence of :Person as ?p for "4" then alert info "{?p} is quiet"
+"""
+    rooms.rules.files[0].write_text(RULES + waiting)
+    application = open_application(rooms)
+    send(application, "<t id='ann' kind='Guest' in='kitchen' t='2'/>")
+    application.close()
+    # What is remembered outlives the server.
+    application = open_application(rooms)
+    send(application, "<t id='hall' kind='Room' t='4'/>")
+    send(application, "<t id='hall' kind='Room' t='7'/>")
+    found = {
+        each.alert.rule: because(application.reasons.of_alert(each.alert.id)).evidence.since
+        for each in application.alerts(10)
+    }
+    assert found == {"stays": Since(2), "quiet": Since(2, "m1")}
 
 
 def test_reasons_outlive_the_window_the_rules_and_the_server(
@@ -190,9 +216,54 @@ def test_a_running_deployment_tells_what_keeps_a_rule_from_firing(
     assert alert.text == f"{ann} is in http://example.org/kitchen"
     nobody = application.unmet.why_not("watch", "http://example.org/nobody")
     assert nobody.answer.endswith("on insert :Room as ?r: not in the window; it is nothing")
-    with pytest.raises(UnknownRules, match="no semantic rule 'crowd': did you mean 'crowded'"):
+    with pytest.raises(UnknownRules, match="rule or query 'crowd': did you mean 'crowded'"):
         application.unmet.why_not("crowd", ann)
     with pytest.raises(QueryError, match=r"no variable \?z for an individual: it has \?p, \?r"):
         application.unmet.why_not("crowded", ann, "z")
     with pytest.raises(TermError, match="not an absolute IRI"):
         application.unmet.why_not("crowded", "ann")
+
+
+WATCHED = """PREFIX : <http://example.org/>
+SELECT ?p ?r FROM NAMED WINDOW :w ON <urn:sensorstream:source:door> [RANGE 10]
+ALERT warning "{?p} is in {?r}"
+WHERE { WINDOW :w { ?p :in ?r } ?r a :Watched }"""
+AGAIN = """PREFIX : <http://example.org/>
+rule again define { dotr_id1 a :Again ; :of ?p }
+from New(SELECT ?p { ?p a :Guest }) with ?p = New.?p"""
+LATER = """PREFIX : <http://example.org/>
+SELECT ?p { { ?p a :Guest } SEQ { ?r a :Room } }"""
+
+
+def test_a_running_deployment_tells_why_a_query_has_no_solution(
+    rooms: Settings, open_application: Open
+) -> None:
+    application = open_application(rooms)
+    ann = "http://example.org/ann"
+    application.queries.register(WATCHED, "visits")
+    send(application, "<t id='ann' kind='Guest' in='kitchen' t='1'/>", "door")
+    send(application, "<t id='bob' kind='Guest' in='kitchen' t='2'/>", "window")
+    found = application.unmet.why_not("visits", ann)
+    assert (found.rule, found.variable, found.holds) == ("visits", "p", False)
+    assert found.answer == (
+        "query visits has no solution for :ann: ?r a :Watched: nothing is known of :kitchen"
+    )
+    # What another source says does not enter the window.
+    assert application.unmet.why_not("visits", "http://example.org/bob").answer.endswith(
+        "for :bob: ?p :in ?r: nothing is known of :bob"
+    )
+    send(application, "<t id='kitchen' kind='Room' t='3'/>")
+    send(application, "<t id='hall' kind='Room' t='4'/>")
+    assert application.unmet.why_not("visits", ann).holds
+    raised = [each.alert for each in application.alerts(10) if each.alert.kind == "query"]
+    assert [each.text for each in raised] == [f"{ann} is in http://example.org/kitchen"]
+    with pytest.raises(QueryError, match=r"query visits has no variable \?z .* it has \?p, \?r"):
+        application.unmet.why_not("visits", ann, "z")
+    application.queries.register(AGAIN, "again")
+    with pytest.raises(
+        UnsupportedQuery, match=r"'again' has rules over time.* queries steps again"
+    ):
+        application.unmet.why_not("again", ann)
+    application.queries.register(LATER, "later")
+    with pytest.raises(UnsupportedQuery, match="'later' asks for times"):
+        application.unmet.why_not("later", ann)

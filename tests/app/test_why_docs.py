@@ -62,14 +62,15 @@ def test_the_page_shows_what_is_told(
             source = message[1:].split(" ")[0]
             application.submit(message.encode(), source).result(60)
 
-    def asked() -> str:
-        return "\n".join(
-            why_not.lines(get("/why-not", rule="too-hot", individual="http://example.org/s2"))
-        )
+    def asked(rule: str = "too-hot", individual: str = "s2") -> str:
+        iri = f"http://example.org/{individual}"
+        return "\n".join(why_not.lines(get("/why-not", rule=rule, individual=iri)))
 
     first, second = blocks("xml")
     send(first)
     told = ["\n".join(why.lines(get("/alerts/m3-1/why"))), asked()]
+    application.queries.register(blocks("sparql")[0], "visits")
     send(second)
     told.append(asked())
+    told.append(asked("visits", "bob"))
     assert [without_times(each) for each in told] == [without_times(t) for t in blocks("text")]

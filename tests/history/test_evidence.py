@@ -13,7 +13,7 @@ from sensorstream.history.database import engine
 from sensorstream.history.evidence import decoded, encoded
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.datatypes import XSD_INTEGER
-from sensorstream.model.evidence import Basis, Evidence, Matched
+from sensorstream.model.evidence import Basis, Evidence, Matched, Since
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from tests.history.test_store import alert, effects, entry
 
@@ -32,7 +32,9 @@ def _evidence(inner: st.SearchStrategy[Evidence]) -> st.SearchStrategy[Evidence]
         Matched, _TRIPLES, st.just(Basis.RULE), st.just("m7"), st.just("r"), inner
     )
     lists = st.lists(statements, max_size=3).map(tuple)
-    return st.builds(Evidence, st.just("00ff"), bindings, lists, st.integers(0, 9))
+    times = st.integers(-(2**53), 2**53)
+    since = st.none() | st.builds(Since, times, st.sampled_from(["", "m7"]))
+    return st.builds(Evidence, st.just("00ff"), bindings, lists, st.integers(0, 9), since)
 
 
 _EVIDENCE = st.recursive(_evidence(st.nothing()), _evidence, max_leaves=3)
@@ -46,7 +48,7 @@ def test_an_evidence_is_read_as_it_was_written(evidence: Evidence) -> None:
 @pytest.mark.parametrize(("text", "kept"), [("{\"',}\\\n", "{\"',}\\\n"), ("a\0\ud800", "a\0?")])
 def test_an_evidence_is_kept_with_its_alert(store: PostgresStore, text: str, kept: str) -> None:
     store.append([entry(1)])
-    evidence = Evidence("d", (("v", Literal(text)),), left_out=2)
+    evidence = Evidence("d", (("v", Literal(text)),), left_out=2, since=Since(5, "m1"))
     raised = replace(alert("m1-1"), evidence=evidence)
     store.commit(effects(1, 1, alerts=[raised, alert("m1-2")]))
     database = engine(store.url, pool_size=1)

@@ -20,7 +20,7 @@ from sensorstream.model.events import (
     net_delta,
 )
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Triple, term
+from sensorstream.model.terms import IRI, Subject, Triple, term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
@@ -51,6 +51,12 @@ class Host:
         self.evaluator = SnapshotEvaluator(Snapshot(self.kb))
         if self.keeps_in_step:
             self.evaluator = NetworkEvaluator(self.kb, self.evaluator)
+
+    def stay(self, name: Subject) -> Individual | None:
+        """Whoever has a type was last spoken of at time 1, by a message named after it."""
+        if not any(self.kb.match(name, RDF_TYPE, None)):
+            return None
+        return Individual(name, 1, 0, 1, 0, f"m-{name.rpartition('/')[2]}")
 
     def said_by(self, triple: Triple) -> Sequence[str]:
         """Each statement has a message of its own, named after its subject."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Alert
-from sensorstream.model.evidence import Basis
+from sensorstream.model.evidence import Basis, Since
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.rules.grounds import MOST_CHARACTERS, MOST_STATEMENTS
 from tests.rules.conftest import E, Play, written
@@ -184,3 +184,54 @@ def test_rules_of_one_digest_say_the_same(play: type[Play]) -> None:
     assert play(f"# said otherwise\n{text}").rules[0].lineage.digest == digest
     assert play(text.replace("Human", "Child")).rules[0].lineage.digest != digest
     assert play(f"base <http://b.example/>\n{text}").rules[0].lineage.digest != digest
+
+
+def sinces(alerts: tuple[Alert, ...]) -> list[Since | None]:
+    return [each.evidence.since for each in alerts if each.evidence is not None]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from([None, 20, 31, 40])), max_size=12))
+def test_an_alert_after_a_time_tells_since_when_its_condition_held(
+    said: list[tuple[int, int | None]],
+) -> None:
+    stage = Play(
+        "rule r when select { SELECT ?x { ?x :v ?v FILTER(?v > 30) } } becomes true "
+        'for "4" then alert info "{?x}"'
+    )
+    time, before = 0, ""
+    times: list[int] = []
+    holds: list[bool] = []
+    for step, value in said:
+        time += step
+        now = "" if value is None else f'ann v "{value}"^^<{XSD_INTEGER}>'
+        gone = [before] if before and before != now else []
+        alerts = stage.say(*([now] if now and now != before else []), remove=gone, time=time).alerts
+        before = now
+        first = len(times)
+        while first and holds[first - 1]:
+            first -= 1
+        assert sinces(alerts) == [Since(times[first]) for _ in alerts]
+        times.append(time)
+        holds.append(value is not None and value > 30)
+
+
+def test_an_alert_of_silence_tells_who_spoke_last(play: type[Play]) -> None:
+    stage = play('rule r on silence of :Sensor as ?x for "5" then alert info "{?x}"')
+    stage.say("a a Sensor", time=1)
+    stage.say("b a Sensor", time=2)
+    assert sinces(stage.say("a a Sensor", time=6).alerts) == [Since(1, "m-a")]
+    # The message that is known is not the one at time 2.
+    assert sinces(stage.say(time=7).alerts) == [Since(2)]
+    stage.say(depart={"a": ["a Sensor"]}, time=8)
+    assert sinces(stage.say(time=11).alerts) == [Since(6)]
+
+
+def test_what_fires_at_once_has_not_waited(play: type[Play]) -> None:
+    edge = 'rule r when select { SELECT ?x { ?x a :Human } } becomes true %s then alert info "{?x}"'
+    assert sinces(play(edge % "").say("ann a Human", time=3).alerts) == [None]
+    # ?last has no special meaning here.
+    text = edge % 'for "2" if select { SELECT ?last { ?x :in ?last } }'
+    stage = play(text)
+    stage.say("ann a Human", "ann in kitchen", time=3)
+    assert sinces(stage.say(time=5).alerts) == [Since(3)]

@@ -69,7 +69,7 @@ from sensorstream.history.quarantine import Choice, Chosen
 from sensorstream.journal.entry import Entry
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.events import Alert, Provenance
-from sensorstream.model.evidence import Basis, Evidence, Matched
+from sensorstream.model.evidence import Basis, Evidence, Matched, Since
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.rules.unmet import Step
 from sensorstream.rules.why_not import WhyNot
@@ -314,7 +314,7 @@ class OneReason(Reasons):
             Reason(said, "door", NOW.isoformat(), (place,)),
             Reason(ruled, rules=("watch",), because=inner),
         )
-        because = Because(Evidence("d", (("p", ann),), left_out=3), reasons)
+        because = Because(Evidence("d", (("p", ann),), (), 3, Since(5, "m40")), reasons)
         rule = RuleText("crowded", "r.rules", Position("r.rules", 3, 6), "rule crowded …", "m9")
         return Why(RaisedAlert(1, self.known, NOW), rule, because, "plain", ("a note",))
 
@@ -327,7 +327,7 @@ class OneUnmet(Unmet):
 
     def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
         if name != "too-hot":
-            raise UnknownRules(f"there is no semantic rule '{name}'")
+            raise UnknownRules(f"there is no semantic rule or query '{name}'")
         steps = (
             Step("pattern", "?s :value ?v", True, 1, ("?v = 29",)),
             Step("filter", "FILTER(?v > 30)", False, 0, (), "?v is 29"),

@@ -23,6 +23,7 @@ from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Effects, Record
+from sensorstream.model.events import Alert
 from sensorstream.settings import Settings
 from sensorstream.streaming import engine_host
 from sensorstream.streaming.chunk import pack
@@ -148,6 +149,9 @@ def told(effects: Effects) -> dict[str, object]:
         ),
         "ended": sorted(map(repr, effects.ended)),
         "alerts": sorted(map(repr, effects.alerts)),
+        "reasons": sorted(
+            repr((each.id, each.evidence)) for each in effects.alerts if isinstance(each, Alert)
+        ),
         "statuses": effects.statuses,
         "watermark": effects.watermark,
     }

@@ -9,11 +9,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from sensorstream.alerts.cloudevents import alert_data
+from sensorstream.alerts.cloudevents import alert_data, plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.reasons import Because, Reason, RuleText, Why
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.terms import Triple
+from sensorstream.model.timeline import Timeline
 from sensorstream.server.answers import RaisedAlertBody
 from sensorstream.server.problems import PositionBody
 
@@ -43,10 +44,21 @@ class PlaceBody(BaseModel):
 
 
 class PremiseBody(BaseModel):
-    """A statement from which another one may have been inferred."""
+    """A statement from which another one may have come."""
 
     statement: str
     places: list[PlaceBody]
+
+
+class SinceBody(BaseModel):
+    """From when on a rule had waited that fired because time passed."""
+
+    time: int | str = Field(
+        description="when the condition began to hold, or the individual last said something"
+    )
+    message_id: str = Field(
+        description="with which the individual last said something; empty: not known"
+    )
 
 
 class BecauseBody(BaseModel):
@@ -55,6 +67,7 @@ class BecauseBody(BaseModel):
     bindings: dict[str, str]
     statements: list[ReasonBody]
     left_out: int = Field(description="values and statements that were too many or too long")
+    since: SinceBody | None = Field(description="null: the rule did not wait, or this is not known")
 
 
 class ReasonBody(BaseModel):
@@ -71,7 +84,8 @@ class ReasonBody(BaseModel):
     places: list[PlaceBody] = Field(description="in that message")
     rules: list[str] = Field(description="semantic rules that inserted it, or may have")
     premises: list[PremiseBody] = Field(
-        description="of an inferred statement: what the message that caused it said of the same"
+        description="of a statement that was inferred, or that a rule inserted when an earlier "
+        "message came: what that message said of the same individuals"
     )
     because: BecauseBody | None = Field(description="why the rule that inserted it had fired")
     note: str = Field(description="what is not known of it, and why; empty: nothing")
@@ -111,7 +125,7 @@ class StepBody(BaseModel):
 class WhyNotBody(BaseModel):
     """What keeps a rule from firing for an individual, as things are now."""
 
-    rule: str
+    rule: str = Field(description="its name, or that of the query")
     individual: str
     variable: str = Field(description="of the rule, which is the individual")
     holds: bool = Field(description="whether all conditions hold")
@@ -134,16 +148,19 @@ def router(application: Application) -> APIRouter:
 
     @routes.get("/why-not", summary="Why a rule does not fire for an individual", tags=["rules"])
     def why_not(
-        rule: Annotated[str, Query(min_length=1, description="the name of a semantic rule")],
+        rule: Annotated[
+            str, Query(min_length=1, description="a semantic rule, or a continuous query")
+        ],
         individual: Annotated[str, Query(min_length=1, description="its IRI, or `_:` and a label")],
         variable: Annotated[
-            str, Query(description="of the rule, which is the individual; else what fits best")
+            str, Query(description="of it, which is the individual; else what fits best")
         ] = "",
     ) -> WhyNotBody:
         """The first part of the rule that leaves no solution, by the knowledge base of now.
 
         Trigger, conditions, patterns and filters are tried in turn with the individual in its
-        place; where nothing is left, the answer tells what is known instead.
+        place; where nothing is left, the answer tells what is known instead. Where no rule has the
+        name, it is that of a continuous query, which has no solution for the individual.
         """
         found = application.unmet.why_not(rule, individual, variable)
         return WhyNotBody(
@@ -163,7 +180,9 @@ def router(application: Application) -> APIRouter:
         return WhyBody(
             alert=RaisedAlertBody.model_validate(raised),
             rule=None if found.rule is None else _rule(found.rule),
-            because=None if found.because is None else _because(found.because),
+            because=None
+            if found.because is None
+            else _because(found.because, application.timeline),
             profile=found.profile,
             notes=list(found.notes),
         )
@@ -182,15 +201,20 @@ def _rule(rule: RuleText) -> RuleTextBody:
     )
 
 
-def _because(because: Because) -> BecauseBody:
+def _because(because: Because, line: Timeline) -> BecauseBody:
+    told = because.evidence.since
+    since = None
+    if told is not None:
+        since = SinceBody(time=plain_time(told.time, line), message_id=told.message)
     return BecauseBody(
         bindings={name: value.n3 for name, value in because.evidence.bindings},
-        statements=[_reason(each) for each in because.reasons],
+        statements=[_reason(each, line) for each in because.reasons],
         left_out=because.evidence.left_out,
+        since=since,
     )
 
 
-def _reason(reason: Reason) -> ReasonBody:
+def _reason(reason: Reason, line: Timeline) -> ReasonBody:
     return ReasonBody(
         statement=_statement(reason.matched.triple),
         basis=reason.matched.basis.value,
@@ -203,7 +227,7 @@ def _reason(reason: Reason) -> ReasonBody:
             PremiseBody(statement=_statement(each.triple), places=[_place(p) for p in each.places])
             for each in reason.premises
         ],
-        because=None if reason.because is None else _because(reason.because),
+        because=None if reason.because is None else _because(reason.because, line),
         note=reason.note,
     )
 

@@ -16,6 +16,7 @@ def test_an_alert_tells_why_it_was_raised(client: httpx.Client) -> None:
     because = told["because"]
     assert because["bindings"] == {"p": "<http://example.org/ann>"}
     assert because["left_out"] == 3
+    assert because["since"] == {"time": 5, "message_id": "m40"}
     said, ruled = because["statements"]
     assert said["statement"].split()[2] == "<http://example.org/kitchen>"
     assert (said["basis"], said["message_id"], said["source"]) == ("said", "m41", "door")
@@ -70,6 +71,7 @@ def test_the_command_line_tells_it_in_words(client: httpx.Client) -> None:
         "by rule crowded (r.rules:3, put as m9)",
         "  rule crowded …",
         "",
+        "since 5, when message m40 was the last to say something of it",
         "with",
         "  ?p = <http://example.org/ann>",
         "because",
