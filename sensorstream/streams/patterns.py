@@ -19,10 +19,11 @@ from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.intervals.planning import plan_in_time
 from sensorstream.network.intervals.simple import Holds, Occurrences
-from sensorstream.network.intervals.source import Conclusions, Occurring
+from sensorstream.network.intervals.source import Occurring
 from sensorstream.network.intervals.strata import Ends, ends_of, feeds, strata
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import (
     Ask,

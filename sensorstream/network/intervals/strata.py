@@ -17,8 +17,8 @@ from typing import TypeAlias
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.network.intervals import plan as timed
-from sensorstream.network.intervals.source import Conclusions
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.sparql.algebra import Construct, Query, TriplePattern, Variable
 
