@@ -6,13 +6,11 @@ from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Final, NoReturn
 
-from lark import Token
-
 from sensorstream.dotr.syntax import Reading
 from sensorstream.dotr.templates import Templates
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import Query
-from sensorstream.sparql.lexer import Source, tokens
+from sensorstream.sparql.lexer import Lexeme, Source, tokens
 from sensorstream.sparql.parser import read_query
 
 _OPEN: Final = frozenset("({[")
@@ -37,7 +35,7 @@ class Cursor:
         self._templates = Templates()
 
     @property
-    def token(self) -> Token | None:
+    def token(self) -> Lexeme | None:
         """The token that comes next; None at the end."""
         return self.tokens[self.at] if self.at < len(self.tokens) else None
 
@@ -45,7 +43,7 @@ class Cursor:
         """Where a token begins in the text, the next one if it is not given."""
         place = self.at if at is None else at
         if place < len(self.tokens):
-            return self.tokens[place].start_pos or 0
+            return self.tokens[place].start
         return len(self.source.text.rstrip())
 
     def position(self, at: int | None = None) -> Position:
@@ -54,21 +52,20 @@ class Cursor:
 
     def is_word(self, *words: str) -> bool:
         """Whether one of these words comes next, in small or capital letters."""
-        token = self.token
-        return token is not None and token.value.lower() in words
+        return self.at < len(self.tokens) and self.tokens[self.at].value.lower() in words
 
     def take_word(self, *words: str) -> str | None:
         """Pass over one of these words, if it comes next."""
         if not self.is_word(*words):
             return None
-        return str(self.take().value).lower()
+        return self.take().value.lower()
 
-    def take(self) -> Token:
+    def take(self) -> Lexeme:
         """Pass over the next token."""
         self.at += 1
         return self.tokens[self.at - 1]
 
-    def expect(self, *marks: str) -> Token:
+    def expect(self, *marks: str) -> Lexeme:
         """Pass over one of these words or marks.
 
         Raises:
@@ -87,7 +84,7 @@ class Cursor:
         token = self.token
         if token is None or not token.value.isidentifier():
             self.fail(what)
-        return str(self.take().value)
+        return self.take().value
 
     def variable(self) -> str:
         """Pass over a variable.
@@ -97,7 +94,7 @@ class Cursor:
         """
         if self.token is None or self.token.type != "VARIABLE":
             self.fail("a ?variable")
-        return str(self.take().value[1:])
+        return self.take().value[1:]
 
     def closing(self) -> int:
         """Pass over what stands in the brackets that begin here; the place of their end.

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from lark import Token
-
 from sensorstream.dotr.cursor import Cursor
 from sensorstream.dotr.syntax import Clause
 from sensorstream.errors import QueryError, TermError
@@ -28,6 +26,7 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.iris import resolve
+from sensorstream.sparql.lexer import Lexeme
 
 _ATOM: Final = "an atom such as :in(?S, ?R)"
 
@@ -150,7 +149,7 @@ def _read_term(cursor: Cursor) -> PatternTerm:
     return triple.object
 
 
-def _iri(cursor: Cursor, token: Token) -> IRI:
+def _iri(cursor: Cursor, token: Lexeme) -> IRI:
     written = token.value
     try:
         if token.type == "IRIREF":

@@ -36,7 +36,7 @@ class Names:
         at = first
         while at < last:
             token = cursor.tokens[at]
-            start, found, used = token.start_pos or 0, "", 1
+            start, found, used = token.start, "", 1
             if token.type == "VARIABLE":
                 found = self._variable(cursor, at)
             elif at + 2 < last and cursor.tokens[at + 1].value == ".":
@@ -44,7 +44,7 @@ class Names:
             if found:
                 text += cursor.source.text[done:start] + found
                 end = cursor.tokens[at + used - 1]
-                done = (end.start_pos or 0) + len(end.value)
+                done = end.start + len(end.value)
             at += used
         return text + cursor.source.text[done : cursor.offset(last)]
 

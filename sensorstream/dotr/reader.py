@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 from sensorstream.dotr.cursor import Cursor
 from sensorstream.dotr.datalog import read_clause
@@ -43,7 +43,13 @@ from sensorstream.sparql.walk import variables, visible
 
 _BEGINS: Final = ("define", "rule")
 _ENDS: Final = ("with", "consuming", "alert", "define", "rule")
-_AGGREGATES: Final = ("count", "sum", "avg", "min", "max")
+_AGGREGATES: Final[Mapping[str, Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]]] = {
+    "count": "COUNT",
+    "sum": "SUM",
+    "avg": "AVG",
+    "min": "MIN",
+    "max": "MAX",
+}
 _IDENTIFIER: Final = "dotr_id"
 
 
@@ -182,7 +188,7 @@ def _read_template(cursor: Cursor) -> tuple[tuple[TriplePattern, ...], frozenset
         if token.value.startswith(_IDENTIFIER) and token.value.isidentifier():
             # A blank node of the same length: places in errors stay what they are.
             label = f"_:{token.value[2:]}"
-            place = (token.start_pos or 0) - offset
+            place = token.start - offset
             text = f"{text[:place]}{label}{text[place + len(label) :]}"
             found.add(label)
     form = cursor.query("CONSTRUCT ", text, " WHERE {}", start).form
@@ -231,7 +237,7 @@ def _read_part(cursor: Cursor, names: Names) -> Part:
         return Absence(selector, read_scope(cursor, known))
     if not cursor.is_word(*_AGGREGATES):
         cursor.fail("'each', 'first', 'last', 'not' or an aggregate such as avg")
-    function = cursor.take().value.upper()
+    function = _AGGREGATES[cursor.take().value.lower()]
     cursor.expect("(")
     distinct = cursor.take_word("distinct") is not None
     selector = _read_selector(cursor, names)

@@ -156,7 +156,7 @@ def cursor_in_sparql(text: str) -> SparqlCursor:
     try:
         source = sparql_lexer.Source(text, Position("", 1, 1))
         for token in sparql_lexer.tokens(source):
-            found.append(token)
+            found.append(Token(*token))
     except QueryError:
         pass
     end = (found[-1].start_pos or 0) + len(found[-1].value) if found else 0

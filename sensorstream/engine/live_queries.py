@@ -39,8 +39,8 @@ from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.budget import NO_LIMITS, Limits
-from sensorstream.network.intervals.source import Conclusions
 from sensorstream.network.plan.nodes import Anew
+from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.continuous_query import ContinuousQuery

@@ -12,9 +12,9 @@ N = TypeVar("N", bound=Hashable)
 
 
 def components(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> list[list[N]]:
-    """The strongly connected components of a graph, each after all those it leads to.
+    """The strongly connected components of what nodes lead to, each after all those it leads to.
 
-    All successors must be among the nodes. O(nodes + edges), without recursion.
+    O(nodes + edges), without recursion.
     """
     order: dict[N, int] = {}
     low: dict[N, int] = {}

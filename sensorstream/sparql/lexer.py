@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from lark import Token
 from lark.lexer import Lexer
@@ -209,7 +209,15 @@ class Source:
         return Position(self._start.file, line + self._start.line - 1, column)
 
 
-def tokens(source: Source) -> Iterator[Token]:
+class Lexeme(NamedTuple):
+    """A token with the place of its first character in ``Source.text``; far quicker than Lark's."""
+
+    type: str
+    value: str
+    start: int
+
+
+def tokens(source: Source) -> Iterator[Lexeme]:
     """The tokens of a query; a token's text is as written.
 
     Raises:
@@ -219,6 +227,9 @@ def tokens(source: Source) -> Iterator[Token]:
     text, offset, depth = source.text, 0, 0
     earlier = before = ""
     while offset < len(text):
+        if text[offset] == " ":
+            offset += 1
+            continue
         match = _PATTERN.match(text, offset)
         if match is None:
             raise QueryError(_unreadable(text, offset), position=source.position(offset))
@@ -241,7 +252,7 @@ def tokens(source: Source) -> Iterator[Token]:
             elif len(written) > _LONGEST_NUMBER and kind in _NUMERIC:
                 told = f"a number may have {_LONGEST_NUMBER} characters, not {len(written)}"
                 raise QueryError(told, position=source.position(offset))
-            yield Token(kind, written, offset)
+            yield Lexeme(kind, written, offset)
             earlier, before = before, kind
         offset = match.end()
 
@@ -304,4 +315,4 @@ class SparqlLexer(Lexer):
 
     # Lark's older interface for custom lexers: it hands over what was given to parse().
     def lex(self, data: Source) -> Iterator[Token]:  # type: ignore[override]
-        return tokens(data)
+        return (Token(*each) for each in tokens(data))

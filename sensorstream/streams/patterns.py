@@ -19,10 +19,11 @@ from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.intervals.planning import plan_in_time
 from sensorstream.network.intervals.simple import Holds, Occurrences
-from sensorstream.network.intervals.source import Conclusions, Occurring
-from sensorstream.network.intervals.strata import Ends, ends_of, feeds, strata
+from sensorstream.network.intervals.source import Occurring
+from sensorstream.network.intervals.strata import Ends, ends_of, feeding, strata
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import (
     Ask,
@@ -157,9 +158,7 @@ class Patterns:
     def _stratify(self) -> None:
         rules = self._rules()
         levels = strata(self._ends, rules)
-        self._told = frozenset(
-            name for name, each in self._ends.items() if rules is not None and feeds(each, rules)
-        )
+        self._told = frozenset() if rules is None else feeding(self._ends, rules)
         self.before_rules = levels[None] if self._told else 0
         for name, root in self._roots.items():
             for each in timed_operators(root):

@@ -20,6 +20,7 @@ from sensorstream.errors import Overrun
 from sensorstream.model.terms import Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.network.recursion.kinds import Conclusions
 
 _MOST_ROUNDS: Final = 1000
 """Rounds of one instant: triples that make further triples go on no longer."""
@@ -27,7 +28,6 @@ _SWEEP: Final = 256
 """Events between two sweeps."""
 _MOST_TYPES: Final = 65_536
 """Classes whose superclasses are remembered."""
-Conclusions: TypeAlias = Callable[[Triple], Iterable[Triple]]
 
 
 class Reader(Protocol):

@@ -10,20 +10,18 @@ Source: "EP-SPARQL", section 4.2 (the closure of a stream under CONSTRUCT rules)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import chain
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.model.terms import IRI, Term
+from sensorstream.network.components import components
 from sensorstream.network.intervals import plan as timed
-from sensorstream.network.intervals.source import Conclusions
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.recursion.kinds import Conclusions, KindIndex, with_conclusions
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.sparql.algebra import Construct, Query, TriplePattern, Variable
-
-_Kind: TypeAlias = tuple[Term | None, Term | None]
-"""Predicate and object of triples; None stands for any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +31,18 @@ class Ends:
     ``asked`` are those of whose absence something depends.
     """
 
-    adds: frozenset[_Kind]
-    reads: frozenset[_Kind]
-    asked: frozenset[_Kind]
+    adds: frozenset[Kind]
+    reads: frozenset[Kind]
+    asked: frozenset[Kind]
 
 
 def ends_of(query: Query, plan: Plan, conclusions: Conclusions) -> Ends:
     """What a query adds and reads at the end of its intervals."""
     form = query.form
-    adds = _added(form.template, conclusions) if isinstance(form, Construct) else ()
+    adds = _added(form.template, conclusions) if isinstance(form, Construct) else frozenset[Kind]()
     found = list(_read(plan, asked=False))
     return Ends(
-        frozenset(adds),
+        adds,
         frozenset(kind for kind, asked in found if not asked),
         frozenset(kind for kind, asked in found if asked),
     )
@@ -54,13 +52,19 @@ def ends_of_rules(
     templates: Iterable[TriplePattern], read: Iterable[Kind], conclusions: Conclusions
 ) -> Ends:
     """What rules over time add to a moment, and what they read of it: it must be whole by then."""
-    asked = frozenset((each.predicate, each.object) for each in read)
-    return Ends(frozenset(_added(tuple(templates), conclusions)), frozenset(), asked)
+    return Ends(_added(templates, conclusions), frozenset(), frozenset(read))
 
 
-def feeds(query: Ends, rules: Ends) -> bool:
-    """Whether rules over time read what a query adds to the moment."""
-    return _meet(query.adds, rules.asked)
+def feeding(queries: Mapping[str, Ends], rules: Ends) -> frozenset[str]:
+    """The queries that add to a moment what rules over time read of it."""
+    index = KindIndex[None]()
+    for kind in rules.asked:
+        index.add(kind, None)
+    return frozenset(
+        name
+        for name, ends in queries.items()
+        if any(True for kind in ends.adds for _ in index.meeting(kind))
+    )
 
 
 def strata(queries: Mapping[str, Ends], rules: Ends | None = None) -> dict[str | None, int]:
@@ -74,50 +78,49 @@ def strata(queries: Mapping[str, Ends], rules: Ends | None = None) -> dict[str |
     everything: dict[str | None, Ends] = dict(queries.items())
     if rules is not None:
         everything[None] = rules
-    levels = dict.fromkeys(everything, 0)
-    adding = [name for name, ends in everything.items() if ends.adds]
-    changed = True
-    while changed:
-        changed = False
-        for name, ends in everything.items():
-            for other in adding:
-                if name is other is None:
-                    continue
-                added = everything[other].adds
-                least = -1
-                if _meet(added, ends.reads):
-                    least = levels[other]
-                if _meet(added, ends.asked):
-                    least = levels[other] + 1
-                if least > levels[name]:
-                    levels[name] = least
-                    changed = True
-                    if least > len(everything):
-                        one, another = (
-                            "a rule over time" if each is None else f"'{each}'"
-                            for each in (name, other)
-                        )
-                        raise UnsupportedQuery(
-                            f"{one} asks whether something is absent that {another} adds at the "
-                            "same moment, and that depends on it in turn: let SEQ or OPTIONALSEQ "
-                            "stand between them, so that only what was there before is asked for"
-                        )
+    adding = KindIndex[str | None]()
+    for name, ends in everything.items():
+        for kind in ends.adds:
+            adding.add(kind, name)
+    # What each must not come before, and what it must come after.
+    waits = {
+        name: (_adding(adding, ends.reads), _adding(adding, ends.asked))
+        for name, ends in everything.items()
+    }
+    if rules is not None:
+        for each in waits[None]:
+            each.discard(None)
+    levels = dict[str | None, int]()
+    for members in components(everything, lambda name: chain(*waits[name])):
+        level = 0
+        for name in members:
+            beside, after = waits[name]
+            for other in sorted(after.intersection(members), key=str):
+                raise _refusal(name, other)
+            level = max(level, *(levels.get(each, 0) for each in beside), 0)
+            level = max(level, *(levels[each] + 1 for each in after), 0)
+        levels.update((name, level) for name in members)
     return levels
 
 
-def _meet(added: Iterable[_Kind], read: Iterable[_Kind]) -> bool:
-    return any(
-        (p is None or q is None or p == q) and (o is None or r is None or o == r)
-        for p, o in added
-        for q, r in read
+def _adding(index: KindIndex[str | None], kinds: Iterable[Kind]) -> set[str | None]:
+    return {name for kind in kinds for name in index.meeting(kind)}
+
+
+def _refusal(name: str | None, other: str | None) -> UnsupportedQuery:
+    one, another = ("a rule over time" if each is None else f"'{each}'" for each in (name, other))
+    return UnsupportedQuery(
+        f"{one} asks whether something is absent that {another} adds at the "
+        "same moment, and that depends on it in turn: let SEQ or OPTIONALSEQ "
+        "stand between them, so that only what was there before is asked for"
     )
 
 
-def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[_Kind, bool]]:
+def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[Kind, bool]]:
     """The kinds of triples that may end a solution, and whether their absence matters."""
     match plan:
         case timed.Occurrence(_, predicate, object_):
-            yield (_constant(predicate), _constant(object_)), asked
+            yield Kind(predicate if isinstance(predicate, IRI) else None, _constant(object_)), asked
         case timed.Seq(left, right):
             yield from _read(right, asked=asked)
             yield from _asked(left)
@@ -143,7 +146,7 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[_Kind, bool]]:
                 yield from _read(each, asked=asked)
 
 
-def _asked(past: Plan) -> Iterator[tuple[_Kind, bool]]:
+def _asked(past: Plan) -> Iterator[tuple[Kind, bool]]:
     """Of what must have ended before: what is asked for in it, each time something ends there."""
     return (each for each in _read(past, asked=False) if each[1])
 
@@ -152,13 +155,12 @@ def _constant(end: object) -> Term | None:
     return None if isinstance(end, Variable) else end  # type: ignore[return-value]
 
 
-def _added(template: Sequence[TriplePattern], conclusions: Conclusions) -> Iterator[_Kind]:
-    for pattern in template:
-        predicate = pattern.predicate if isinstance(pattern.predicate, IRI) else None
-        object_ = pattern.object if isinstance(pattern.object, IRI) else None
-        yield predicate, object_
-        if predicate is None:
-            continue
-        example: Triple = (IRI("urn:example"), predicate, object_ or IRI("urn:example"))
-        for _, follows, what in conclusions(example):
-            yield follows, what if what != "urn:example" else None
+def _added(template: Iterable[TriplePattern], conclusions: Conclusions) -> frozenset[Kind]:
+    kinds = [
+        Kind(
+            each.predicate if isinstance(each.predicate, IRI) else None,
+            each.object if isinstance(each.object, IRI) else None,
+        )
+        for each in template
+    ]
+    return with_conclusions(kinds, conclusions)

@@ -16,9 +16,9 @@ from sensorstream.network.rows import Row
 from sensorstream.network.selection.graph import Channel, Holds, InstantGraph
 from sensorstream.network.selection.level import Level
 from sensorstream.network.selection.making import maker
-from sensorstream.network.selection.matcher import Matcher, Member
+from sensorstream.network.selection.matcher import Matcher
 from sensorstream.network.selection.plan import Events, Taken
-from sensorstream.network.selection.ruleset import Reading, Ruleset
+from sensorstream.network.selection.ruleset import Member, Reading, Ruleset
 from sensorstream.network.selection.store import Expiry, Store
 from sensorstream.sparql.algebra import Pattern
 
@@ -47,7 +47,7 @@ class Assembly:
 
 def assembled(
     rulesets: Sequence[Ruleset],
-    order: Sequence[int],
+    order: Mapping[Member, int],
     windows: Mapping[Plan, Channel],
     background: TripleIndex,
     holds: Holds,
@@ -63,19 +63,18 @@ def assembled(
     _date(rulesets, stores)
     graphs, broken = _graphs(rulesets, background, holds, budget)
     faults.update((each.name, broken[each.sees]) for each in rulesets if each.sees in broken)
-    levels = [Level() for _ in range(1 + max(order, default=0))]
-    numbers = iter(order)
+    levels = [Level() for _ in range(1 + max(order.values(), default=0))]
     alike: dict[Hashable, list[tuple[Member, int]]] = {}
     for ruleset in rulesets:
         for number, likeness in enumerate(ruleset.likenesses):
-            level = next(numbers)
             if ruleset.sees in broken:
                 continue
-            pattern = ruleset.patterns.patterns[number]
+            member = Member(ruleset, number)
+            pattern = member.pattern
             # What aggregates and absences are about, all members have seen.
             seen = not all(isinstance(each, Taken) for each in pattern.parts) and ruleset.since
             key = (_sees(ruleset, pattern.trigger), likeness, seen)
-            alike.setdefault(key, []).append((Member(ruleset, number), level))
+            alike.setdefault(key, []).append((member, order[member]))
     for each in windows.values():
         each.wanted.clear()
     for store in stores.values():

@@ -6,11 +6,11 @@ make belong to the moment that they fire at: rules of higher levels select from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final, TypeAlias
 
-from sensorstream.dotr.syntax import Clause, Mode
+from sensorstream.dotr.syntax import Mode
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
@@ -21,7 +21,7 @@ from sensorstream.network.intervals.source import Waiting
 from sensorstream.network.intervals.strata import Ends, ends_of_rules
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.recursion.reads import reads
+from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.network.selection.assembly import Assembly, Stores, assembled
 from sensorstream.network.selection.graph import (
     Channel,
@@ -31,10 +31,9 @@ from sensorstream.network.selection.graph import (
 from sensorstream.network.selection.level import Fired
 from sensorstream.network.selection.making import triples_of
 from sensorstream.network.selection.ruleset import Firings, Ruleset
-from sensorstream.network.selection.strata import Ordered, levels
+from sensorstream.network.selection.strata import Order
 from sensorstream.network.sources import DEFAULT
 
-Conclusions: TypeAlias = Callable[[Triple], Iterable[Triple]]
 Told: TypeAlias = Callable[[Iterable[Triple], Instant], None]
 _LOOK: Final = 256
 """Moments between two looks at what is kept."""
@@ -70,6 +69,7 @@ class Instants:
         self._pending: dict[Triple, None] = {}
         self._time: Instant | None = None
         self._rulesets: dict[str, Ruleset] = {}
+        self._order = Order(conclusions)
         self._moments = 0
         # Texts whose rules cannot go on, and why.
         self._faults: dict[str, Exception] = {}
@@ -102,11 +102,13 @@ class Instants:
         rulesets = self._rulesets if also is None else {**self._rulesets, also.name: also}
         if not rulesets:
             return None
-        rules = [each for each in _ordered(rulesets) if each.rule.mode is Mode.INSTANT]
-        bodies = dict.fromkeys(body for each in rules for body in each.reads)
-        bodies.update((clause.body, None) for each in rules for clause in each.clauses)
-        templates = [each for rule in _ordered(rulesets) for each in rule.rule.template]
-        read = [each.kind for body in bodies for each in reads(body)]
+        templates = dict.fromkeys(
+            triple
+            for ruleset in rulesets.values()
+            for pattern in ruleset.patterns.patterns
+            for triple in pattern.rule.template
+        )
+        read = {kind for ruleset in rulesets.values() for kind in ruleset.read}
         return ends_of_rules(templates, read, self._conclusions)
 
     def check(self, ruleset: Ruleset) -> None:
@@ -115,11 +117,12 @@ class Instants:
         Raises:
             UnsupportedQuery: they would see what they make themselves.
         """
-        levels(_ordered({**self._rulesets, ruleset.name: ruleset}), self._conclusions)
+        self._order.check(ruleset)
 
     def begin(self, ruleset: Ruleset) -> None:
         """Rules run from now on."""
         self._rulesets[ruleset.name] = ruleset
+        self._order.add(ruleset)
         for plan, events in ruleset.channels.items():
             if events.mode is Mode.WINDOW and plan not in self._windows:
                 node = build(plan, self._network, {DEFAULT: self._background})
@@ -128,12 +131,13 @@ class Instants:
                 channel.standing = {}
                 self._windows[plan] = channel
                 self._network.listen(node, channel.changed)
-        self.renew()
+        self._take_apart()
 
     def end(self, name: str) -> None:
         """The rules of a text run no more."""
         if self._rulesets.pop(name, None) is None:
             return
+        self._order.drop(name)
         used = {plan for each in self._rulesets.values() for plan in each.channels}
         for plan in [each for each in self._windows if each not in used]:
             channel = self._windows.pop(plan)
@@ -143,10 +147,15 @@ class Instants:
             self._pending.clear()
             self._time = None
             self._agenda.forget(self)
-        self.renew()
+        self._take_apart()
 
     def renew(self) -> None:
-        """The rules or the background knowledge have changed."""
+        """The background knowledge has changed, and perhaps what follows from it."""
+        self._order.renew()
+        self._take_apart()
+
+    def _take_apart(self) -> None:
+        """What the rulesets come to is to be made anew."""
         if self._assembly is not None:
             for each in self._assembly.graphs:
                 each.close()
@@ -183,7 +192,7 @@ class Instants:
             self._work(said, time)
         except BaseException:
             # Half of a moment may stand in the graphs.
-            self.renew()
+            self._take_apart()
             raise
 
     def _work(self, said: Iterable[Triple], time: Instant) -> None:
@@ -259,7 +268,7 @@ class Instants:
         if self._assembly is None:
             self._assembly = assembled(
                 tuple(self._rulesets.values()),
-                levels(_ordered(self._rulesets), self._conclusions),
+                self._order.levels(),
                 self._windows,
                 self._background,
                 self._holds,
@@ -287,25 +296,3 @@ class Instants:
             if not self.idle:
                 self.take(each.triples, each.end)
         self._agenda.note(self)
-
-
-def _ordered(rulesets: Mapping[str, Ruleset]) -> list[Ordered]:
-    numbers: dict[tuple[Clause, ...], int] = {}
-    seen = [
-        (ruleset, numbers.setdefault(ruleset.sees, len(numbers))) for ruleset in rulesets.values()
-    ]
-    return [
-        Ordered(
-            pattern.rule,
-            sees,
-            ruleset.sees,
-            tuple(
-                dict.fromkeys(
-                    each.pattern
-                    for each in (pattern.trigger, *(part.events for part in pattern.parts))
-                )
-            ),
-        )
-        for ruleset, sees in seen
-        for pattern in ruleset.patterns.patterns
-    ]

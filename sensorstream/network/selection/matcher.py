@@ -26,8 +26,8 @@ from sensorstream.network.rows import Row, slots_of
 from sensorstream.network.selection.event_tests import Test, test_of_all
 from sensorstream.network.selection.likeness import own_and_cross
 from sensorstream.network.selection.member_tests import Members, MemberTests
-from sensorstream.network.selection.plan import Aggregated, Events, Part, Pattern, Scope, Taken
-from sensorstream.network.selection.ruleset import Ruleset
+from sensorstream.network.selection.plan import Aggregated, Events, Part, Scope, Taken
+from sensorstream.network.selection.ruleset import Member
 from sensorstream.network.selection.store import Lane, Store, key_of
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
 
@@ -47,19 +47,6 @@ class Firing:
     bound: Row
     times: tuple[Instant, ...]
     members: Members
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A rule of a matcher: the number of its pattern in its text."""
-
-    ruleset: Ruleset
-    number: int
-
-    @property
-    def pattern(self) -> Pattern:
-        """Its pattern."""
-        return self.ruleset.patterns.patterns[self.number]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from sensorstream.dotr.syntax import Clause, Mode
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.recursion.reads import reads
+from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.consumed import Consumed
 from sensorstream.network.selection.graph import relevant
 from sensorstream.network.selection.likeness import likeness
-from sensorstream.network.selection.plan import Events, Patterns
+from sensorstream.network.selection.plan import Events, Pattern, Patterns
 from sensorstream.network.selection.store import Store, Wanted
 
 
@@ -110,7 +110,7 @@ class Ruleset:
         """The selectors of all rules."""
         found: dict[Plan, Events] = {}
         for pattern in self.patterns.patterns:
-            for each in (pattern.trigger, *(part.events for part in pattern.parts)):
+            for each in _events(pattern):
                 found.setdefault(each.solutions, each)
         return found
 
@@ -128,9 +128,30 @@ class Ruleset:
     @cached_property
     def sees(self) -> tuple[Clause, ...]:
         """The Datalog rules that contribute to a selector."""
-        selectors = [each for each in self.channels.values() if each.mode is Mode.INSTANT]
-        kinds = {read.kind for each in selectors for read in reads(each.pattern)}
-        return tuple(relevant(self.clauses, kinds))
+        return tuple(relevant(self.clauses, {kind for each in self.asked for kind in each}))
+
+    @cached_property
+    def asked(self) -> tuple[frozenset[Kind], ...]:
+        """The kinds of triples that each rule selects from at a moment."""
+        found = dict[Plan, frozenset[Kind]]()
+        for plan, each in self.channels.items():
+            if each.mode is Mode.INSTANT:
+                found[plan] = frozenset(read.kind for read in reads(each.pattern))
+        return tuple(
+            frozenset().union(*(found.get(each.solutions, ()) for each in _events(pattern)))
+            for pattern in self.patterns.patterns
+        )
+
+    @cached_property
+    def read(self) -> frozenset[Kind]:
+        """The kinds of triples that rules, and the Datalog rules they see, read of a moment."""
+        derived = {each.kind for clause in self.sees for each in reads(clause.body)}
+        return frozenset(derived.union(*self.asked))
+
+    @cached_property
+    def made(self) -> tuple[frozenset[Kind], ...]:
+        """The kinds of triples that each rule makes."""
+        return tuple(frozenset(map(written, each.rule.template)) for each in self.patterns.patterns)
 
     def size(self) -> int:
         """At most how many events are kept for these rules."""
@@ -159,3 +180,23 @@ class Ruleset:
                 self.restored.append(each)
             else:
                 self.consumed[-each.store - 1].take(each.label, (each.time, each.row))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A rule: the number of its pattern in its text."""
+
+    ruleset: Ruleset
+    number: int
+
+    @property
+    def pattern(self) -> Pattern:
+        """Its pattern."""
+        return self.ruleset.patterns.patterns[self.number]
+
+
+def _events(pattern: Pattern) -> Iterator[Events]:
+    """All that a rule selects."""
+    yield pattern.trigger
+    for part in pattern.parts:
+        yield part.events
