@@ -19,7 +19,7 @@ from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF
-from sensorstream.network.intervals.source import Conclusions
+from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.reasoning.schema_closure import SchemaClosure
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.patterns import Knowledge
