@@ -224,18 +224,22 @@ def settle(url: str, seconds: float) -> None:
     """
     deadline = time.monotonic() + seconds
     with httpx.Client(base_url=url, timeout=_PATIENCE) as client:
-        hooks = [
-            each["id"] for each in client.get("/webhooks").raise_for_status().json()["webhooks"]
-        ]
-        while waiting := [each for hook in hooks for each in _pending(client, hook)]:
+
+        def ask(method: str, path: str, **parameters: str) -> Any:
+            """The answer, when the server has its history again."""
+            while (answer := client.request(method, path, params=parameters)).status_code == 503:
+                assert time.monotonic() < deadline, answer.text
+                time.sleep(1)
+            return answer.raise_for_status().json()
+
+        hooks = [each["id"] for each in ask("GET", "/webhooks")["webhooks"]]
+        while waiting := [
+            each
+            for hook in hooks
+            for each in ask("GET", f"/webhooks/{hook}/deliveries", state="pending")["deliveries"]
+        ]:
             assert time.monotonic() < deadline, f"{len(waiting)} deliveries wait: {waiting[0]}"
             for each in waiting:
                 if each["attempts"]:
-                    client.post(f"/deliveries/{each['id']}/resend").raise_for_status()
+                    ask("POST", f"/deliveries/{each['id']}/resend")
             time.sleep(1)
-
-
-def _pending(client: httpx.Client, hook: str) -> list[dict[str, Any]]:
-    answer = client.get(f"/webhooks/{hook}/deliveries", params={"state": "pending"})
-    found: list[dict[str, Any]] = answer.raise_for_status().json()["deliveries"]
-    return found

@@ -208,7 +208,8 @@ def test_a_pattern_in_time_is_followed_with_its_intervals(
     eventually(lambda: follower.listening)
     for number, (time, value) in enumerate(((1, 5), (2, 7), (3, 1), (9, 0)), 1):
         say(web, number, time, value)
-    eventually(lambda: len(follower.events) == 1)
+    # What ends at 9 comes as soon as silence has ended that time.
+    eventually(lambda: len(follower.events) >= 1)
     report = follower.events[0][2]
     assert (report["time"], report["op"], report["intervals"]) == (3, "+", [[1, 3]])
     assert [each["t"]["value"] for each in report["bindings"]] == [f"{EX}r-3"]
