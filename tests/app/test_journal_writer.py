@@ -70,9 +70,12 @@ def test_one_message_that_the_journal_can_never_hold_is_refused_and_no_other(
         refused = [each for each in (*sent, early) if isinstance(each.exception(30), Unstorable)]
         assert refused == [sent[4], early]
         assert {each.result(30).status for each in sent if each not in refused} == {Status.ACCEPTED}
-        assert [record.seq for record in run.store.records] == list(range(1, 10))
-        (told,) = [each for each in run.store.records if each.kind == "refused"]
-        assert b"a message of 6 bytes from 'hall': cannot write the journal" in told.message.content
+        told = [each for each in run.store.records if each.kind == "refused"]
+        # One entry tells of all that a group has refused; a slow machine may make two groups.
+        assert len(told) in (1, 2)
+        assert [each.seq for each in run.store.records] == list(range(1, 9 + len(told)))
+        for each in told:
+            assert b"a message of 6 bytes from 'hall': cannot write" in each.message.content
         assert run.pipeline.trouble is None
         state = run.engine.state()
     assert isinstance(run.store, Picky)

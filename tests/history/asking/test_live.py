@@ -24,15 +24,18 @@ from sensorstream.model.vocabulary import (
     GRAPH_STATIC,
     GRAPH_WINDOW,
 )
+from tests.databases import Databases
 from tests.history import house
 
 EX = "PREFIX : <http://example.org/house#> "
 
 
 @pytest.fixture
-def application(tmp_path: Path, database: str) -> Iterator[Application]:
-    with Application.open(house.settings(tmp_path, database)) as opened:
+def application(tmp_path: Path, new_database: Databases) -> Iterator[Application]:
+    url = new_database()
+    with Application.open(house.settings(tmp_path, url)) as opened:
         yield opened
+    new_database.over.append(url)
 
 
 def rows(application: Application, text: str, **given: Any) -> Counter[tuple[object, ...]]:
