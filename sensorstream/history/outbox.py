@@ -21,7 +21,8 @@ from sensorstream.alerts.records import AlertGroup, Backlog, Delivery, KeptRepor
 from sensorstream.history.alerts import raised_alert
 from sensorstream.history.database import translating
 from sensorstream.history.incidents import change_of
-from sensorstream.history.tables import alerts, deliveries, events, webhooks
+from sensorstream.history.tables.alerts import alerts
+from sensorstream.history.tables.receivers import deliveries, events, webhooks
 from sensorstream.history.webhooks import NUMBERS, WEBHOOK_NAMES, last_event, webhook_of
 
 _OF_ONE: Final = 20

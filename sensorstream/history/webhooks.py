@@ -27,8 +27,8 @@ from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
 from sensorstream.errors import UnknownDelivery, UnknownWebhook
 from sensorstream.grouping import Grouping
 from sensorstream.history.database import translating
-from sensorstream.history.tables import (
-    alert_changes,
+from sensorstream.history.tables.alerts import alert_changes
+from sensorstream.history.tables.receivers import (
     alert_groups,
     deliveries,
     event_head,
