@@ -72,16 +72,17 @@ from sensorstream.history.database import engine as database_engine
 from sensorstream.history.flapping import set_damping
 from sensorstream.history.grouping import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
-from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.runner import claim
-from sensorstream.history.store import PostgresStore, Writes, record_of
+from sensorstream.history.store import PostgresStore
 from sensorstream.history.tending import tend
 from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.notice import ReportDisabled
