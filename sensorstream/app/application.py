@@ -66,11 +66,11 @@ from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, RunsOnSpark
+from sensorstream.history.alert_groups import tell_groups
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.flapping import set_damping
-from sensorstream.history.grouping import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.keys import PostgresKeys
