@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.analysis import filters, graphs, names, patterns, windows
+from sensorstream.analysis import filters, graphs, names, patterns_in_time, windows
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.parser import Parsed
@@ -16,7 +16,7 @@ _KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
     filters.notes,
     windows.notes,
     graphs.notes,
-    patterns.notes,
+    patterns_in_time.notes,
 )
 _place = attrgetter("position.line", "position.column")
 

@@ -29,7 +29,7 @@ from sensorstream.sparql.algebra import (
     ReportKind,
     Slice,
 )
-from sensorstream.streams.patterns import Constructed
+from sensorstream.streams.patterns_in_time import Constructed
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
 from sensorstream.streams.state import QueryState
 from sensorstream.streams.stream_window import StreamWindow

@@ -13,11 +13,11 @@ from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError, Overrun, Position, QueryError
 from sensorstream.history import backends
+from sensorstream.history.allowed_functions import ALLOWED
 from sensorstream.history.backends import end_in_time
 from sensorstream.history.database import engine
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.reader import reader_url
-from sensorstream.history.sql_functions import ALLOWED
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema
