@@ -22,7 +22,7 @@ from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.backends import ending
 from sensorstream.history.database import connect
-from sensorstream.history.reader import reader_url
+from sensorstream.history.reader_role import reader_url
 from sensorstream.history.row_batches import NEXT_ROWS, TOO_LARGE, Row, bounded, fetching
 
 _BEGIN: Final = (
@@ -121,9 +121,9 @@ def open_sql(
 ) -> Iterator[SqlStream]:
     """Answer one SQL query; names without a schema are the views of ``history``.
 
-    It runs as the reader (:mod:`sensorstream.history.reader`) in a separate read-only transaction,
-    that is, on one snapshot. If the server has no reader it runs as the writer, unless that is a
-    superuser.
+    It runs as the reader (:mod:`sensorstream.history.reader_role`) in a separate read-only
+    transaction, that is, on one snapshot. If the server has no reader it runs as the writer, unless
+    that is a superuser.
 
     Args:
         url: the history's URL.
