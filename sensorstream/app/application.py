@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import Final
 
@@ -202,9 +203,8 @@ class Application:
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
             tending=self._tend,
         )
-        self.incidents = Incidents(
-            PostgresIncidents(database), clock, lambda: self._announce(queued=True)
-        )
+        announce = partial(self._announce, queued=True)
+        self.incidents = Incidents(PostgresIncidents(database), clock, announce)
         self._set_outputs(registered)
         set_damping(database, settings.alerts)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
@@ -230,7 +230,7 @@ class Application:
             clock,
             self._timeline,
             lambda: self.url,
-            self.incidents,
+            announce,
         )
         self.webhooks.catch_up()
         trials = Trials(lambda: self.url, self._check_here, clock.counter)
@@ -323,7 +323,7 @@ class Application:
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
         if self._elsewhere:
-            news = self._news = News(self.url, lambda: self._announce(queued=True), self.metrics)
+            news = self._news = News(self.url, announce, self.metrics)
             news.start()
             stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)

@@ -230,7 +230,7 @@ def test_a_disabled_webhook_is_told_of_its_groups_as_they_are_when_it_is_enabled
     PostgresOutbox(database).disable("w", START)
     commit(store, START, ("a", "info"), ("b", "info"))
     assert tell_groups(database, Timeline.INTEGER, START) == 0
-    registered.enable("w")
+    registered.enable("w", START)
     commit(store, START, "a")
     assert tell_groups(database, Timeline.INTEGER, START) == 1
     ((_, data),) = sent(database, START)

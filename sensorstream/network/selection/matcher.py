@@ -194,7 +194,7 @@ class Matcher:
             lanes[0] if len(lanes) == 1 else heapq.merge(*lanes, key=at, reverse=pick is Pick.LAST)
         )
         for time, moment in groupby(events, at):
-            taking = set[int]()
+            taking: set[int] = set()
             for event in moment:
                 row = event[1]
                 fit = candidates.fitting(row, bound, members)
@@ -278,7 +278,8 @@ def _aggregation(part: Aggregated, names: Sequence[str]) -> Callable[[Iterable[R
 
     def aggregated(rows: Iterable[Row]) -> Row:
         state = kind.make()
-        state.take(map(value, rows), 1)
+        for row in rows:
+            state.take(value(row), 1)
         return (kind.result(state),)
 
     return aggregated
