@@ -21,6 +21,7 @@ from sensorstream.history.database import engine
 from sensorstream.history.journal_rows import JournalRow
 from sensorstream.history.store import PostgresStore, Writes, record_of
 from sensorstream.journal.records import Effects
+from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import PipelineSettings, Settings
 from sensorstream.settings_file import load_settings
@@ -52,7 +53,7 @@ def told(reasons: Reasons, effects: Effects) -> dict[tuple[str, str, int], Any]:
     """Why each alert was raised, but for the number of the engine in the ids of entries."""
     found = {}
     for each in effects.alerts:
-        if hasattr(each, "kind") and hasattr(each, "text"):
+        if isinstance(each, Alert):
             why = reasons.of_alert(each.id)
             said = repr((why.rule, why.because, why.profile, why.notes))
             found[each.rule, each.key, each.time] = re.sub(r"'m(\d+)\.\d+'", r"'m\1'", said)
