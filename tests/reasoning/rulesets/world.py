@@ -20,7 +20,6 @@ from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
 from sensorstream.reasoning.rulesets.specialise import numbered, specialise
 from sensorstream.sparql.algebra import Pattern
-from tests.reasoning.rulesets.graphs import indexed
 
 
 def program(kb: KnowledgeBase, origin: Origin, rules: Iterable[DerivationRule]) -> Program:
@@ -38,40 +37,65 @@ def concluded(rule_set: RuleSet, static: set[Triple]) -> set[Triple]:
     graph = static | set(rule_set.facts)
     while True:
         kb = KnowledgeBase()
-        kb.add(Origin.STATIC, sorted(static | set(rule_set.facts)))
-        rules = unrolled(rule_set.rules, indexed(graph))
-        settled = program(kb, Origin.STATIC_INFERRED, numbered(rules))
+        kb.add(Origin.STATIC, sorted(graph))
+        rules = numbered(unrolled(rule_set.rules, kb.index))
+        settled = program(kb, Origin.STATIC_INFERRED, rules)
         settled.settle(0)
         assert not settled.faults
-        if set(kb.index) == graph:
-            return graph
         graph = set(kb.index)
+        # Conclusions may make other nodes lists of a rule.
+        if numbered(unrolled(rule_set.rules, kb.index)) == rules:
+            return graph
 
 
 class World:
-    """A static graph that is closed, and a window with what follows from it."""
+    """A static graph that is closed, and a window with what follows from it.
+
+    What streams or is concluded of the schema is added to the static graph for as long as it holds.
+    """
 
     def __init__(self, rule_set: RuleSet, static: set[Triple]) -> None:
-        self.kb = KnowledgeBase()
         self.rule_set = rule_set
-        self.closed = concluded(rule_set, static)
-        self.kb.add(Origin.STATIC, sorted(self.closed))
-        self.rules = specialise(rule_set.rules, indexed(self.closed))
-        self.program = program(self.kb, Origin.INFERRED, self.rules)
+        self.static = static
+        self.window: set[Triple] = set()
         self._kinds = schema_kinds(rule_set.rules)
+        self._start()
+
+    @property
+    def graph(self) -> set[Triple]:
+        """All that holds."""
+        return set(self._kb.index)
 
     def change(self, added: Iterable[Triple] = (), removed: Iterable[Triple] = ()) -> None:
-        """Change the window; where the schema changes with it, specialise anew."""
-        self.kb.apply(Origin.WINDOW, Delta(0, added=tuple(added), removed=tuple(removed)))
-        self.program.settle(0)
-        rules = specialise(self.rule_set.rules, self.kb.index)
-        while {rule.body for rule in rules} != {rule.body for rule in self.rules}:
-            self.rules = rules
-            self.program.close(0)
-            self.program = program(self.kb, Origin.INFERRED, rules)
-            self.program.settle(0)
-            rules = specialise(self.rule_set.rules, self.kb.index)
+        """Change the window, and update what follows from it."""
+        delta = Delta(0, added=tuple(added), removed=tuple(removed))
+        self.window = (self.window - set(delta.removed)) | set(delta.added)
+        self._kb.apply(Origin.WINDOW, delta)
+        self._program.settle(0)
+        if (delta.removed and self._streamed) or self._of_schema() != self._streamed:
+            self._start()
 
-    def is_schema(self, triple: Triple) -> bool:
-        """Whether the rules take a triple for schema."""
+    def _start(self) -> None:
+        streamed: set[Triple] = {each for each in self.window if self._is_schema(each)}
+        while True:
+            self._streamed = streamed
+            self._closed = concluded(self.rule_set, self.static | streamed)
+            self._kb = KnowledgeBase()
+            self._kb.add(Origin.STATIC, sorted(self._closed))
+            rules = specialise(self.rule_set.rules, self._kb.index)
+            self._kb.apply(Origin.WINDOW, Delta(0, added=tuple(sorted(self.window))))
+            self._program = program(self._kb, Origin.INFERRED, rules)
+            self._program.settle(0)
+            assert not self._program.faults
+            streamed = self._of_schema() | streamed
+            if streamed == self._streamed:
+                return
+
+    def _of_schema(self) -> set[Triple]:
+        """What streams or is concluded from it, and is of the schema."""
+        streamed = self._kb.triples(Origin.WINDOW | Origin.INFERRED)
+        new = {each for each in streamed if self._is_schema(each) and each not in self._closed}
+        return new | self._streamed
+
+    def _is_schema(self, triple: Triple) -> bool:
         return any(kind.meets(Kind(triple[1], triple[2])) for kind in self._kinds)
