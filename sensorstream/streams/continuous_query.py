@@ -12,7 +12,8 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.build import KeptRow, flat, keep_rows, kept_rows, row_of
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.intervals.plan import TimedRow
-from sensorstream.network.node import Node
+from sensorstream.network.node import Node, operators
+from sensorstream.network.operators.delayed import Delayed
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.rows import Row, cancelled, slots_of
@@ -159,7 +160,8 @@ class ContinuousQuery:
         """When it may report next though no event comes; None: it waits for one."""
         if self.schedule.kind is ReportKind.PERIOD:
             return self.due
-        moves = (window.moves for window in self.windows)
+        moves = [window.moves for window in self.windows]
+        moves += [each.due for each in self._delays()]
         return min((each for each in moves if each is not None), default=None)
 
     @property
@@ -222,6 +224,7 @@ class ContinuousQuery:
             kept,
             unreported,
             latest=latest,
+            delays=tuple(tuple(each.later_changes()) for each in self._delays()),
         )
 
     def _timed_state(
@@ -234,6 +237,18 @@ class ContinuousQuery:
             tuple(KeptRow(0, 0, *flat(row)) for row in rows) for rows in (self._added, self._latest)
         )
         return kept_rows(root), unreported, latest
+
+    def _delays(self) -> list[Delayed]:
+        """Its delayed groups, in an order that is the same after a restart."""
+        return [each for each in operators(self.root) if isinstance(each, Delayed)]
+
+    def restore_delays(self, state: QueryState) -> None:
+        """Let delayed groups go on from a state; the network settles before :meth:`restore`."""
+        delays = self._delays()
+        # In a state of a build that plans otherwise there may be others.
+        known = state.delays if len(state.delays) == len(delays) else ((),) * len(delays)
+        for each, changes in zip(delays, known, strict=True):
+            each.await_changes(changes)
 
     def restore(self, state: QueryState) -> None:
         """Go on from a state; windows and graphs are as they were then."""
