@@ -16,6 +16,7 @@ from sensorstream.network.plan.conjunction import (
     join,
     projected,
 )
+from sensorstream.network.plan.delays import Delays
 from sensorstream.network.plan.named_aggregates import named_aggregates
 from sensorstream.network.plan.nodes import (
     Anew,
@@ -139,6 +140,7 @@ class _Planner:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self._fresh = count()
+        self._delays = Delays()
 
     def planned(self, pattern: Pattern, source: Source) -> Plan:
         """The plan of a pattern whose triples are those of a source."""
@@ -307,7 +309,7 @@ class _Planner:
                 keys.append(name)
         if any(existences(each.expression) for _, each in pattern.aggregates):
             raise NotIncremental("EXISTS within an aggregate")
-        return GroupPlan(below, tuple(keys), pattern.aggregates)
+        return self._delays.of(GroupPlan(below, tuple(keys), pattern.aggregates))
 
     def _grouped(self, pattern: Group, source: Source) -> Plan:
         """What is grouped, narrowed to what keys and aggregates look at."""
