@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from sensorstream.dotr.syntax import Program
-from sensorstream.errors import InternalFault, SensorStreamError
+from sensorstream.errors import InternalFault, QueryError, SensorStreamError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI
@@ -18,6 +18,7 @@ from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.network.sources import DEFAULT, Source
 from sensorstream.sparql.algebra import Construct, Query, Relation
+from sensorstream.sparql.places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
@@ -36,7 +37,8 @@ class QueryMaker:
 
     If one cannot be made, nothing is left of it. Every method raises
 
-    - :class:`.UnsupportedQuery`, if it asks for something that no stream can answer,
+    - :class:`.UnsupportedQuery`, at its place in the text, if it asks for something that no stream
+      can answer,
     - :class:`.Overrun`, if it takes more than the limits to begin,
     - :class:`.InternalFault` for a fault of ours.
     """
@@ -64,6 +66,9 @@ class QueryMaker:
             if is_in_time(query):
                 return self._patterns.plan(name, query, named or ())
             return planned(query, self._shapes(query), named)
+        except QueryError as error:
+            give_place(error, query.places)
+            raise
         except Exception as error:
             raise _told(error) from error
 
