@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
 
-from sensorstream.errors import LanguageError, QueryError
+from sensorstream.errors import LanguageError, QueryError, TermError
 from sensorstream.history.asking.question import question_before
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.sparql.forms import compile_query
@@ -15,8 +17,9 @@ from sensorstream.rules.history import HistoryQuery
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rule
 from sensorstream.rules.triggers import LAST, NOW
 from sensorstream.settings import Settings
+from sensorstream.sparql.algebra import Variable
 
-_MOMENT: Instant = 1_000_000
+_MOMENT: Final[Instant] = 1_000_000
 
 
 def question_faults(rules: Iterable[CompiledRule], settings: Settings) -> Iterator[LanguageError]:
@@ -73,6 +76,21 @@ def check_without_history(rules: Iterable[CompiledRule]) -> None:
 
 
 def _check_sql(question: HistoryQuery, line: Timeline) -> None:
-    moment = ((LAST, line.literal(0)), (NOW, line.literal(_MOMENT)))
-    asked = question_before(question.at(moment), line, _MOMENT)
+    parsed = question.at(((LAST, line.literal(0)), (NOW, line.literal(_MOMENT))))
+    time = question.parsed.meaning.valid_time
+    ends = () if time is None else (time.start, time.end)
+    if any(isinstance(each, Variable) for each in ends):
+        # Whether it is an interval depends on the moment.
+        for each in ends:
+            if isinstance(each, str):
+                _check_time(each, line)
+        parsed = replace(parsed, meaning=replace(parsed.meaning, valid_time=None))
+    asked = question_before(parsed, line, _MOMENT)
     compile_query(asked.query, scope_of(asked.time, {}, live=True))
+
+
+def _check_time(text: str, line: Timeline) -> None:
+    try:
+        line.instant(text)
+    except TermError as error:
+        raise QueryError(error.message) from None

@@ -479,9 +479,9 @@ class Engine:
         """
         self.evaluator.check(rule.queries for rule in rules)
 
-    def adopt_rules(self, rules: Sequence[CompiledRule]) -> None:
+    def adopt_rules(self, rules: Sequence[CompiledRule], received: Instant | None = None) -> None:
         """Exchange the semantic rules between two messages; see :func:`.exchange.adopt_rules`."""
-        exchange.adopt_rules(self._cycle, rules)
+        exchange.adopt_rules(self._cycle, rules, received)
 
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one; see :func:`.exchange.readmit`."""

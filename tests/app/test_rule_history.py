@@ -34,6 +34,13 @@ def test_what_sql_cannot_say_is_refused_when_the_rule_is_read(deploy: Deploy) ->
     assert [str(each.position) for each in faults(settings)] == [place]
 
 
+def test_the_times_of_a_question_are_those_of_the_line(deploy: Deploy) -> None:
+    rules = RULES.replace("(SHA1(?n) AS ?x) {", "?x DURING 2000000/?now { ?s :name ?x .")
+    read_deployment(deploy(ONTOLOGY, rules, "10"))
+    with pytest.raises(LanguageError, match="'2014-08-01T00:00:00Z' is a time of the datetime li"):
+        read_deployment(deploy(ONTOLOGY, rules.replace("2000000", '"2014-08-01T00:00:00Z"'), "10"))
+
+
 def test_a_rule_that_asks_the_history_is_refused_on_spark(deploy: Deploy) -> None:
     settings = deploy(ONTOLOGY, RULES.replace("SHA1(?n)", "STR(?n)"), "10")
     read_deployment(settings)

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import psycopg2
+import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.settings import (
+    LimitSettings,
     OntologySettings,
     ReasoningSettings,
     RuleSettings,
@@ -119,3 +121,86 @@ def test_no_answer_is_told_twice_and_none_is_lost_over_a_crash(
     again = open_application(ours)
     assert alerts(again) == first
     assert sorted(each.alert.id for each in again.alerts(100)) == ids
+
+
+def asking(question: str, then: str = 'alert info "{?n}"') -> str:
+    return f'rule r every "PT1H" from history select {{ {question} }} then {then}\n'
+
+
+def values(*names: str) -> str:
+    numbers = " ".join(map(str, range(60)))
+    return " ".join(f"VALUES ?{name} {{ {numbers} }}" for name in names)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (f"SELECT ?n {{ {values('n', 'm')} }}", "more than 1,000 solutions, and a rule is tried"),
+        (
+            f"SELECT (SUM(?n * ?m) AS ?s) {{ {values('n', 'm', 'o', 'p', 'q')} }}",
+            "limits.question_seconds",
+        ),
+        ('SELECT ?n DURING "2030-01-01T00:00:00Z"/?now { ?s :n ?n }', "is not after"),
+    ],
+)
+def test_a_question_that_fails_is_an_alert_of_its_rule(
+    settings: Settings, tmp_path: Path, open_application: Open, question: str, said: str
+) -> None:
+    ours = deployed(settings, tmp_path, asking(question, 'alert info "x"'))
+    seconds = 0.5 if "question_seconds" in said else 30.0
+    application = open_application(replace(ours, limits=LimitSettings(question_seconds=seconds)))
+    send(application, "r1", "2026-03-28T10:59:00Z", "hall", "20")
+    send(application, "r2", "2026-03-28T11:01:00Z", "hall", "20")
+    (text,) = told(application, 1)
+    assert text.startswith("the rule 'r' fails: the history does not answer: ")
+    assert said in text
+    (raised,) = application.alerts(10)
+    assert (raised.alert.kind, raised.alert.key) == ("rule-failed", "r")
+    # Messages go on, and so does the rule.
+    send(application, "r3", "2026-03-28T12:00:30Z", "hall", "20")
+    failed = "sensorstream_rule_questions_total", {"result": "failed"}
+    eventually(lambda: application.metrics.get_sample_value(*failed) == 2.0, 30)
+
+
+def test_a_question_may_be_ended_like_that_of_a_client(
+    settings: Settings, tmp_path: Path, open_application: Open
+) -> None:
+    endless = f"SELECT (SUM(?n * ?m) AS ?s) {{ {values('n', 'm', 'o', 'p', 'q')} }}"
+    application = open_application(deployed(settings, tmp_path, asking(endless, 'alert info "x"')))
+    send(application, "r1", "2026-03-28T10:59:00Z", "hall", "20")
+    send(application, "r2", "2026-03-28T11:01:00Z", "hall", "20")
+    eventually(lambda: application.running.runs(), 30)
+    (run,) = application.running.runs()
+    assert (run.asked.client, run.asked.on) == ("rule r", "all")
+    application.running.cancel(run.id)
+    assert told(application, 1) == [
+        "the rule 'r' fails: the history does not answer: the question was cancelled"
+    ]
+
+
+def test_rules_that_are_put_ask_too_and_an_alert_tells_why(
+    settings: Settings, tmp_path: Path, open_application: Open
+) -> None:
+    application = open_application(deployed(settings, tmp_path, ""))
+    send(application, "r1", "2026-03-28T10:59:00Z", "hall", "20")
+    application.rulebook.put(
+        "more.rules",
+        "prefix : <http://example.org/>\n"
+        + asking("SELECT (COUNT(?c) AS ?n) { ?s :celsius ?c }", 'alert info "{?n}"'),
+        "me",
+    )
+    send(application, "r2", "2026-03-28T11:01:00Z", "hall", "20")
+    assert told(application, 1) == ["1"]
+    (raised,) = application.alerts(10)
+    why = application.reasons.of_alert(raised.alert.id)
+    assert why.rule is not None
+    assert "from history select { SELECT (COUNT(?c) AS ?n) { ?s :celsius ?c } }" in why.rule.text
+    assert why.because is not None
+    assert {name: each.n3.partition("^^")[0] for name, each in why.because.evidence.bindings} == {
+        "n": '"1"',
+        "now": '"2026-03-28T11:00:00Z"',
+        "last": '"2026-03-28T10:00:00Z"',
+    }
+    assert why.notes == (
+        "the history has answered with these values: what it had found is not kept",
+    )

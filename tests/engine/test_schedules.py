@@ -95,3 +95,13 @@ def test_a_rule_that_fails_at_its_time_is_tried_the_next_day(deploy: Deploy, sta
     outcome = tick(engine, "2026-03-29T05:00:00Z")
     assert [each.kind for each in outcome.alerts] == ["passed-over", "rule-failed"]
     assert engine.dues.tick == AT("2026-03-30T05:00:00Z")
+
+
+def test_a_rule_that_is_put_has_no_moments_from_before_it(deploy: Deploy, start: Start) -> None:
+    time = TimeSettings(line="datetime", silence="rules")
+    engine = start(deploy(ONTOLOGY, HEAD, time=time))
+    send(engine, "a", "failed", "2026-03-28T20:00:00Z")
+    # A morning has passed without a message when the rule comes.
+    engine.adopt_rules(deployed(deploy).rules, AT("2026-03-29T08:00:00Z"))
+    assert engine.dues.tick == AT("2026-03-30T05:00:00Z")
+    assert texts(tick(engine, "2026-03-30T05:00:00Z")) == ["1 by 2026-03-30T05:00:00Z"]
