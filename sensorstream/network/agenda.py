@@ -71,8 +71,12 @@ class Agenda:
     @property
     def next(self) -> Instant | None:
         """When the next entry is due."""
-        if not self._queue:
+        queue = self._queue
+        if not queue:
             return None
+        first = queue[0]
+        if self._times.get(first[3]) == first[0]:
+            return first[0]
         top = self._top()
         return None if top is None else top[0]
 

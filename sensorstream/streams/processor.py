@@ -367,7 +367,8 @@ class StreamProcessor:
                     self._agenda.note(window)
                 if stream.computed != computed:
                     self._candidates.update(self._windows.readers(stream))
-                counting.update(self._windows.counting(stream))
+                if readers := self._windows.counting(stream):
+                    counting.update(readers)
         for query in counting:
             query.arrived(len(event.triples))
             self._candidates[query] = None

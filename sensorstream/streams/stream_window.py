@@ -21,7 +21,7 @@ Source: RSP-QL, section 4 (time-based windows); "Monitoring eBay auctions", sect
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from sensorstream.kb.index import TripleIndex
@@ -196,10 +196,10 @@ class WindowedStream:
             self._compute(len(self._waiting), time)
             self.computed += 1
 
-    def filled(self) -> set[StreamWindow]:
+    def filled(self) -> Collection[StreamWindow]:
         """The windows that are not empty any more; ask after each event."""
         if not self.empty_windows or self.content.empty:
-            return set()
+            return ()
         filled, self.empty_windows = self.empty_windows, set()
         return filled
 
