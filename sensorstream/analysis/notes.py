@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.analysis import filters, graphs, names, patterns, windows
+from sensorstream.analysis import filters, graphs, names, patterns, silent_streams
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.parser import Parsed
@@ -14,7 +14,7 @@ from sensorstream.sparql.parser import Parsed
 _KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
     names.notes,
     filters.notes,
-    windows.notes,
+    silent_streams.notes,
     graphs.notes,
     patterns.notes,
 )

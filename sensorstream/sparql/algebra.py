@@ -403,6 +403,14 @@ class Window:
     pattern: Pattern
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """``STREAM name { pattern }``: in a pattern in time, what happens in one stream."""
+
+    name: IRI
+    pattern: Pattern
+
+
 # Solution modifiers (section 18.2.5); within a pattern they are a sub-select.
 
 
@@ -470,6 +478,7 @@ Pattern: TypeAlias = (
     | OptionalSeq
     | EqualsOptional
     | Window
+    | Stream
     | OrderBy
     | Project
     | Distinct

@@ -42,6 +42,7 @@ from sensorstream.sparql.algebra import (
     Service,
     Sign,
     Slice,
+    Stream,
     Union,
     Values,
     Variable,
@@ -171,6 +172,8 @@ def _element(pattern: Pattern) -> Iterator[str]:
             yield from braces(f"{word} {node_text(endpoint)}", content(inner))
         case Window(name, inner):
             yield from braces(f"WINDOW {node_text(name)}", content(inner))
+        case Stream(name, inner):
+            yield from braces(f"STREAM {node_text(name)}", content(inner))
         case Values():
             yield from _values(pattern)
         case Union() | Seq() | Equals() | OptionalSeq() | EqualsOptional():
