@@ -47,7 +47,7 @@ from sensorstream.sparql.parser import parse_query
 from sensorstream.sparql.places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.event_lines import instant_of
-from sensorstream.streams.patterns import Knowledge
+from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState

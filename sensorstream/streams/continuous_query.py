@@ -31,7 +31,7 @@ from sensorstream.sparql.algebra import (
     Slice,
 )
 from sensorstream.streams.layout import layout_of
-from sensorstream.streams.patterns import Constructed
+from sensorstream.streams.patterns_in_time import Constructed
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
 from sensorstream.streams.state import QueryState
 from sensorstream.streams.stream_window import StreamWindow

@@ -38,7 +38,7 @@ from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.operator_graph import window_text
-from sensorstream.streams.patterns import Knowledge, Patterns
+from sensorstream.streams.patterns_in_time import Knowledge, Patterns
 from sensorstream.streams.query_maker import QueryMaker
 from sensorstream.streams.relief import too_costly
 from sensorstream.streams.report import Sink

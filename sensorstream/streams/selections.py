@@ -29,7 +29,7 @@ from sensorstream.sparql.algebra import (
 from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
 from sensorstream.streams.layout import layout_of_rules
 from sensorstream.streams.lengths import Lengths
-from sensorstream.streams.patterns import Knowledge
+from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.report import Operation, Report, Sink
 from sensorstream.streams.state import QueryState
 
