@@ -344,7 +344,7 @@ class StreamProcessor:
         end = event.time if event.end is None else max(event.time, event.end)
         if not self._occurring.idle:
             said = (*event.triples, *inferred) if inferred else event.triples
-            self._occurring.take(said, event.time, end)
+            self._occurring.take(said, event.time, end, event.stream)
         if not self._instants.idle:
             self._instants.take(event.triples, event.time)
         if len(self._windows):

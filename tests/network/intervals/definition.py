@@ -25,6 +25,18 @@ _TURNED: dict[str, Any] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 ALWAYS = (float("inf"), float("-inf"))
 
 
+class Streams(frozenset[Occurrence]):
+    """What happens in all streams; ``named`` is what happens in single ones."""
+
+    named: Mapping[str, frozenset[Occurrence]]
+
+
+def streams(everything: Iterable[Occurrence], named: Mapping[str, Any]) -> Streams:
+    made = Streams(everything)
+    made.named = named
+    return made
+
+
 def solutions(
     pattern: algebra.Pattern,
     stream: frozenset[Occurrence],
@@ -52,6 +64,10 @@ def solutions(
         # Named graphs of these tests have what holds always, and no interval.
         assert isinstance(pattern.name, IRI)
         return solutions(pattern.pattern, frozenset(o for o in stream if o[1:] == ALWAYS))
+    if isinstance(pattern, algebra.Stream):
+        assert isinstance(stream, Streams)
+        named = stream.named
+        return solutions(pattern.pattern, streams(named.get(pattern.name, ()), named))
     if isinstance(pattern, algebra.Slice):
         found = solutions(pattern.pattern, stream)
         ordered = sorted(found, key=lambda s: (timed(s), s[2], s[1], sorted(s[0])))
