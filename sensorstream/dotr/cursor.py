@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final, NoReturn
 
@@ -132,7 +133,8 @@ class Cursor:
         if key not in self._read:
 
             def read(text: str) -> Query:
-                return self._reading(text, len(before), at)().meaning
+                # Texts that differ in constants share what was read, but no places.
+                return replace(self._reading(text, len(before), at)().meaning, places=None)
 
             self._read[key] = self._templates.query(text, self.prefixes, self.base, read)
         return self._read[key]
