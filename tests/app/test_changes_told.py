@@ -170,7 +170,7 @@ def test_changes_wait_for_a_broker_that_is_away_also_over_a_restart(
         application.incidents.comment(alert.id, "ann", "a guest")
         application.incidents.clear(alert.id, "ann", "gone")
         away = "no connection to 127.0.0.1"
-        eventually(lambda: sum(away in part.detail for part in application.ready()) == 2, 60)
+        eventually(lambda: sum(away in part.detail for part in application.health.parts()) == 2, 60)
         application.close()
         broker.start()
         with reading_mqtt(broker.port, "3.1.1") as read:

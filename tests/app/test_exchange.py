@@ -281,7 +281,7 @@ def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_ca
     # What nobody could know to be impossible is taken in.
     send(application, "c", 3, level=9, kind="both")
     assert len(alerts(application, "reasoner-degraded")) == 1
-    (part,) = [each for each in application.ready() if each.name == "reasoner"]
+    (part,) = [each for each in application.health.parts() if each.name == "reasoner"]
     assert "plain profile" in part.detail
     degraded = application.window_view(100)
     application.close()
