@@ -262,10 +262,11 @@ def _check_known(body: Pattern, position: Position, places: Mapping[object, Posi
     lists += [end for triple in of_lists for end in (triple.subject, triple.object)]  # type: ignore[misc]
     for each in lists:
         if isinstance(each, Variable) and each.name not in known:
+            name = "what a path goes along" if each.name.startswith(".") else str(each)
             raise QueryError(
-                f"{each} is a list, or a member of one, that may stream: expected a pattern with a "
-                "property of RDF, RDFS or OWL that has the list, such as ?c owl:unionOf "
-                f"{each} (lists are read from what is known before anything streams)",
+                f"{name} is a list, or a member of one, that may stream, but lists are read from "
+                "what is known before anything streams: expected a pattern with a property of RDF, "
+                "RDFS or OWL that has the list, such as ?c owl:unionOf ?list",
                 position=places.get(each, position),
             )
 
