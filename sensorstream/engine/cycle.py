@@ -18,9 +18,9 @@ from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.intake import Verdicts, admit
 from sensorstream.engine.live_queries import LiveQueries, QueryTerms
+from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.notices import RULE_FAILED, Notices
 from sensorstream.engine.outcome import Outcome, Status, Timings, counted, following
-from sensorstream.engine.run import MessageRun
 from sensorstream.engine.shedding import LoadShedder
 from sensorstream.engine.stream_clock import StreamClock
 from sensorstream.engine.synopsis import Summary

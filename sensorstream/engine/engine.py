@@ -415,7 +415,7 @@ class Engine:
                     if said.graphs:
                         self.kb.place(triple, said.graph_names)
             if delta:
-                self.kb.apply(Origin.INFERRED, self._cycle.reasoner.react(self.kb, delta))
+                self._cycle.reasoner.react(self.kb, delta)
         self._cycle.inferences.restore(state.inferred, self.window, self.kb)
         if state.queries is not None:
             self.queries.restore(state.queries)

@@ -28,7 +28,6 @@ def degrade(cycle: Cycle, reason: str) -> None:
     """Go on with the plain profile, as if the reasoner had failed."""
     if isinstance(cycle.reasoner, ResilientReasoner):
         inferred = cycle.reasoner.degrade(cycle.kb, reason)
-        cycle.kb.apply(Origin.INFERRED, inferred)
         _follow(cycle, inferred, latest_message(cycle.window))
 
 

@@ -25,6 +25,7 @@ from sensorstream.dotr.reader import is_rules, read_program
 from sensorstream.dotr.syntax import Program
 from sensorstream.engine.query_alerts import Holding, QueryAlerts
 from sensorstream.errors import (
+    DamagedCheckpoint,
     Overrun,
     Position,
     QueryError,
@@ -45,7 +46,7 @@ from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.event_lines import instant_of
-from sensorstream.streams.patterns import Knowledge
+from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState
@@ -193,7 +194,7 @@ class LiveQueries:
         self._reports: list[QueryReport] = []
         self._moved: Moved | None = None
         self.lost: list[Fault] = []
-        """Queries of an earlier life that could not be started again, and are not told of yet."""
+        """Queries that could not be started again, or not with all they knew, and nobody knows."""
         self.stopped: dict[str, Stopped] = {}
         """Those that were stopped, by name, until another one has the name."""
         self._overruns: list[Stopped] = []
@@ -519,6 +520,14 @@ class LiveQueries:
         self.lift_limits(True)
         self.processor.restore(state.processor, self._start_again)
         self.lift_limits(False)
+        for name in self.processor.emptied:
+            error = DamagedCheckpoint(
+                "the checkpoint was written by a version that plans it in another way: what it "
+                "remembered and had not reported cannot be read; it begins anew at the checkpoint"
+            )
+            _LOG.error("the query '%s' remembers nothing of before: %s", name, error)
+            self.lost.append((name, self._registered[name].entry, error))
+        self.processor.emptied.clear()
         self.alerts.restore(state.alerts)
         self._moved = state.moved
 

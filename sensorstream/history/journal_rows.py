@@ -7,7 +7,10 @@ from contextlib import closing
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
+from sensorstream.engine.outcome import Status
 from sensorstream.history.database import connect, translating
+from sensorstream.journal.records import Record
+from sensorstream.model.events import Message
 
 JournalRow: TypeAlias = tuple[
     int, str, str, datetime, int, bytes, str | None, str, bool, str | None
@@ -148,6 +151,20 @@ def change_at(url: str, kind: str, seq: int) -> JournalRow | None:
             if row is not None:
                 return _row(row)
     return None
+
+
+def record_of(row: JournalRow) -> Record:
+    """The record that a row of the journal is."""
+    seq, name, source, received_at, received, content, status, kind, degraded, origin = row
+    return Record(
+        seq,
+        Message(name, content, received, source),
+        received_at,
+        None if status is None else Status(status),
+        kind,
+        degraded,
+        origin or "",
+    )
 
 
 def _row(found: tuple[Any, ...]) -> JournalRow:

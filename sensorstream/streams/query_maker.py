@@ -21,7 +21,7 @@ from sensorstream.sparql.algebra import Construct, Query, Relation
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
-from sensorstream.streams.patterns import Patterns, constructed
+from sensorstream.streams.patterns_in_time import Patterns, constructed
 from sensorstream.streams.planning import planned, sources_of
 from sensorstream.streams.report import Sink
 from sensorstream.streams.selections import RunningRules, Selections

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from sensorstream.alert_grouping import Grouping
 from sensorstream.errors import HistoryError
-from sensorstream.grouping import Grouping
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import KINDS, entry_of, new_record
 from sensorstream.journal.message import TakeMessage
