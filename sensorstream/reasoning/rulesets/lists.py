@@ -17,7 +17,7 @@ from sensorstream.network.recursion.rule import DerivationRule, clauses
 from sensorstream.reasoning.rulesets.conjunction import changed, eaches_of, together, triples_of
 from sensorstream.reasoning.rulesets.schema_vocabulary import is_of_lists, is_schema
 from sensorstream.reasoning.rulesets.solving import solutions
-from sensorstream.reasoning.rulesets.substitution import can_be_substituted, substituted
+from sensorstream.reasoning.rulesets.substitution import Substitution, can_be_substituted
 from sensorstream.sparql.algebra import (
     BGP,
     Each,
@@ -69,6 +69,8 @@ def _unrolled(rule: DerivationRule, index: TripleIndex) -> Iterator[DerivationRu
     for clause in clauses(rule):
         body = clause.body.pattern
         asked, names = _asked(body)
+        without = changed(body, lambda triple: None if is_of_lists(triple) else triple)
+        substituted = Substitution(DerivationRule(rule.name, clause.head, without), names)
         seen: dict[tuple[tuple[str, Term], ...], None] = {}
         for row in solutions(asked, index):
             seen[tuple(sorted((name, row[name]) for name in names if name in row))] = None
@@ -79,14 +81,7 @@ def _unrolled(rule: DerivationRule, index: TripleIndex) -> Iterator[DerivationRu
                     f"rule {rule.name}: a list or its member stands in BIND, VALUES, a sub-select "
                     "or a function: expected it in triple patterns and comparisons only"
                 )
-            of_lists = substituted(
-                DerivationRule(
-                    rule.name,
-                    clause.head,
-                    changed(body, lambda triple: None if is_of_lists(triple) else triple),
-                ),
-                binding,
-            )
+            of_lists = substituted(binding)
             if of_lists is None:
                 continue
             for made in _conjunctions(of_lists, index):
@@ -145,9 +140,10 @@ def _conjunction(
     """The pattern for each member; None: it cannot match one of them."""
     ends = {end.name for end in (each.first, each.last) if end is not None}
     local = names_in(each.pattern) - outside - ends - {each.member.name}
+    substituted = Substitution(DerivationRule(name, (), each.pattern), {each.member.name})
     found: Pattern = BGP()
     for number, member in enumerate(members):
-        of_member = substituted(DerivationRule(name, (), each.pattern), {each.member.name: member})
+        of_member = substituted({each.member.name: member})
         if of_member is None:
             return None
         new: dict[str, PatternTerm] = {
@@ -266,10 +262,11 @@ def _check_known(body: Pattern, position: Position, places: Mapping[object, Posi
     lists += [end for triple in of_lists for end in (triple.subject, triple.object)]  # type: ignore[misc]
     for each in lists:
         if isinstance(each, Variable) and each.name not in known:
+            name = "what a path goes along" if each.name.startswith(".") else str(each)
             raise QueryError(
-                f"{each} is a list, or a member of one, that may stream: expected a pattern with a "
-                "property of RDF, RDFS or OWL that has the list, such as ?c owl:unionOf "
-                f"{each} (lists are read from what is known before anything streams)",
+                f"{name} is a list, or a member of one, that may stream, but lists are read from "
+                "what is known before anything streams: expected a pattern with a property of RDF, "
+                "RDFS or OWL that has the list, such as ?c owl:unionOf ?list",
                 position=places.get(each, position),
             )
 

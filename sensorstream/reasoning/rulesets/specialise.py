@@ -7,34 +7,41 @@ schema is solved once, at run time only streamed triples join.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import BlankNode
 from sensorstream.network.recursion.reads import reads
-from sensorstream.network.recursion.rule import DerivationRule, clauses
+from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
 from sensorstream.reasoning.rulesets.conjunction import changed, triples_of
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.renaming import renamed
 from sensorstream.reasoning.rulesets.schema_vocabulary import is_schema
 from sensorstream.reasoning.rulesets.solving import Binding, solutions
-from sensorstream.reasoning.rulesets.substitution import can_be_substituted, substituted
+from sensorstream.reasoning.rulesets.substitution import Substitution, can_be_substituted
 from sensorstream.sparql.algebra import TriplePattern
+from sensorstream.sparql.scope import names_in
 
 
-@dataclass(frozen=True, slots=True)
 class Division:
-    """A clause of a rule, taken apart: ``schema`` is what the static graph answers.
+    """A clause of a rule, taken apart into what the static graph answers and what streams.
 
-    ``rule`` is the clause without these patterns, ``whole`` the clause with them.
+    The rule has no lists; see :func:`.lists.unrolled`. ``schema`` are the patterns of the clause
+    that the static graph answers, ``whole`` is the clause with these patterns.
     """
 
-    schema: tuple[TriplePattern, ...]
-    rule: DerivationRule
-    whole: DerivationRule
-    # Whether terms may be substituted, by the variables that stand for blank nodes.
-    _fits: dict[frozenset[str], bool] = field(default_factory=dict, compare=False, repr=False)
+    __slots__ = ("_fits", "_substitution", "schema", "whole")
+
+    def __init__(self, clause: Clause) -> None:
+        body = clause.body.pattern
+        asked = dict.fromkeys(filter(is_schema, triples_of(body)))
+        self.schema: tuple[TriplePattern, ...] = tuple(asked)
+        self.whole = DerivationRule(clause.rule.name, clause.head, body)
+        rest = changed(body, lambda triple: None if triple in asked else triple)
+        self._substitution = Substitution(replace(self.whole, body=rest), names_in(self.schema))
+        # Whether terms may be substituted, by the variables that stand for blank nodes.
+        self._fits: dict[frozenset[str], bool] = {}
 
     def instance(self, binding: Binding) -> DerivationRule | None:
         """The rule for one solution of the schema; None: it says nothing about what streams.
@@ -46,31 +53,19 @@ class Division:
             self._fits[blank] = can_be_substituted(self.whole.body, binding.keys(), blank)
         if not self._fits[blank]:
             return self.whole
-        made = substituted(self.rule, binding)
+        made = self._substitution(binding)
         if made is None:
             return None
         premises = frozenset(triples_of(made.body))
         head = tuple(triple for triple in made.head if triple not in premises)
-        if not head or next(reads(made.body), None) is None:
+        if not head or (not premises and next(reads(made.body), None) is None):
             return None
-        return replace(made, head=head)
+        return made if len(head) == len(made.head) else replace(made, head=head)
 
 
-def divided(rule: DerivationRule) -> Iterator[Division]:
-    """The clauses of a rule without lists; see :func:`.lists.unrolled`."""
-    for clause in clauses(rule):
-        body = clause.body.pattern
-        schema = tuple(dict.fromkeys(filter(is_schema, triples_of(body))))
-        asked = frozenset(schema)
-        yield Division(
-            schema,
-            DerivationRule(
-                rule.name,
-                clause.head,
-                changed(body, lambda triple, asked=asked: None if triple in asked else triple),  # type: ignore[misc]
-            ),
-            DerivationRule(rule.name, clause.head, body),
-        )
+def divided(rule: DerivationRule) -> list[Division]:
+    """The clauses of a rule, taken apart."""
+    return [Division(clause) for clause in clauses(rule)]
 
 
 def specialise(rules: Iterable[DerivationRule], index: TripleIndex) -> list[DerivationRule]:
