@@ -400,6 +400,26 @@ class Window:
     pattern: Pattern
 
 
+# Lists, in rule sets
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """``EACH member IN members FROM first TO last { pattern }``, of rule sets only.
+
+    The pattern must match for each member of an RDF list. Its variables that stand nowhere else in
+    the rule are other ones for each member; all others are shared. With FROM and TO the matches are
+    a chain: what ``last`` is at a member, ``first`` is at the next; outside, ``first`` is that of
+    the first member and ``last`` that of the last one. An empty list matches nothing.
+    """
+
+    member: Variable
+    members: Variable | IRI
+    pattern: Pattern
+    first: Variable | None = None
+    last: Variable | None = None
+
+
 # Solution modifiers (section 18.2.5); within a pattern they are a sub-select.
 
 
@@ -467,6 +487,7 @@ Pattern: TypeAlias = (
     | OptionalSeq
     | EqualsOptional
     | Window
+    | Each
     | OrderBy
     | Project
     | Distinct

@@ -141,12 +141,33 @@ def read_deletion(
     return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
 
 
+def read_rule_set(text: str, *, start: Position) -> Parsed[Update]:
+    """The updates of a rule set, in which EACH may stand; see :func:`read_query`.
+
+    How wide it may be as a whole is not bounded but by its length; the caller bounds each update.
+
+    Raises:
+        QueryError: as for :func:`parse_query`.
+    """
+    source = _source(text, start)
+    builder = UpdateBuilder(source, None)
+    builder.of_rules = True
+    meaning = cast(Update, _parsed(source, "update", builder))
+    return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
+
+
 def _parse(source: Source, start: str, builder: UpdateBuilder) -> object:
+    meaning = _parsed(source, start, builder)
+    check_bounds(meaning, source.position(0))
+    return meaning
+
+
+def _parsed(source: Source, start: str, builder: UpdateBuilder) -> object:
     try:
         tree = _lark().parse(cast(str, source), start=start)
         meaning = builder.transform(tree)
     except UnexpectedToken as error:
-        raise _unexpected(source, error) from None
+        raise _unexpected(source, error, builder.of_rules) from None
     except RecursionError:
         raise too_deep(source.position(0)) from None
     except VisitError as error:
@@ -157,7 +178,6 @@ def _parse(source: Source, start: str, builder: UpdateBuilder) -> object:
         raise
     if depth(meaning) > DEEPEST:
         raise too_deep(source.position(0))
-    check_bounds(meaning, source.position(0))
     return meaning
 
 
@@ -177,7 +197,7 @@ def expected_after(before: Iterable[Token], start: str) -> frozenset[str]:
             parser.feed_token(token)
     except UnexpectedToken:
         return frozenset()
-    return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
+    return frozenset(parser.accepts()) - _OF_RULES  # type: ignore[no-untyped-call]
 
 
 GRAMMAR: Final = Grammar(
@@ -210,6 +230,8 @@ _PLAIN: Final = {
 }
 _LITERALS: Final = frozenset(("TEXT", "LONG_TEXT", "INTEGER", "DECIMAL", "DOUBLE", "TRUE", "FALSE"))
 _NAMES: Final = frozenset(("IRIREF", "PREFIXED", "NAMESPACE"))
+_OF_RULES: Final = frozenset(("_EACH",))
+"""What only rule sets have: nothing to expect elsewhere."""
 # Token kinds that begin the same construct are named by that construct; larger sets first.
 _TOGETHER: Final = (
     (
@@ -234,8 +256,9 @@ _TOGETHER: Final = (
 )
 
 
-def _unexpected(source: Source, error: UnexpectedToken) -> QueryError:
-    expected = _expectation(set(error.accepts or error.expected))
+def _unexpected(source: Source, error: UnexpectedToken, of_rules: bool) -> QueryError:
+    accepted = set(error.accepts or error.expected)
+    expected = _expectation(accepted if of_rules else accepted - _OF_RULES)
     token = error.token
     if token.type == "$END":
         end = len(source.text.rstrip())

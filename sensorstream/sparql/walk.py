@@ -10,6 +10,7 @@ from sensorstream.sparql.algebra import (
     BGP,
     Aggregate,
     Distinct,
+    Each,
     Exists,
     Extend,
     Filter,
@@ -129,6 +130,10 @@ def _visible(pattern: Pattern) -> Iterator[Variable]:
             if isinstance(name, Variable):
                 yield name
             yield from _visible(inner)
+        case Each(member, members, inner):
+            if isinstance(members, Variable):
+                yield members
+            yield from (each for each in _visible(inner) if each != member)
         case Values(columns, _) | Project(_, columns):
             yield from columns
         case Group(_, keys, computed):

@@ -17,6 +17,7 @@ from sensorstream.sparql.algebra import (
     BGP,
     And,
     Consumption,
+    Each,
     Equals,
     EqualsOptional,
     Expression,
@@ -81,6 +82,8 @@ class PatternBuilder(ExpressionBuilder):
         self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
     ) -> None:
         super().__init__(source, base, prefixes)
+        self.of_rules = False
+        """Whether the text is a rule set, which has EACH."""
         self._blocks = 0
         self._block_of: dict[BlankNode, int] = {}
 
@@ -185,6 +188,21 @@ class PatternBuilder(ExpressionBuilder):
 
     def inline_data(self, children: list[Values]) -> Pattern:
         return children[0]
+
+    @v_args(meta=True)
+    def each(self, meta: Meta, children: list[Any]) -> Each:
+        member, members, *ends, group = children
+        if not self.of_rules:
+            self.fail(
+                meta.start_pos,
+                "EACH belongs to a rule set, whose lists are known before anything streams: "
+                f"expected {members} rdf:rest*/rdf:first {member} for some member of a list",
+            )
+        if len({member, members, *ends}) < 2 + len(ends):
+            self.fail(meta.start_pos, "EACH: expected different variables")
+        if missing := [each for each in ends if each not in visible(group.whole)]:
+            self.fail_at(missing[0], f"EACH: expected {missing[0]} in the pattern in braces")
+        return self.at(meta.start_pos, Each(member, members, group.whole, *ends))
 
     def data_column(self, children: list[Any]) -> Values:
         return Values((children[0],), tuple((value,) for value in children[1:]))
