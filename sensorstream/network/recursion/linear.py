@@ -18,7 +18,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Tri
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.recursion.kinds import KindIndex
 from sensorstream.network.recursion.reads import Kind, written
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.recursion.rule import DerivationRule, meant
 from sensorstream.network.rows import compiled
 from sensorstream.sparql.algebra import (
     BGP,
@@ -356,7 +356,7 @@ def _applied(rule: LinearRule, triple: Triple) -> list[Triple]:
         if part is subject:
             return triple[0]
         if not isinstance(part, Variable):
-            return part
+            return meant(part) if isinstance(part, IRI | Literal) else part
         return triple[0 if part == subject else 2 if part == object_ else 1]
 
     found: list[Triple] = []

@@ -29,12 +29,16 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from tests.network.recursion.oracle import rematerialised
-from tests.network.recursion.world import rule
+from tests.network.recursion.strategies import Change, programs, streams
+from tests.network.recursion.world import World, rule
 
 A, B, C, P, Q, R = (IRI(f"http://example.org/{name}") for name in "ABCpqr")
 SUBJECT, PREDICATE, OBJECT = map(Variable, ("s", "p", "o"))
+LITERALS: list[PatternTerm] = [Literal("x")]
+SUBJECTS: list[IRI | Variable] = [SUBJECT, SUBJECT, SUBJECT, SUBJECT, A]
 NODES = [A, B, C]
 PROPERTIES = [P, Q, R, RDF_TYPE]
+PREDICATES: list[IRI | Variable] = [*PROPERTIES, *PROPERTIES, PREDICATE]
 facts: st.SearchStrategy[Triple] = st.tuples(
     st.sampled_from([A, B, C, P, IRI("http://example.org/other"), BlankNode("_:b")]),
     st.sampled_from([*PROPERTIES, IRI("http://example.org/unknown")]),
@@ -64,25 +68,26 @@ def conditions(draw: st.DrawFn) -> Expression:
 
 @st.composite
 def rules(draw: st.DrawFn) -> DerivationRule:
-    subject = draw(st.sampled_from([SUBJECT, SUBJECT, SUBJECT, SUBJECT, A]))
-    predicate: IRI | Variable = draw(st.sampled_from([*PROPERTIES, *PROPERTIES, PREDICATE]))
-    object_ = draw(
-        st.sampled_from(
-            [OBJECT, OBJECT, OBJECT, A, B, Literal("x"), SUBJECT if subject is SUBJECT else OBJECT]
-        )
-    )
+    subject: IRI | Variable = draw(st.sampled_from(SUBJECTS))
+    predicate: IRI | Variable = draw(st.sampled_from(PREDICATES))
+    objects: list[PatternTerm] = [OBJECT, OBJECT, OBJECT, A, B, *LITERALS]
+    object_ = draw(st.sampled_from([*objects, subject] if subject is SUBJECT else objects))
     body: Pattern = BGP((TriplePattern(subject, predicate, object_),))
     known = [each for each in (subject, object_) if isinstance(each, Variable)]
     if {*known} == {SUBJECT, OBJECT} and draw(st.integers(0, 2)) == 0:
         body = Filter(draw(conditions()), body)
     ends: list[PatternTerm] = [*known, *known, *NODES]
-    subjects = [*ends, *([PREDICATE] if predicate is PREDICATE else [])]
-    predicates = [*PROPERTIES, predicate, *([OBJECT] if object_ is OBJECT else [])]
+    subjects: list[PatternTerm] = [*ends, *([PREDICATE] if predicate is PREDICATE else [])]
+    predicates: list[IRI | Variable] = [
+        *PROPERTIES,
+        predicate,
+        *([OBJECT] if object_ is OBJECT else []),
+    ]
     made = st.builds(
         TriplePattern,
         st.sampled_from(subjects),
         st.sampled_from(predicates),
-        st.sampled_from([*ends, Literal("x")]),
+        st.sampled_from([*ends, *LITERALS]),
     )
     return DerivationRule("r", tuple(draw(st.lists(made, min_size=1, max_size=2))), body)
 
@@ -149,3 +154,31 @@ def test_properties_that_no_rule_names_are_not_kept_without_end() -> None:
     for number in range(6000):
         closure.conclusions((A, IRI(f"http://example.org/n{number}"), B))
     assert len(closure._by_class) <= 4096
+
+
+@settings(max_examples=100, deadline=None)
+@given(layers=programs(), static=st.sets(facts, max_size=3), stream=streams)
+def test_a_program_with_linear_rules_apart_derives_the_same(
+    layers: tuple[tuple[DerivationRule, ...], ...],
+    static: set[Triple],
+    stream: list[list[Change]],
+) -> None:
+    linear, others = parted({rule.name: rule for layer in layers for rule in layer}.values())
+    closure = FlatClosure(linear)
+    world = World(others, linear=closure, known=Origin.STATIC)
+    world.kb.add(Origin.STATIC, static)
+    implied = Implied(closure.conclusions)
+    world.program.hold(implied.change(world.kb, Delta(0, tuple(static))))
+    held, before = dict[Triple, None](), set[Triple]()
+    for changes in stream:
+        world.change(changes)
+        added = tuple(triple for triple in world.facts if triple not in held)
+        removed = tuple(triple for triple in held if triple not in world.facts)
+        held = dict(world.facts)
+        world.program.hold(implied.change(world.kb, Delta(0, added, removed)))
+        delta = world.settle()
+        now = world.derived()
+        expected = rematerialised(layers, {**world.facts, **dict.fromkeys(static)}, world.window)
+        assert now == expected - static
+        assert (set(delta.added), set(delta.removed)) == (now - before, before - now)
+        before = now
