@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sensorstream.errors import ProgramError
+from sensorstream.errors import Overrun, ProgramError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
@@ -90,6 +90,9 @@ class Program:
                     self._settle()
                 return self._derived.taken()
             except BrokenRules as broken:
+                for name, error in broken.faults.items():
+                    if isinstance(error, Overrun):
+                        raise Overrun(f"{name}: {error.message}") from None
                 self.faults.update(broken.faults)
                 for name in broken.faults:
                     self._rules.pop(name, None)
