@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from threading import Event, Lock, Thread
-from typing import Final
+from typing import Final, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter
 
@@ -37,6 +37,8 @@ MOST_SOLUTIONS: Final = 1000
 MOST_CHARACTERS: Final = 4_000_000
 """Characters of all values of one answer, for the journal keeps it."""
 
+_Place: TypeAlias = tuple[str, str, SolutionKey]
+
 
 class RuleQuestions:
     """A thread that answers the questions of rules to the history, one after the other.
@@ -62,7 +64,7 @@ class RuleQuestions:
         told = "Questions of rules to the history, by result."
         counter = Counter("sensorstream_rule_questions", told, ["result"], registry=metrics)
         self._results = {name: counter.labels(name) for name in ("answered", "failed")}
-        self._tries: dict[tuple[str, SolutionKey], int] = {}
+        self._tries: dict[_Place, int] = {}
         self._halt = Event()
         self._lock = Lock()
         self._stop: Stop | None = None
@@ -108,7 +110,7 @@ class RuleQuestions:
         Raises:
             HistoryError, Unavailable: it cannot be answered now.
         """
-        place = asked.rule, asked.moment
+        place = asked.rule, asked.digest, asked.moment
         try:
             answer = Answer(*place, self._solutions(asked, query))
         except Unavailable:
@@ -125,7 +127,7 @@ class RuleQuestions:
         self._pipeline.change(AnswerRule(answer)).result()
         self._results["failed" if answer.failure else "answered"].inc()
 
-    def _is_tried_again(self, place: tuple[str, SolutionKey]) -> bool:
+    def _is_tried_again(self, place: _Place) -> bool:
         if self._pipeline.trouble is not None:
             return True
         self._tries[place] = self._tries.get(place, 0) + 1

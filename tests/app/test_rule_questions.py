@@ -11,6 +11,7 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.app.what_if import what_if
 from sensorstream.settings import (
     LimitSettings,
     OntologySettings,
@@ -204,3 +205,21 @@ def test_rules_that_are_put_ask_too_and_an_alert_tells_why(
     assert why.notes == (
         "the history has answered with these values: what it had found is not kept",
     )
+
+
+def test_the_journal_gives_the_answers_again_and_none_to_other_questions(
+    settings: Settings, tmp_path: Path, open_application: Open
+) -> None:
+    ours = deployed(settings, tmp_path, DAILY)
+    application = open_application(ours)
+    a_day(application)
+    told(application, 3)
+    application.close()
+    found = what_if(ours, settings.history.url, [], None, None, lambda done, of: None)
+    assert [(each.did, each.would) for each in found.alerts] == [(True, True)] * 3
+    assert not found.unanswered
+    (tmp_path / "other.rules").write_text(HEAD.split("mapping")[0] + DAILY.replace("?most", "?m"))
+    other = [tmp_path / "other.rules"]
+    found = what_if(ours, settings.history.url, other, None, None, lambda done, of: None)
+    assert found.unanswered == {"yesterday": 2}
+    assert not any(each.would for each in found.alerts)
