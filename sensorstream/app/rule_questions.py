@@ -30,6 +30,8 @@ from sensorstream.sparql.printing.query_forms import query_text
 _LOG = logging.getLogger(__name__)
 _NAP: Final = 1.0
 """Seconds between two looks at what waits."""
+_PATIENCE: Final = 5.0
+"""Seconds to wait for the end of the thread."""
 _MOST_TRIES: Final = 5
 """How often a question is asked that the history does not answer although it can be reached."""
 MOST_SOLUTIONS: Final = 1000
@@ -75,12 +77,15 @@ class RuleQuestions:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the question at work, which is asked again after the next start, and the thread."""
+        """End the question at work, which is asked again after the next start, and the thread.
+
+        A thread whose answer waits for the journal ends with the pipeline.
+        """
         self._halt.set()
         with self._lock:
             if self._stop is not None:
                 self._stop.now(Unavailable("the server stops"))
-        self._thread.join()
+        self._thread.join(_PATIENCE)
 
     def waiting(self) -> list[tuple[Asked, HistoryQuery]]:
         """What is to be asked, the oldest first."""

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.what_if import what_if
+from sensorstream.errors import HistoryError
 from sensorstream.settings import (
     LimitSettings,
     OntologySettings,
@@ -223,3 +225,31 @@ def test_the_journal_gives_the_answers_again_and_none_to_other_questions(
     found = what_if(ours, settings.history.url, other, None, None, lambda done, of: None)
     assert found.unanswered == {"yesterday": 2}
     assert not any(each.would for each in found.alerts)
+
+
+@pytest.mark.parametrize(("faults", "said"), [(2, "1"), (99, "the history is away")])
+def test_a_history_that_is_away_is_asked_again_but_not_for_ever(
+    settings: Settings,
+    tmp_path: Path,
+    open_application: Open,
+    monkeypatch: pytest.MonkeyPatch,
+    faults: int,
+    said: str,
+) -> None:
+    rule = asking("SELECT (COUNT(?c) AS ?n) { ?s :celsius ?c }")
+    application = open_application(deployed(settings, tmp_path, rule))
+    asked, history = 0, application.asking.history
+
+    def away(*values: Any, **named: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked <= faults:
+            raise HistoryError("the history is away")
+        return history(*values, **named)
+
+    monkeypatch.setattr(application.asking, "history", away)
+    send(application, "r1", "2026-03-28T10:59:00Z", "hall", "20")
+    send(application, "r2", "2026-03-28T11:01:00Z", "hall", "20")
+    (text,) = told(application, 1)
+    assert text.endswith(said)
+    assert asked == min(faults + 1, 5)
