@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.what_if import what_if
 from sensorstream.errors import HistoryError
+from sensorstream.model.timeline import Timeline
 from sensorstream.settings import (
     LimitSettings,
     OntologySettings,
@@ -26,6 +28,7 @@ from sensorstream.settings import (
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
+LINE = Timeline.DATETIME
 
 HEAD = """
 prefix : <http://example.org/>
@@ -253,3 +256,56 @@ def test_a_history_that_is_away_is_asked_again_but_not_for_ever(
     (text,) = told(application, 1)
     assert text.endswith(said)
     assert asked == min(faults + 1, 5)
+
+
+def test_the_digests_of_a_random_stream_are_those_of_a_list(
+    settings: Settings, tmp_path: Path, open_application: Open
+) -> None:
+    rule = """
+rule daily
+every day at "02:30" in "Europe/Vienna"
+from history select {
+  SELECT ?room (COUNT(?c) AS ?n) (SUM(?c) AS ?sum)
+  { ?reading :room ?room ; :celsius ?c ; :time ?t FILTER(?t >= ?last) } GROUP BY ?room
+}
+then alert info "{?now} {?room} {?n} {?sum}"
+
+rule held
+every "PT6H"
+from history select {
+  SELECT (COUNT(DISTINCT ?reading) AS ?n) DURING ?last/?now { ?reading :room "hall" }
+}
+then alert info "{?now} {?n} in the hall"
+"""
+    application = open_application(deployed(settings, tmp_path, rule, size="3"))
+    chance = random.Random(7)
+    # Over a night with 23 hours; some readings come at the very moment of a digest.
+    moments = [f"2026-03-{day}T{hour}:30:00Z" for day, hour in ((28, "01"), (29, "01"), (30, "00"))]
+    start, end = LINE.instant("2026-03-27T12:00:00Z"), LINE.instant("2026-03-30T12:00:00Z")
+    times = sorted(
+        [*map(LINE.instant, moments), *(chance.randrange(start, end) for _ in range(40))]
+    )
+    readings = [(each, chance.choice(("hall", "lab")), chance.randint(1, 30)) for each in times]
+    for number, (time, room, celsius) in enumerate(readings):
+        send(application, f"r{number}", LINE.format(time), room, str(celsius))
+    last, expected = LINE.instant("2026-03-27T01:30:00Z"), []
+    for moment in moments:
+        now = LINE.instant(moment)
+        for name in ("hall", "lab"):
+            found = [c for time, room, c in readings if last <= time < now and room == name]
+            if found:
+                expected.append(f"{moment} {name} {len(found)} {sum(found)}")
+        last = now
+    # A reading holds until three more have come.
+    ends = [*times[3:], *[2**62] * 3]
+    span = LINE.duration("PT6H")
+    for now in range((start // span + 1) * span, times[-1] + 1, span):
+        held = [
+            each
+            for each, until in zip(readings, ends, strict=True)
+            if each[0] < now and until > now - span and each[1] == "hall"
+        ]
+        if times[0] < now:
+            expected.append(f"{LINE.format(now)} {len(held)} in the hall")
+    found_texts = told(application, len(expected))
+    assert sorted(text.partition(" (late")[0] for text in found_texts) == sorted(expected)
