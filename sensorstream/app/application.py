@@ -279,7 +279,11 @@ class Application:
             settings.limits.question_seconds,
         )
         self.reasons = Reasons(
-            database, lambda: self.url, exchange, settings.limits.question_seconds
+            database,
+            lambda: self.url,
+            exchange,
+            settings.limits.question_seconds,
+            self.settings.reasoning.profile,
         )
         self.unmet = Unmet(
             machine.engine,

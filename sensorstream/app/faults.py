@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -18,9 +18,9 @@ from sensorstream.language.recovery import parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.check import check as mapping_faults
 from sensorstream.mapping.functions import Definition
-from sensorstream.reasoning.ontology import Ontology, load_ontology
+from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.rules.rule_compiler import rule_faults
-from sensorstream.settings import Settings
+from sensorstream.settings import OntologySettings, Settings
 
 _NOTHING_UNSAVED: Final[Mapping[Path, str]] = MappingProxyType({})
 
@@ -28,13 +28,13 @@ _NOTHING_UNSAVED: Final[Mapping[Path, str]] = MappingProxyType({})
 def faults(
     settings: Settings,
     unsaved: Mapping[Path, str] = _NOTHING_UNSAVED,
-    read_ontology: Callable[[Sequence[Path]], Ontology] | None = None,
+    read_ontology: Callable[[OntologySettings], Ontology] | None = None,
     functions: Mapping[str, Definition] | None = None,
 ) -> Iterator[SensorStreamError]:
     """All faults of the files that the settings name, except those that another fault hides.
 
     ``unsaved`` are the texts of rule files that count instead of those on disk; ``read_ontology``
-    is by default :func:`sensorstream.reasoning.ontology.load_ontology`. ``functions`` are the
+    is by default :func:`.deployed_ontology`. ``functions`` are the
     user's own that count instead of those of the Python files.
     """
 
@@ -54,7 +54,7 @@ def faults(
         if tree is not None:
             files.append(tree)
     try:
-        ontology = (read_ontology or load_ontology)(settings.ontology.files)
+        ontology = (read_ontology or deployed_ontology)(settings.ontology)
     except SensorStreamError as error:
         yield error
         return

@@ -41,7 +41,7 @@ from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
 from sensorstream.network.budget import Limits
-from sensorstream.reasoning.ontology import Ontology, load_ontology
+from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import SnapshotEvaluator
@@ -149,7 +149,7 @@ def read_deployment(
     timeline = settings.time.timeline
     window = window_spec(settings.window, timeline)
     if ontology is None:
-        ontology = load_ontology(settings.ontology.files)
+        ontology = deployed_ontology(settings.ontology)
     if rules is not None:
         texts, files = {}, rules
     else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from sensorstream.app.based import based, placed
 from sensorstream.app.trial import Trace, Trial
 from sensorstream.app.wiring import (
     Deployment,
@@ -215,7 +216,8 @@ class _Played:
         registration = read_query(text, start=start, base=base).meaning.registration
         unnamed = path.stem if step.path else "query"
         name = unnamed if registration is None else str(registration.name)
-        self.machine.engine.register(name, f"BASE <{base}> {text}")
+        with placed(start):
+            self.machine.engine.register(name, based(text, path))
 
     def _time(self, text: str, step: Given | Advance) -> Instant:
         try:

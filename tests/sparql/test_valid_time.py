@@ -104,7 +104,9 @@ def test_history_keeps_no_graphs_of_messages() -> None:
 def test_a_continuous_query_follows_the_present() -> None:
     processor = StreamProcessor(TripleIndex(), instant=instant_of, second=SECOND)
     query = parse_query("SELECT * DURING 1/2 { ?s ?p ?o }")
-    with pytest.raises(UnsupportedQuery, match=r'^DURING "1"/"2": a continuous query follows the'):
+    with pytest.raises(
+        UnsupportedQuery, match=r'^query:1:10: DURING "1"/"2": a continuous query follows the'
+    ):
         processor.check("q", query)
 
 
