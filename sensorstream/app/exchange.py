@@ -388,7 +388,7 @@ class NewRules:
     def take_over(self, message: Message) -> Outcome:
         """Put them in force; see :meth:`.Engine.adopt_rules`."""
         new = replace(self.deployment, put=message.id)
-        self._engine.adopt_rules(new.rules)
+        self._engine.adopt_rules(new.rules, message.received)
         self._exchange.mapper.plan = new.mapping
         self._exchange.deployment = new
         return self._engine.accepted(message)

@@ -10,6 +10,7 @@ from typing import Final
 from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
 from sensorstream.app.reference_files import read_reference_with_faults
+from sensorstream.app.rule_history import question_faults_of
 from sensorstream.app.rule_texts import misplaced
 from sensorstream.app.schemas import read_schemas
 from sensorstream.errors import SensorStreamError, SettingsError
@@ -68,6 +69,7 @@ def faults(
     yield from unread
     yield from mapping_faults(files, schema, reference)
     yield from rule_faults(files, schema, settings.time.timeline)
+    yield from question_faults_of(files, schema, settings)
     yield from mapping_file_faults(
         files,
         settings.rules.files,

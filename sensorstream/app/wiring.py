@@ -10,6 +10,7 @@ from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.intake import ahead_of, disorder_spec, filters_of, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference, read_tables
+from sensorstream.app.rule_history import question_faults
 from sensorstream.app.rule_texts import (
     parse_texts,
     path_of,
@@ -171,12 +172,15 @@ def read_deployment(
         settings.limits.transform_seconds,
         named,
     )
+    semantic = compile_rules(files, ontology.schema, timeline)
+    for fault in question_faults(semantic, settings):
+        raise fault
     return Deployment(
         settings=settings,
         ontology=ontology,
         reference=reference,
         mapping=plan,
-        rules=compile_rules(files, ontology.schema, timeline),
+        rules=semantic,
         window=window,
         partition=window_partition(settings.window, ontology.schema),
         disorder=disorder_spec(settings),

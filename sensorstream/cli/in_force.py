@@ -6,11 +6,11 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from sensorstream.alert_grouping import read_grouping
 from sensorstream.app.folder import Folder
 from sensorstream.app.versions import digest_of
 from sensorstream.app.webhooks import definition_text
 from sensorstream.cli.client import Client
-from sensorstream.grouping import read_grouping
 from sensorstream.reasoning.ontology import parse_accepted
 
 

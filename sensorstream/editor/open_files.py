@@ -9,8 +9,8 @@ from pygls import uris
 
 from sensorstream.editor.deployment import Ontologies, deployment_of
 from sensorstream.editor.document import OpenDocument
-from sensorstream.editor.functions import Functions
 from sensorstream.editor.text import SourceText
+from sensorstream.editor.value_functions import Functions
 
 
 class OpenFiles:

@@ -25,8 +25,7 @@ from sensorstream.app.collector import spare_what_stays
 from sensorstream.app.rule_texts import with_others
 from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.clock import SystemClock
-from sensorstream.history.journal_rows import JournalRow
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.records import Record
 from sensorstream.reasoning.ontology import parse_put
 from sensorstream.streaming.chunk import PROTOCOL, pack, unpack

@@ -145,7 +145,9 @@ class DlReasoner:
         for triple in delta.added:
             self._claims.add(roles.conclusions(triple))
         properties = self._claims.changes(delta.time)
-        return Delta(delta.time, (*added, *properties.added), (*removed, *properties.removed))
+        change = Delta(delta.time, (*added, *properties.added), (*removed, *properties.removed))
+        kb.apply(Origin.INFERRED, change)
+        return change
 
     def close(self) -> None:
         """End the reasoner's process."""

@@ -13,10 +13,10 @@ from sqlalchemy import Connection, Engine, Row, text
 
 from sensorstream.alerts.groups import MOST_TOLD, GroupState, group_json
 from sensorstream.history.database import translating
+from sensorstream.history.event_head import last_event
 from sensorstream.history.flapping import is_flapping
 from sensorstream.history.incidents import SHOWN, incident_of
 from sensorstream.history.silences import is_silenced
-from sensorstream.history.webhooks import last_event
 from sensorstream.model.timeline import Timeline
 
 _AT_ONCE: Final = 10_000

@@ -12,11 +12,11 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
+from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts.groups import MOST_TOLD
 from sensorstream.alerts.incidents import Silence
 from sensorstream.alerts.records import AlertGroup, Webhook
-from sensorstream.grouping import Grouping
-from sensorstream.history.grouping import tell_groups
+from sensorstream.history.alert_groups import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
@@ -230,7 +230,7 @@ def test_a_disabled_webhook_is_told_of_its_groups_as_they_are_when_it_is_enabled
     PostgresOutbox(database).disable("w", START)
     commit(store, START, ("a", "info"), ("b", "info"))
     assert tell_groups(database, Timeline.INTEGER, START) == 0
-    registered.enable("w")
+    registered.enable("w", START)
     commit(store, START, "a")
     assert tell_groups(database, Timeline.INTEGER, START) == 1
     ((_, data),) = sent(database, START)
