@@ -264,7 +264,8 @@ def _check(
     both = schema.object_properties & schema.datatype_properties
     if both:
         raise OntologyError(
-            f"{where}: <{min(both)}> is both an object and a datatype property: expected one"
+            f"{where}: <{min(both)}> is both an object and a datatype property: expected one "
+            "(OWL 2 DL): give the one for values another name"
         )
     declared = {s for s, p, o in triples if p == RDF_TYPE}
     declared |= {s for s, p, _ in triples if p == OWL_INVERSE_OF}
