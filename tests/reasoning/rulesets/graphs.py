@@ -22,7 +22,7 @@ PREFIX ss: <urn:sensorstream:mapping#>
 
 def graph(turtle: str) -> set[Triple]:
     """The triples of a text in Turtle."""
-    text = f"{PREFIXES}\n{turtle}"
+    text = f"{PREFIXES}\n{turtle.rstrip(' .')} ."
     return {
         (from_oxigraph(t.subject), from_oxigraph(t.predicate), from_oxigraph(t.object))  # type: ignore[misc]
         for t in ox.parse(text, format=ox.RdfFormat.TURTLE)
