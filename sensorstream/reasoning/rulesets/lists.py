@@ -13,9 +13,10 @@ from sensorstream.errors import Position, ProgramError, QueryError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import BlankNode, Literal, Term
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST
+from sensorstream.network.recursion.reads import Kind
 from sensorstream.network.recursion.rule import DerivationRule, clauses
 from sensorstream.reasoning.rulesets.conjunction import changed, eaches_of, together, triples_of
-from sensorstream.reasoning.rulesets.schema_vocabulary import is_of_lists, is_schema
+from sensorstream.reasoning.rulesets.schema_vocabulary import is_of_lists, is_schema, kinds_of
 from sensorstream.reasoning.rulesets.solving import solutions
 from sensorstream.reasoning.rulesets.substitution import Substitution, can_be_substituted
 from sensorstream.sparql.algebra import (
@@ -35,6 +36,9 @@ MOST_MEMBERS: Final = 200
 MOST_RULES: Final = 100_000
 """Rules that lists may make of one rule."""
 _ANY_HEAD: Final = (TriplePattern(RDF_NIL, RDF_REST, RDF_NIL),)
+_CELLS: Final = tuple(
+    TriplePattern(Variable("cell"), each, Variable("value")) for each in (RDF_FIRST, RDF_REST)
+)
 
 
 def unrolled(rules: Iterable[DerivationRule], index: TripleIndex) -> list[DerivationRule]:
@@ -55,6 +59,18 @@ def unrolled(rules: Iterable[DerivationRule], index: TripleIndex) -> list[Deriva
         else:
             found.append(rule)
     return found
+
+
+def kinds_of_lists(rules: Iterable[DerivationRule]) -> frozenset[Kind]:
+    """The kinds of triples that decide for which lists rules are unrolled."""
+    return frozenset(
+        kind
+        for rule in rules
+        if _has_lists(rule.body)
+        for clause in clauses(rule)
+        for triple in [*_asked(clause.body.pattern)[0], *_CELLS]
+        for kind in kinds_of(triple)
+    )
 
 
 def _has_lists(body: Pattern) -> bool:
