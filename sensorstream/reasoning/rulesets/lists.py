@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from sensorstream.errors import Position, ProgramError, QueryError
+from sensorstream.errors import ProgramError, QueryError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import BlankNode, Literal, Term
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST
@@ -28,6 +28,7 @@ from sensorstream.sparql.algebra import (
     Union,
     Variable,
 )
+from sensorstream.sparql.places import Places
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import nodes, replaced
 
@@ -233,7 +234,7 @@ def _plain_each(each: Each) -> Pattern:
     return together(BGP((TriplePattern(each.members, RDF_FIRST, each.member),)), each.pattern)
 
 
-def check_lists(body: Pattern, position: Position, places: Mapping[object, Position]) -> None:
+def check_lists(body: Pattern, places: Places) -> None:
     """Refuse EACH and paths along lists where the list is not known before anything streams.
 
     Raises:
@@ -245,10 +246,10 @@ def check_lists(body: Pattern, position: Position, places: Mapping[object, Posit
             raise QueryError(
                 "EACH within EACH, OPTIONAL, MINUS, EXISTS or a sub-select: expected it among the "
                 "patterns that must match",
-                position=places.get(part, position),
+                position=places.of(part),
             )
     for alternative in clauses(DerivationRule("", _ANY_HEAD, body)):
-        _check_known(alternative.body.pattern, position, places)
+        _check_known(alternative.body.pattern, places)
 
 
 def _reachable(body: Pattern) -> Iterator[Each]:
@@ -259,7 +260,7 @@ def _reachable(body: Pattern) -> Iterator[Each]:
         yield from eaches_of(body)
 
 
-def _check_known(body: Pattern, position: Position, places: Mapping[object, Position]) -> None:
+def _check_known(body: Pattern, places: Places) -> None:
     triples = list(triples_of(body))
     known = {
         name
@@ -283,7 +284,7 @@ def _check_known(body: Pattern, position: Position, places: Mapping[object, Posi
                 f"{name} is a list, or a member of one, that may stream, but lists are read from "
                 "what is known before anything streams: expected a pattern with a property of RDF, "
                 "RDFS or OWL that has the list, such as ?c owl:unionOf ?list",
-                position=places.get(each, position),
+                position=places.of(each),
             )
 
 

@@ -6,7 +6,7 @@ directly above a rule is its name, and from its second line on a remark such as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sensorstream.dotr.reader import is_rules, read_program
@@ -22,6 +22,7 @@ from sensorstream.sparql.algebra import InsertData, Pattern, Quad, TriplePattern
 from sensorstream.sparql.bounds import check_bounds, check_length
 from sensorstream.sparql.lexer import Source
 from sensorstream.sparql.parser import read_rule_set
+from sensorstream.sparql.places import Places
 
 MOST_RULES: Final = 1_000
 """Rules of one text: each may feed each, which is found out when they are read."""
@@ -60,7 +61,8 @@ def _updates(text: str, start: Position) -> RuleSet:
             facts.update((_fact(quad, block), None) for quad in update.quads)
         else:
             head = tuple(quad.triple for quad in update.insert or ())
-            rule = _rule(head, update.pattern, block, parsed.places)
+            places = Places(block.position, parsed.places, parsed.operations)
+            rule = _rule(head, update.pattern, block, places)
             _note(rule, Note(block.position, block.remarks), rules, notes)
     return RuleSet(start.file, tuple(rules.values()), tuple(facts), notes)
 
@@ -77,7 +79,8 @@ def _datalog(text: str, start: Position) -> RuleSet:
     notes: dict[str, Note] = {}
     for clause in program.clauses:
         block = Block(clause.position, "", comment_above(lines, clause.position))
-        rule = _rule(clause.head, clause.body, block, {})
+        places = Places(clause.position, {}, {})
+        rule = _rule(clause.head, clause.body, block, places)
         _note(rule, Note(block.position, block.remarks), rules, notes)
     return RuleSet(start.file, tuple(rules.values()), (), notes)
 
@@ -114,14 +117,14 @@ def _rule(
     head: tuple[TriplePattern, ...],
     body: Pattern,
     block: Block,
-    places: Mapping[object, Position],
+    places: Places,
 ) -> DerivationRule:
     if not head:
         raise QueryError(
             "a rule without a conclusion: expected INSERT { … }", position=block.position
         )
-    check_body(body, block.position, places)
-    check_lists(body, block.position, places)
+    check_body(body, places)
+    check_lists(body, places)
     return DerivationRule(_name(block), head, body)
 
 
