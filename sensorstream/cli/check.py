@@ -146,11 +146,17 @@ def command(
 def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
     """What reasoning comes to, after a start of the reasoner; a contradiction is an error."""
     from sensorstream.reasoning.profiles import make_reasoner
-    from sensorstream.reasoning.survey import check_consistency, islands
+    from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+    from sensorstream.reasoning.survey import check_consistency, islands, rules_left
 
     chosen = settings.reasoning
-    made = make_reasoner(chosen.profile, ontology, java=chosen.java, heap=chosen.heap)
+    made = make_reasoner(
+        chosen.profile, ontology, java=chosen.java, heap=chosen.heap, folder=settings.path.parent
+    )
     check_consistency(ontology, made)
+    if isinstance(made, RuleReasoner):
+        yield from rules_left(made)
+        return
     if chosen.profile in ("none", "plain"):
         yield f"the profile {chosen.profile} finds no contradictions and asks no reasoner"
         return
