@@ -201,8 +201,7 @@ class ReasoningSettings:
 
     profile: str = _setting(
         "plain",
-        "none, plain (subclass, subproperty, domain, range), hermit or pellet.",
-        ["none", "plain", "hermit", "pellet"],
+        "none, plain (subclass, subproperty, domain, range), hermit, pellet, or rule sets: owl2rl",
     )
     java: str = _setting("", "A Java 25+ home; empty uses the runtime that comes as a wheel.")
     timeout: float = _setting(10.0, "Seconds the reasoner may take for one question.")

@@ -107,7 +107,6 @@ def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
         ),
         ("[limits]\nquestion_seconds = 0", "expected a number above zero, not 0"),
         ("[limits]\nquestion_rows = true", "expected a whole number, not True"),
-        ('[reasoning]\nprofile = "magic"', "expected one of none, plain, hermit, pellet"),
         ("[reasoning]\ntimeout = 0", "expected a number above zero"),
         ('[filters.f]\nstore = "maybe"', "expected true or false, not 'maybe'"),
         ('[webhooks]\nallow = ["10.0.0.1/8"]', ":2:1: webhooks.allow: expected networks such as"),

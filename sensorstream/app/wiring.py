@@ -42,7 +42,7 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
 from sensorstream.network.budget import Limits
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
-from sensorstream.reasoning.profiles import make_reasoner
+from sensorstream.reasoning.profiles import check_profile, make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
@@ -148,6 +148,7 @@ def read_deployment(
     """
     timeline = settings.time.timeline
     window = window_spec(settings.window, timeline)
+    check_profile(settings.reasoning.profile)
     if ontology is None:
         ontology = deployed_ontology(settings.ontology)
     if rules is not None:
@@ -223,6 +224,8 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
         timeout=reasoning.timeout,
         heap=reasoning.heap,
         explain=reasoning.explain,
+        folder=deployment.settings.path.parent,
+        limits=Limits(deployment.settings.limits.message_rows, settings="limits.message"),
     )
 
 

@@ -172,13 +172,24 @@ def command(
 def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
     """What reasoning comes to, after a start of the reasoner; a contradiction is an error."""
     from sensorstream.reasoning.profiles import make_reasoner
-    from sensorstream.reasoning.survey import check_consistency, islands
+    from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+    from sensorstream.reasoning.survey import check_consistency, islands, rules_left
 
     chosen = settings.reasoning
-    asks = chosen.profile in ("hermit", "pellet")
+    asks = chosen.profile not in ("none", "plain")
     name = chosen.profile if asks else "hermit"
-    made = make_reasoner(name, ontology, java=chosen.java, heap=chosen.heap, timeout=chosen.timeout)
+    made = make_reasoner(
+        name,
+        ontology,
+        java=chosen.java,
+        heap=chosen.heap,
+        timeout=chosen.timeout,
+        folder=settings.path.parent,
+    )
     check_consistency(ontology, made)
+    if isinstance(made, RuleReasoner):
+        yield from rules_left(made)
+        return
     yield f"consistent: {name} finds a model of the ontology"
     if not asks:
         yield f"the profile {chosen.profile} asks no reasoner about messages"

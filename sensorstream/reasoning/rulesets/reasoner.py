@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from sensorstream.errors import Contradiction, Inconsistent, InternalFault, OntologyError, Overrun
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, net_delta
-from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.model.terms import Literal, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
@@ -27,15 +27,14 @@ from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.recursion.stratum import Build
 from sensorstream.network.sources import Source, Sources
+from sensorstream.reasoning.rulesets.ground import STATIC, Ground
 from sensorstream.reasoning.rulesets.lasting import lasting
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
-from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
-from sensorstream.reasoning.rulesets.specialise import numbered, specialise
+from sensorstream.reasoning.rulesets.specialise import numbered
 from sensorstream.sparql.algebra import Pattern
 
 _LOG = logging.getLogger(__name__)
-_STATIC = Origin.STATIC | Origin.STATIC_INFERRED
 
 
 class RuleReasoner:
@@ -50,17 +49,13 @@ class RuleReasoner:
     def __init__(self, rule_set: RuleSet, limits: Limits = NO_LIMITS) -> None:
         """``limits`` are for what one change may take."""
         self._rule_set = rule_set
-        self._schema: dict[IRI | None, dict[Term | None, None]] = {}
-        for kind in schema_kinds(rule_set.rules):
-            self._schema.setdefault(kind.predicate, {})[kind.object] = None
         self._budget = Budget(limits)
         self._lasting = lasting(rule_set.rules)
-        self._special: list[DerivationRule] = []
+        self._ground: Ground | None = None
         self._kb: KnowledgeBase | None = None
         self._run: _Run | None = None
-        # Triples of the schema that the window holds, and that it implies; not static ones.
-        self._streamed = 0
-        self._implied: dict[Triple, None] = {}
+        # What the window says or implies of the schema and the static graph does not.
+        self._foreign: dict[Triple, None] = {}
 
     @property
     def unspecialised(self) -> bool:
@@ -70,7 +65,7 @@ class RuleReasoner:
     @property
     def rules(self) -> Sequence[DerivationRule]:
         """The rules about what streams; names of the rule set with numbers."""
-        return self._special
+        return () if self._ground is None else self._ground.streamed
 
     def start(self, kb: KnowledgeBase) -> None:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
@@ -80,9 +75,9 @@ class RuleReasoner:
             self._close_static(kb)
             for subject, _, text in kb.match(None, CONTRADICTION, None):
                 raise OntologyError(f"the ontology contradicts itself: {_told(subject, text)}")
-            self._special = specialise(self._rule_set.rules, kb.index)
+            self._ground = Ground(self._rule_set.rules, kb)
             self._kb = kb
-            self._run = _Run(kb, self._special, self._budget, special=True)
+            self._run = _Run(kb, self._ground.rules, self._budget, special=True)
             if len(self._lasting) == len(self._rule_set.rules):
                 self._run.settle(0)
         finally:
@@ -103,8 +98,7 @@ class RuleReasoner:
             self._budget.lifted = True
             try:
                 if isinstance(error, Overrun):
-                    self._count_schema(kb, delta.inverse())
-                    self._anew(kb, delta.time, special=self._streamed == 0)
+                    self._anew(kb, delta.time)
                 else:
                     self._follow(kb, delta.inverse())
             finally:
@@ -122,8 +116,7 @@ class RuleReasoner:
         if self._run is not None:
             self._run.leave()
         self._run = self._kb = None
-        self._streamed = 0
-        self._implied.clear()
+        self._foreign.clear()
 
     def _close_static(self, kb: KnowledgeBase) -> None:
         kb.add(Origin.STATIC_INFERRED, self._rule_set.facts)
@@ -148,49 +141,51 @@ class RuleReasoner:
             known = rules
 
     def _follow(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        touched = self._count_schema(kb, delta)
-        run = self._run
+        run, ground = self._run, self._ground
+        assert ground is not None, "it was not started"
         if run is None or kb is not self._kb:
             self._kb = kb
-            return self._anew(kb, delta.time, special=not self._streamed)
-        if run.special and self._streamed:
-            return self._anew(kb, delta.time, special=False)
+            return self._anew(kb, delta.time)
+        touched = self._note(kb, delta)
+        if run.special and not ground.admits(self._foreign):
+            return self._anew(kb, delta.time)
         change = run.change(delta)
-        touched |= self._note_schema(kb, change)
+        touched |= self._note(kb, change)
         if not touched:
             return change
-        if run.special:
-            further = self._anew(kb, delta.time, special=False)
-        elif not self._streamed and not self._implied:
-            further = self._anew(kb, delta.time, special=True)
-        elif run.is_stale(self._rule_set.rules):
-            further = self._anew(kb, delta.time, special=False)
-        else:
-            return change
-        return net_delta(delta.time, (change, further))
+        admitted = ground.admits(self._foreign)
+        if admitted:
+            self._foreign.clear()
+        if admitted != run.special or run.is_stale(self._rule_set.rules):
+            return net_delta(delta.time, (change, self._anew(kb, delta.time)))
+        return change
 
-    def _anew(self, kb: KnowledgeBase, time: Instant, *, special: bool) -> Delta:
-        """Derive everything again, with other rules."""
+    def _anew(self, kb: KnowledgeBase, time: Instant) -> Delta:
+        """Derive everything again."""
+        ground = self._ground
+        assert ground is not None
         if self._run is not None:
             self._run.leave()
         before = dict.fromkeys(kb.triples(Origin.INFERRED))
         kb.apply(Origin.INFERRED, Delta(time, removed=tuple(before)))
-        self._implied.clear()
         window = tuple(kb.triples(Origin.WINDOW))
+        self._foreign = dict.fromkeys(ground.foreign(kb, window))
+        special = ground.admits(self._foreign)
         while True:
-            rules = self._special if special else unrolled_rules(self._rule_set.rules, kb)
+            rules = ground.rules if special else _whole(self._rule_set.rules, kb)
             run = self._run = _Run(kb, rules, self._budget, special=special)
             run.change(Delta(time, window))
             after = dict.fromkeys(kb.triples(Origin.INFERRED))
-            self._note_schema(kb, Delta(time, tuple(after)))
-            if special and self._implied:
+            self._foreign.update(dict.fromkeys(ground.foreign(kb, after)))
+            if special and not ground.admits(self._foreign):
                 special = False
-            elif special or not run.is_stale(self._rule_set.rules):
+            elif not run.is_stale(self._rule_set.rules):
                 break
             run.leave()
             kb.apply(Origin.INFERRED, Delta(time, removed=tuple(after)))
-            self._implied.clear()
-        if not special:
+        if special:
+            self._foreign.clear()
+        else:
             _LOG.warning(
                 "the window says something of the schema: rules are not specialised to the static "
                 "graph, and are slower, for as long as it does"
@@ -201,32 +196,16 @@ class RuleReasoner:
             tuple(triple for triple in before if triple not in after),
         )
 
-    def _count_schema(self, kb: KnowledgeBase, delta: Delta) -> bool:
-        """Count the triples of the schema that stream; whether there are any in the change."""
-        added, removed = self._of_schema(kb, delta.added), self._of_schema(kb, delta.removed)
-        self._streamed += len(added) - len(removed)
-        return bool(added or removed)
-
-    def _note_schema(self, kb: KnowledgeBase, change: Delta) -> bool:
-        added, removed = self._of_schema(kb, change.added), self._of_schema(kb, change.removed)
+    def _note(self, kb: KnowledgeBase, change: Delta) -> bool:
+        """Note what comes and goes of the schema; whether there is any."""
+        assert self._ground is not None
+        added = self._ground.foreign(kb, change.added)
+        removed = self._ground.foreign(kb, change.removed)
+        self._foreign.update(dict.fromkeys(added))
         for triple in removed:
-            self._implied.pop(triple, None)
-        self._implied.update(dict.fromkeys(added))
+            if triple not in kb:
+                self._foreign.pop(triple, None)
         return bool(added or removed)
-
-    def _of_schema(self, kb: KnowledgeBase, triples: Iterable[Triple]) -> list[Triple]:
-        """Those of the schema that are not static."""
-        schema = self._schema
-        found = []
-        for triple in triples:
-            objects = schema.get(triple[1])
-            if (
-                objects is not None
-                and (None in objects or triple[2] in objects)
-                and not kb.marks(triple) & _STATIC
-            ):
-                found.append(triple)
-        return found
 
     def _check(self, change: Delta) -> None:
         for subject, predicate, text in change.added:
@@ -262,7 +241,7 @@ class _Run:
                 _builder(kb),
                 budget,
                 linear=self.closure,
-                known=_STATIC,
+                known=STATIC,
             )
 
     def change(self, delta: Delta) -> Delta:
@@ -284,7 +263,7 @@ class _Run:
 
     def is_stale(self, rules: Sequence[DerivationRule]) -> bool:
         """Whether there are other lists now."""
-        return unrolled_rules(rules, self._kb) != self._rules
+        return not self.special and _whole(rules, self._kb) != self._rules
 
     def leave(self) -> None:
         """Stop watching; what is derived stays."""
@@ -293,7 +272,7 @@ class _Run:
             self._program = None
 
 
-def unrolled_rules(rules: Sequence[DerivationRule], kb: KnowledgeBase) -> list[DerivationRule]:
+def _whole(rules: Sequence[DerivationRule], kb: KnowledgeBase) -> list[DerivationRule]:
     """The rules as they are, for the lists that a knowledge base holds."""
     return numbered(unrolled(rules, kb.index))
 
