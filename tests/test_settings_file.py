@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from sensorstream.endpoints import FolderInput, MqttInput
 from sensorstream.errors import SettingsError
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
+
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def load(folder: Path, text: str, **environment: str) -> Settings:
@@ -224,3 +227,15 @@ def test_variables_of_the_commands_and_of_kubernetes_are_no_settings(
 ) -> None:
     given = load(tmp_path, "", **{variable: "tcp://10.0.0.1:8080"})
     assert given == load(tmp_path, "")
+
+
+def test_the_settings_in_the_documents_can_be_read(tmp_path: Path) -> None:
+    pages = sorted(DOCS.rglob("*.md"))
+    blocks = [
+        block
+        for page in pages
+        for block in re.findall(r"^```toml\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    ]
+    assert len(blocks) > 20
+    for block in blocks:
+        load(tmp_path, block)
