@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from operator import attrgetter
+from typing import Final
 
 from sensorstream.dotr.syntax import Program
 from sensorstream.errors import UnsupportedQuery
@@ -50,6 +51,7 @@ from sensorstream.streams.trace import Trace
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""
 _pending: Callable[[ContinuousQuery], bool] = attrgetter("pending")
+_CHANGE: Final = ReportKind.CHANGE
 _reports_unchanged: Callable[[ContinuousQuery], bool] = attrgetter("reports_unchanged")
 
 
@@ -524,7 +526,7 @@ class StreamProcessor:
         self._broken.stop(self._stop)
         if not self._candidates:
             return
-        changed = [q for q in self._candidates if q.schedule.kind is ReportKind.CHANGE]
+        changed = [q for q in self._candidates if q.schedule.kind is _CHANGE]
         for query in sorted(changed, key=_number):
             if query in self._candidates:
                 del self._candidates[query]

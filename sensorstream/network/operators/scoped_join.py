@@ -80,6 +80,8 @@ class ScopedJoin(Node):
         """The triggers have done the work already."""
 
     def rows(self) -> Iterable[Row]:
+        if self._occurrences.empty:
+            return ()
         if self._scan is None:
             self._scan = self._writer().scan()
         found: list[Row] = []
