@@ -52,6 +52,15 @@ def test_patterns_name_all_files_that_match_in_order(tmp_path: Path) -> None:
     assert [file.name for file in settings.rules.files] == ["a.rules", "b.rules"]
 
 
+def test_a_pattern_may_be_an_absolute_path(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "else [1]"
+    elsewhere.mkdir()
+    (elsewhere / "a.rules").touch()
+    pattern = str(tmp_path / "else*" / "*.rules")
+    settings = load(tmp_path, f"[rules]\nfiles = ['{pattern}']")
+    assert settings.rules.files == (elsewhere / "a.rules",)
+
+
 def test_a_pattern_that_matches_nothing_is_an_error(tmp_path: Path) -> None:
     assert "no file matches '*.rules'" in problem(tmp_path, '[rules]\nfiles = ["*.rules"]')
 

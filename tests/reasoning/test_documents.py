@@ -68,8 +68,6 @@ def test_bytes_that_are_not_utf_8_have_a_place_and_a_way_out() -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"Prefix(:=<http://x/>)\nOntology(<http://x/o>)", "OWL functional syntax, .*robot"),
-        (b"# by hand\nOntology(<http://x/o>)", "OWL functional syntax, .*robot"),
         (b"Prefix: : <http://x/>\nOntology: <http://x/o>", "OWL Manchester syntax, .*Save as"),
         (b"format-version: 1.2\nontology: x", "the OBO format, .*robot"),
         (b"<!DOCTYPE html><html><body>not found</body></html>", "a web page"),
