@@ -209,7 +209,8 @@ class _Planner:
         if deep := borrowed(pattern, outer):
             raise UnsupportedQuery(
                 f"EXISTS within a pattern in time: ?{min(deep)} of the outer pattern is used deep "
-                "within: only filters that stand directly in its braces see outer variables",
+                "within: filters that stand directly in its braces see outer variables, and an "
+                "optional part or MINUS those that the part before it binds",
                 part=asked,
             )
         for condition in lifted:

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_INTEGER
+from sensorstream.model.durations import XSD_DURATION
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.sparql import algebra
@@ -79,6 +80,18 @@ def solutions(
             (frozenset(b for b in bindings if b[0] in names), start, end)
             for bindings, start, end in solutions(pattern.pattern, stream, lengths)
         )
+    if isinstance(pattern, algebra.Values):
+        return frozenset(
+            (
+                frozenset(
+                    (column.name, term)
+                    for column, term in zip(pattern.variables, row, strict=True)
+                    if term is not None
+                ),
+                *ALWAYS,
+            )
+            for row in pattern.rows
+        )
     if isinstance(pattern, algebra.Distinct):
         return solutions(pattern.pattern, stream)
     left = solutions(pattern.left, stream)  # type: ignore[union-attr]
@@ -121,13 +134,19 @@ def asked(
     values = dict(solution[0])
 
     def put_in(node: object) -> object | None:
+        # A sub-select is evaluated by itself: LIMIT is of all its solutions.
+        if isinstance(node, algebra.Project):
+            return node
         return values.get(node.name) if isinstance(node, Variable) else None
 
     def change(node: object) -> object | None:
         if not isinstance(node, algebra.Exists):
             return None
         found = solutions(replaced(node.pattern, put_in), stream)
-        truth = any(not timed(each) or each[2] <= solution[2] for each in found)
+        truth = any(
+            compatible(each, solution) and (not timed(each) or each[2] <= solution[2])
+            for each in found
+        )
         return Literal(str(truth).lower(), XSD_BOOLEAN)
 
     return replaced(condition, change)
@@ -231,8 +250,21 @@ def _aggregate(aggregate: algebra.Aggregate, taken: list[Solution]) -> str | Non
 
 def _extended(solution: Solution, name: str, expression: algebra.Expression) -> Solution:
     bindings, start, end = solution
-    assert isinstance(expression, Variable)
-    value = dict(bindings).get(expression.name)
+    match expression:
+        case Variable(asked):
+            value = dict(bindings).get(asked)
+        case algebra.Call(function) if timed(solution):
+            told = {"GETDURATION": end - start, "GETSTARTTIME": start, "GETENDTIME": end}
+            number = str(int(told[function]))
+            value = (
+                Literal(f"PT{number}S", XSD_DURATION)
+                if function == "GETDURATION"
+                else Literal(number, XSD_INTEGER)
+            )
+        case algebra.Call("GETDURATION" | "GETSTARTTIME" | "GETENDTIME"):
+            value = None
+        case _:
+            raise AssertionError(expression)
     return (bindings if value is None else bindings | {(name, value)}), start, end
 
 
