@@ -14,7 +14,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.what_if import what_if
-from sensorstream.errors import HistoryError
+from sensorstream.errors import HistoryError, LanguageError
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import (
     LimitSettings,
@@ -195,6 +195,12 @@ def test_rules_that_are_put_ask_too_and_an_alert_tells_why(
         + asking("SELECT (COUNT(?c) AS ?n) { ?s :celsius ?c }", 'alert info "{?n}"'),
         "me",
     )
+    with pytest.raises(LanguageError, match="SHA1"):
+        application.rulebook.put(
+            "bad.rules",
+            asking("SELECT (SHA1(?s) AS ?n) { ?s ?p ?o }").replace("rule r", "rule s"),
+            "me",
+        )
     send(application, "r2", "2026-03-28T11:01:00Z", "hall", "20")
     assert told(application, 1) == ["1"]
     (raised,) = application.alerts(10)
