@@ -5,7 +5,7 @@ The static graph's lists take the place of EACH and of paths over ``rdf:first`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +14,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import BlankNode, Literal, Term
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST
 from sensorstream.network.recursion.reads import Kind
-from sensorstream.network.recursion.rule import DerivationRule, clauses
+from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
 from sensorstream.reasoning.rulesets.conjunction import changed, eaches_of, together, triples_of
 from sensorstream.reasoning.rulesets.schema_vocabulary import is_of_lists, is_schema, kinds_of
 from sensorstream.reasoning.rulesets.solving import solutions
@@ -22,10 +22,15 @@ from sensorstream.reasoning.rulesets.substitution import Substitution, can_be_su
 from sensorstream.sparql.algebra import (
     BGP,
     Each,
+    Extend,
+    Filter,
+    LeftJoin,
+    Minus,
     Pattern,
     PatternTerm,
     TriplePattern,
     Union,
+    Values,
     Variable,
 )
 from sensorstream.sparql.places import Places
@@ -34,8 +39,10 @@ from sensorstream.sparql.walk import nodes, replaced
 
 MOST_MEMBERS: Final = 200
 """Members of a list that EACH may go through: as many patterns a rule has then."""
-MOST_RULES: Final = 100_000
-"""Rules that lists may make of one rule."""
+MOST_RULES: Final = 500
+"""Rules that one list may make of a rule; if it fits in more ways, these are a table in one."""
+MOST_WAYS: Final = 200_000
+"""Ways in which lists may fit a rule: pairs of 632 members."""
 _ANY_HEAD: Final = (TriplePattern(RDF_NIL, RDF_REST, RDF_NIL),)
 _CELLS: Final = tuple(
     TriplePattern(Variable("cell"), each, Variable("value")) for each in (RDF_FIRST, RDF_REST)
@@ -82,35 +89,76 @@ def _has_lists(body: Pattern) -> bool:
 
 
 def _unrolled(rule: DerivationRule, index: TripleIndex) -> Iterator[DerivationRule]:
-    count = 0
     for clause in clauses(rule):
-        body = clause.body.pattern
-        asked, names = _asked(body)
-        without = changed(body, lambda triple: None if is_of_lists(triple) else triple)
-        substituted = Substitution(DerivationRule(rule.name, clause.head, without), names)
-        seen: dict[tuple[tuple[str, Term], ...], None] = {}
-        for row in solutions(asked, index):
-            seen[tuple(sorted((name, row[name]) for name in names if name in row))] = None
-        for terms in seen:
-            binding = dict(terms)
-            if not can_be_substituted(body, binding.keys(), _blank(binding)):
-                raise ProgramError(
-                    f"rule {rule.name}: a list or its member stands in BIND, VALUES, a sub-select "
-                    "or a function: expected it in triple patterns and comparisons only"
-                )
-            of_lists = substituted(binding)
-            if of_lists is None:
-                continue
-            for made in _conjunctions(of_lists, index):
-                count += 1
-                if count > MOST_RULES:
-                    raise ProgramError(
-                        f"rule {rule.name}: the lists of the ontology make more than "
-                        f"{MOST_RULES:,} rules of it: leave the rule out of a copy of the rule "
-                        "set, or shorten the lists (pairs of a list's members are its length "
-                        "squared)"
-                    )
+        for grounded in _grounded(clause, index):
+            yield from _conjunctions(grounded, index)
+
+
+def _grounded(clause: Clause, index: TripleIndex) -> Iterator[DerivationRule]:
+    """A clause with terms for lists and members, for each way in which these fit.
+
+    Many ways for one list, such as the pairs of an owl:AllDifferent, are a table in one rule: as
+    rules they would take long to order, and to run.
+    """
+    body = clause.body.pattern
+    rest = changed(body, lambda triple: None if is_of_lists(triple) else triple)
+    plain = DerivationRule(clause.rule.name, clause.head, rest)
+    asked, names = _asked(body)
+    near = names_in(tuple(each for each in asked if not is_of_lists(each)))
+    of_each = names_in(tuple(each.members for each in eaches_of(body)))
+    lists = sorted(names & (near | of_each))
+    members = sorted(names & (names_in(rest) | names_in(clause.head)) - {*lists})
+    ways: dict[tuple[Term, ...], dict[tuple[Term, ...], None]] = {}
+    for count, row in enumerate(solutions(asked, index)):
+        if count == MOST_WAYS:
+            raise _too_many(plain.name)
+        of_list = ways.setdefault(tuple(row[each] for each in lists), {})
+        of_list[tuple(row[each] for each in members)] = None
+    filled = Substitution(plain, {*lists, *members})
+    tabled = Substitution(plain, {*lists})
+    for of_lists, table in ways.items():
+        known = dict(zip(lists, of_lists, strict=True))
+        if len(table) > MOST_RULES:
+            _check_substitution(body, known, plain.name)
+            made = tabled(known)
+            if made is not None:
+                yield replace(made, body=_with_table(made.body, members, table))
+            continue
+        for way in table:
+            binding = known | dict(zip(members, way, strict=True))
+            _check_substitution(body, binding, plain.name)
+            made = filled(binding)
+            if made is not None:
                 yield made
+
+
+def _with_table(body: Pattern, names: Sequence[str], rows: Iterable[tuple[Term, ...]]) -> Pattern:
+    match body:
+        case Filter(condition, inner):
+            return Filter(condition, _with_table(inner, names, rows))
+        case Extend(inner, variable, expression):
+            return Extend(_with_table(inner, names, rows), variable, expression)
+        case LeftJoin() | Minus():
+            return replace(body, left=_with_table(body.left, names, rows))
+    # Unlike a pattern, a table can hold a blank node of the graph.
+    table = Values(tuple(map(Variable, names)), tuple(rows))  # type: ignore[arg-type]
+    return together(body, table)
+
+
+def _check_substitution(body: Pattern, binding: Mapping[str, Term], name: str) -> None:
+    if not can_be_substituted(body, binding.keys(), _blank(binding)):
+        raise ProgramError(
+            f"rule {name}: a list or its member stands in BIND, VALUES, a sub-select or a "
+            "function: expected it in triple patterns and comparisons only"
+        )
+
+
+def _too_many(name: str) -> ProgramError:
+    return ProgramError(
+        f"rule {name}: the lists of the ontology fit it in more than {MOST_WAYS:,} ways: leave the "
+        "rule out of a copy of the rule set, or shorten the lists (pairs of a list's members are "
+        "its length squared)"
+    )
 
 
 def _blank(binding: Mapping[str, Term]) -> set[str]:
@@ -200,7 +248,7 @@ def readings(rule: str, index: TripleIndex, head: PatternTerm) -> Iterator[tuple
         if cell in cells or isinstance(cell, Literal):
             continue
         steps += 1
-        if len(members) >= MOST_MEMBERS or steps > MOST_RULES:
+        if len(members) >= MOST_MEMBERS or steps > MOST_WAYS:
             raise ProgramError(
                 f"rule {rule}: the list {head} has more than {MOST_MEMBERS} members, or cells with "
                 f"several members or rests: expected a list of at most {MOST_MEMBERS} for EACH; "

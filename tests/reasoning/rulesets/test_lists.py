@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import ProgramError
-from sensorstream.model.terms import Triple
+from sensorstream.model.terms import BlankNode, Triple
+from sensorstream.reasoning.rulesets import lists
 from sensorstream.reasoning.rulesets.lists import MOST_MEMBERS, unrolled
 from sensorstream.reasoning.rulesets.renaming import renamed
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, indexed, rules
@@ -88,7 +89,8 @@ def test_a_list_that_is_too_long_for_each_is_refused_with_the_way_out() -> None:
         unrolled(rules(ALL).rules, known)
 
 
-def test_cells_of_many_ways_end_at_a_bound() -> None:
+def test_cells_of_many_ways_end_at_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "MOST_WAYS", 1_000)
     cells = " ".join(f":l{n} rdf:first :D, :E ; rdf:rest :l{n + 1}, :l{n + 2} ." for n in range(40))
     known = indexed(graph(f":C owl:intersectionOf :l0 . {cells} :l40 rdf:rest rdf:nil ."))
     with pytest.raises(ProgramError, match="several members or rests"):
@@ -103,3 +105,35 @@ def test_a_member_in_bind_is_refused() -> None:
     known = indexed(graph(":C owl:unionOf ( [] ) ."))
     with pytest.raises(ProgramError, match="rule said: a list or its member stands in BIND"):
         unrolled(rules(text).rules, known)
+
+
+def test_many_pairs_are_a_table_and_mean_the_same() -> None:
+    rule = (
+        "# pairs\nINSERT { ?y :same ?z } WHERE { ?x owl:members ?l . ?l rdf:rest* ?k . "
+        "?k rdf:first ?y ; rdf:rest+ ?m . ?m rdf:first ?z . ?y owl:sameAs ?z "
+        "FILTER(!sameTerm(?y, :m3)) }"
+    )
+    members = " ".join(f":m{number}" for number in range(33))
+    known = (
+        f":A owl:members ( {members} [ :p 1 ] ) . :B owl:members ( :m1 :m2 ) . :m5 owl:sameAs :m9 ."
+        ":m9 owl:sameAs :m5 . :m3 owl:sameAs :m4 . :m1 owl:sameAs :m2 . :other owl:sameAs :m1 ."
+    )
+    assert len(unrolled(rules(rule).rules, indexed(graph(known)))) == 2
+    assert new(rule, known) == graph(":m5 :same :m9 . :m1 :same :m2 .")
+
+
+def test_a_member_without_a_name_stands_in_a_table_as_well() -> None:
+    rule = "INSERT { ?c :has ?m } WHERE { ?c owl:unionOf ?l . ?l rdf:rest*/rdf:first ?m }"
+    members = " ".join(f":m{number}" for number in range(500))
+    found = new(rule, f":C owl:unionOf ( {members} [ :p 1 ] ) .")
+    assert len(found) == 501
+    assert sum(isinstance(o, BlankNode) for _, _, o in found) == 1
+
+
+def test_lists_that_fit_in_too_many_ways_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "MOST_WAYS", 1_000)
+    rule = "# two\nINSERT { ?x a ?y } WHERE { ?x owl:members ?l . ?l rdf:rest*/rdf:first ?y, ?z }"
+    members = " ".join(f":m{number}" for number in range(32))
+    known = indexed(graph(f":A owl:members ( {members} ) ."))
+    with pytest.raises(ProgramError, match=r"rule two: the lists .* more than 1,000 ways: leave"):
+        unrolled(rules(rule).rules, known)
