@@ -313,11 +313,11 @@ class LimitSettings:
     )
     message_rows: int = _setting(
         2_000_000,
-        "Rows that conditions of semantic rules may visit or find for one message.",
+        "Rows that conditions of semantic rules, or rule sets, may find for one message.",
         least=1,
     )
     message_seconds: float = _setting(
-        10.0, "Seconds that conditions of semantic rules may take for one message."
+        10.0, "Seconds that conditions of semantic rules, or rule sets, may take for one message."
     )
     evaluate_anew: bool = _setting(
         False,

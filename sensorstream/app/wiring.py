@@ -20,6 +20,7 @@ from sensorstream.app.rule_texts import (
 )
 from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
+from sensorstream.clock import SystemClock
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.filters import Filter
@@ -225,7 +226,7 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
         heap=reasoning.heap,
         explain=reasoning.explain,
         folder=deployment.settings.path.parent,
-        limits=Limits(deployment.settings.limits.message_rows, settings="limits.message"),
+        limits=_message_limits(deployment.settings.limits, SystemClock().counter),
     )
 
 
