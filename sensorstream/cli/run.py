@@ -280,6 +280,10 @@ def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
 
     settings = load_settings(config)
     deployment = read_deployment(settings)
+    for rule in deployment.rules:
+        if rule.question is not None:
+            told = f"rule {rule.name} asks the history, and there is none here: it does not fire"
+            click.echo(f"{rule.position}: {told}", err=True)
     background = Background()
     named = [(*read_query(file, background)[:2], file) for file in queries]
     machine = build_machine(deployment, perf_counter)

@@ -14,8 +14,8 @@ from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.lexer import Lexeme, Source, tokens
 from sensorstream.sparql.parser import read_query
 
-_OPEN: Final = frozenset("({[")
-_CLOSED: Final = frozenset(")}]")
+_OPEN: Final = ("(", "{", "[")
+_CLOSED: Final = (")", "}", "]")
 
 
 class Cursor:
@@ -109,7 +109,11 @@ class Cursor:
             self.at += 1
             if depth == 0:
                 return self.at - 1
-        raise QueryError(f"'{self.tokens[start].value}' has no end", position=self.position(start))
+        opened = self.tokens[start].value
+        closed = _CLOSED[_OPEN.index(opened)]
+        raise QueryError(
+            f"'{opened}' has no end: expected '{closed}'", position=self.position(start)
+        )
 
     def between(self, first: int, last: int) -> str:
         """The text from one token to another one, as it is written, without the last one."""

@@ -628,11 +628,12 @@ class ValidTime:
     """``AT "start"``: what held then; ``DURING "start"/"end"``: what held at a time between.
 
     The times are as written: only the deployment knows its time line. DURING is half open: a
-    statement that began at ``end`` is not seen. ``end`` is None for AT.
+    statement that began at ``end`` is not seen. ``end`` is None for AT. A variable is the time of a
+    rule that asks the history.
     """
 
-    start: str
-    end: str | None = None
+    start: str | Variable
+    end: str | Variable | None = None
 
 
 # Query forms (section 16)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
+from sensorstream.network.plan.delays import sources_read
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan
-from sensorstream.network.sources import DEFAULT, Source, Sources, merged
+from sensorstream.network.sources import DEFAULT, Past, Source, Sources, merged
 from sensorstream.sparql.algebra import Describe, Graph, Query
 from sensorstream.sparql.printing.query_forms import valid_time_text
 from sensorstream.sparql.walk import nodes
@@ -37,13 +38,42 @@ def sources_of(
     query: Query, shapes: Mapping[IRI, WindowShape], named: Mapping[IRI, TripleIndex]
 ) -> Sources:
     """What the names of a query mean; equal windows are one source, whatever their names."""
-    windows = {name: Source(shape, f"window <{name}>") for name, shape in shapes.items()}
+    windows = {name: _window(name, shape) for name, shape in shapes.items()}
     inside = dict.fromkeys(windows[e.name] for e in query.dataset.windows if e.in_default)
     return Sources(
         merged(DEFAULT, *inside),
         {name: Source(id(index), f"graph <{name}>") for name, index in named.items()},
         windows,
     )
+
+
+def windows_read(plan: Plan, sources: Sources) -> dict[Source, WindowShape]:
+    """The windows that a query needs, by what they are to its plan.
+
+    One that the plan does not read is among them, for its steps are moments to report at, too;
+    unless the plan reads what it is the past of, whose steps are the same.
+    """
+    read = set(sources_read(plan))
+    needed: dict[Source, WindowShape] = {}
+    for source in sources.windows.values():
+        present = None if source.past is None else source.past.source
+        if present in read:
+            needed[present] = _shape(present)
+        if source in read or present not in read:
+            needed[source] = _shape(source)
+    return needed
+
+
+def _window(name: IRI, shape: WindowShape) -> Source:
+    present, text = shape.undelayed, f"window <{name}>"
+    if present is None:
+        return Source(shape, text)
+    return Source(shape, text, past=Past(Source(present, f"{text} without its delay"), shape.delay))
+
+
+def _shape(source: Source) -> WindowShape:
+    assert isinstance(source.key, WindowShape)
+    return source.key
 
 
 def _check_form(query: Query, *, graphs: bool) -> None:

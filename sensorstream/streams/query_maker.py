@@ -23,7 +23,7 @@ from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns, constructed
-from sensorstream.streams.planning import planned, sources_of
+from sensorstream.streams.planning import planned, sources_of, windows_read
 from sensorstream.streams.report import Sink
 from sensorstream.streams.selections import RunningRules, Selections
 from sensorstream.streams.shape import WindowShape
@@ -121,15 +121,14 @@ class QueryMaker:
         named: Mapping[IRI, TripleIndex],
     ) -> ContinuousQuery:
         schedule = self._lengths.schedule(query)
-        windows: dict[IRI, StreamWindow] = {}
+        windows: dict[Source, StreamWindow] = {}
         try:
-            shapes = self._shapes(query)
-            for window_name, shape in shapes.items():
-                windows[window_name] = self._windows.open(shape)
-            sources = sources_of(query, shapes, named)
+            sources = sources_of(query, self._shapes(query), named)
+            for source, shape in windows_read(plan, sources).items():
+                windows[source] = self._windows.open(shape)
             indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self._default}
             indexes |= {sources.named[name]: index for name, index in named.items()}
-            indexes |= {sources.windows[name]: window.graph for name, window in windows.items()}
+            indexes |= {source: window.graph for source, window in windows.items()}
             with self._network.budget.alone():
                 root = build(plan, self._network, indexes)
                 return ContinuousQuery(

@@ -263,6 +263,24 @@ class Group(Over):
 
 
 @dataclass(frozen=True, slots=True)
+class Delayed(Over):
+    """What a group was ``delay`` units of the time line ago, under other names."""
+
+    delay: int
+    names: tuple[str, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def certain(self) -> frozenset[str]:
+        certain = self.source.certain
+        pairs = zip(self.names, self.source.variables, strict=True)
+        return frozenset(name for name, old in pairs if old in certain)
+
+
+@dataclass(frozen=True, slots=True)
 class Closure(Over):
     """The pairs that one or more steps connect; the source gives the steps as pairs.
 

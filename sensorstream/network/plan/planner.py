@@ -16,6 +16,7 @@ from sensorstream.network.plan.conjunction import (
     join,
     projected,
 )
+from sensorstream.network.plan.delays import Delays
 from sensorstream.network.plan.named_aggregates import named_aggregates
 from sensorstream.network.plan.nodes import (
     Anew,
@@ -146,6 +147,7 @@ class _Planner:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self._fresh = count()
+        self._delays = Delays()
 
     def planned(self, pattern: Pattern, source: Source) -> Plan:
         """The plan of a pattern whose triples are those of a source."""
@@ -324,7 +326,7 @@ class _Planner:
                 keys.append(name)
         for asked in existences(tuple(each for _, each in pattern.aggregates)):
             raise NotIncremental("EXISTS within an aggregate", part=asked)
-        return GroupPlan(below, tuple(keys), pattern.aggregates)
+        return self._delays.of(GroupPlan(below, tuple(keys), pattern.aggregates))
 
     def _grouped(self, pattern: Group, source: Source) -> Plan:
         """What is grouped, narrowed to what keys and aggregates look at."""

@@ -27,6 +27,7 @@ from sensorstream.sparql.algebra import (
     ReportClause,
     ReportKind,
     ValidTime,
+    Variable,
     Window,
     WindowDefinition,
     WindowKind,
@@ -114,7 +115,7 @@ class StreamBuilder(PatternBuilder):
         return self.at(meta.start_pos, AlertClause(severity.value, text, key[0] if key else None))
 
     @v_args(meta=True)
-    def valid_at(self, meta: Meta, children: list[Literal]) -> ValidTime:
+    def valid_at(self, meta: Meta, children: list[Any]) -> ValidTime:
         return self.at(meta.start_pos, ValidTime(self._time(meta.start_pos, children[0])))
 
     @v_args(meta=True)
@@ -123,10 +124,12 @@ class StreamBuilder(PatternBuilder):
         times = (self._time(meta.start_pos, each) for each in (start, end))
         return self.at(meta.start_pos, ValidTime(*times))
 
-    def _time(self, offset: int, literal: Literal) -> str:
-        if literal.language:
-            self.fail(offset, f"{literal.n3} is not a time: leave the language out")
-        return literal.lexical
+    def _time(self, offset: int, time: Literal | Variable) -> str | Variable:
+        if isinstance(time, Variable):
+            return time
+        if time.language:
+            self.fail(offset, f"{time.n3} is not a time: leave the language out")
+        return time.lexical
 
     def from_default(self, children: list[IRI]) -> tuple[str, IRI]:
         return "default", children[0]
