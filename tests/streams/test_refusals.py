@@ -166,6 +166,7 @@ def test_the_length_of_a_scope_is_refused_at_its_selector() -> None:
     "written",
     [
         f"PREFIX : <p#> ¦REGISTER RSTREAM :a AS SELECT ?x {{ {SEQ} }}",
+        f"PREFIX : <p#> SELECT ?x {{ {SEQ}\n ¦SERVICE :s {{ ?x :q ?y }} }}",
         "PREFIX : <p#>\nREGISTER QUERY :a AS SELECT ?x {\n ?x :p ?y . ¦SERVICE :s { ?x :q ?y } }",
     ],
 )
