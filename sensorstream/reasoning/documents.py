@@ -68,6 +68,8 @@ _PACKED: Final = (
     (b"BZh", "bzip2"),
     (b"\xfd7z", "xz"),
 )
+_BRACKET: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.S)
+_DEEPEST: Final = 256
 _QUOTED: Final = re.compile(r"'([^']+)'")
 
 
@@ -121,6 +123,7 @@ def parse_document(file: Path, content: bytes) -> Iterator[Triple]:
     if suffix in _FUNCTIONAL_SUFFIXES or _FUNCTIONAL.match(head):
         return read_owl_xml(file, read_functional(file, text.decode()))
     if suffix in _JSON_SUFFIXES or (suffix in _XML_SUFFIXES and _JSON.match(head)):
+        _check_depth(file, text)
         return _parse_rdf(file, text, ox.RdfFormat.JSON_LD)
     kind = ox.RdfFormat.N_TRIPLES if suffix in _NTRIPLES_SUFFIXES else ox.RdfFormat.TURTLE
     return _parse_rdf(file, text, kind)
@@ -147,6 +150,20 @@ def _as_utf8(file: Path, content: bytes, encoding: str | None) -> bytes:
             position=Position(str(file), line, column),
         ) from None
     return text.encode() if encoding else content
+
+
+def _check_depth(file: Path, content: bytes) -> None:
+    """Refuse JSON that is nested deeper than XML may be: contexts in contexts cost its square."""
+    depth = 0
+    for found in _BRACKET.finditer(content):
+        sign = found[0]
+        depth += (sign in b"[{") - (sign in b"]}")
+        if depth > _DEEPEST:
+            line = content.count(b"\n", 0, found.start()) + 1
+            column = found.start() - content.rfind(b"\n", 0, found.start())
+            raise OntologyError(
+                f"nested deeper than {_DEEPEST}", position=Position(str(file), line, column)
+            )
 
 
 def _parse_xml_document(file: Path, content: bytes) -> Iterator[Triple]:

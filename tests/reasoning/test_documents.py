@@ -104,6 +104,13 @@ def test_a_context_of_elsewhere_is_not_fetched() -> None:
         read("o.jsonld", text.encode())
 
 
+def test_json_is_as_deep_as_xml_may_be() -> None:
+    level = '{"@context": {"p": {"@id": "http://p", "@context": {}}}, "p": ["[", '
+    assert len(read("o.jsonld", (level * 100 + "1" + "]}" * 100).encode())) == 200
+    with pytest.raises(OntologyError, match=r"o\.jsonld:1:\d+: nested deeper than 256"):
+        read("o.jsonld", (level * 20_000 + "1" + "]}" * 20_000).encode())
+
+
 def test_graphs_with_names_are_refused() -> None:
     text = '{"@id": "http://x/g", "@graph": [{"@id": "http://x/a", "http://x/p": 1}]}'
     with pytest.raises(OntologyError, match=r"graph with a name .*expected one graph"):
