@@ -45,6 +45,7 @@ from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.rule_questions import RuleQuestions
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
@@ -67,22 +68,23 @@ from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, RunsOnSpark
+from sensorstream.history.alert_groups import tell_groups
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.flapping import set_damping
-from sensorstream.history.grouping import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
-from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.runner import claim
-from sensorstream.history.store import PostgresStore, Writes, record_of
+from sensorstream.history.store import PostgresStore
 from sensorstream.history.tending import tend
 from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.notice import ReportDisabled
@@ -342,6 +344,17 @@ class Application:
         )
         self._cross_checks.start()
         stack.callback(self._cross_checks.stop)
+        if not self._elsewhere:
+            questions = RuleQuestions(
+                machine.engine,
+                exchange,
+                self._pipeline,
+                self.asking,
+                self.running,
+                self._metrics.registry,
+            )
+            questions.start()
+            stack.callback(questions.stop)
         stack.callback(self.alert_feed.close)
         stack.callback(log.feed.close)
 

@@ -180,7 +180,9 @@ def _text(rule: syntax.SemanticRule, file: syntax.RuleFile, then: RulesThen) -> 
 
 
 def _absences(rule: syntax.SemanticRule) -> Iterator[str]:
-    """The conditions that no statement can show."""
+    """What no statement can show: conditions, and what the history has answered."""
+    if isinstance(rule.trigger, syntax.Every) and rule.trigger.question is not None:
+        yield "the history has answered with these values: what it had found is not kept"
     for condition in conditions_of(rule):
         if condition.negated:
             yield f"nothing was there for: {condition_text(condition)}"

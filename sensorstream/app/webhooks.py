@@ -12,6 +12,7 @@ from secrets import token_hex
 from threading import Lock
 from typing import Final
 
+from sensorstream.alert_grouping import Grouping, grouping_data
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import (
@@ -30,9 +31,7 @@ from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.clock import Clock
 from sensorstream.errors import SensorStreamError, UnknownWebhook, WebhookError
-from sensorstream.grouping import Grouping, grouping_data
-from sensorstream.history.journal_rows import journal_changes
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import journal_changes, record_of
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import entry_of

@@ -180,7 +180,7 @@ def _count(alerting: _Alerting, report: Report) -> Iterator[tuple[str, None]]:
 
 
 def _alerts(alerting: _Alerting, told: Sequence[_Told], message: str) -> Iterator[Alert]:
-    known = set[str]()
+    known: set[str] = set()
     more = 0
     going = alerting.relation is Relation.DSTREAM
     for each in told:

@@ -23,14 +23,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
 from sensorstream.errors import UnknownDelivery, UnknownWebhook
-from sensorstream.grouping import Grouping
 from sensorstream.history.database import translating
 from sensorstream.history.event_head import last_event
 from sensorstream.history.incidents import end_of_system
-from sensorstream.history.tables import (
-    alert_changes,
+from sensorstream.history.tables.alerts import alert_changes
+from sensorstream.history.tables.receivers import (
     alert_groups,
     deliveries,
     outbox,

@@ -8,7 +8,9 @@ from decimal import Decimal
 
 def decimal_text(value: Decimal) -> str:
     """The canonical form of an xsd:decimal, without an exponent."""
-    text = format(value, "f")
+    text = str(value)
+    if "E" in text:
+        text = format(value, "f")
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
@@ -25,13 +25,17 @@ from sensorstream.sparql.algebra import Aggregate
 _EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Decimals have no exponents in RDF: a sum is as long as its longest value, and never rounded."""
 _ZERO: Final = Decimal(0)
+_add: Final = _EXACT.add
+_subtract: Final = _EXACT.subtract
+_rank: Final = dict(RANKS).get
+"""As of the mapping, which is read for every value."""
 
 
 class Aggregation(Protocol):
     """The state of one or more aggregates of one group."""
 
-    def take(self, values: Iterable[Any], weight: int) -> None:
-        """Values come (``weight`` above 0) or go so many times each; None is an error."""
+    def take(self, value: Any, weight: int) -> None:
+        """A value comes (``weight`` above 0) or goes so many times; None is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +73,20 @@ class Distinctly:
         self.inner = inner
         self._counts: dict[Any, int] = {}
 
-    def take(self, values: Iterable[Any], weight: int) -> None:
+    def take(self, value: Any, weight: int) -> None:
+        if value is None:
+            self.inner.take(None, weight)
+            return
         counts = self._counts
-        for value in values:
-            if value is None:
-                self.inner.take((None,), weight)
-                continue
-            before = counts.get(value, 0)
-            after = before + weight
-            if after:
-                counts[value] = after
-                if not before:
-                    self.inner.take((value,), 1)
-            else:
-                del counts[value]
-                self.inner.take((value,), -1)
+        before = counts.get(value, 0)
+        after = before + weight
+        if after:
+            counts[value] = after
+            if not before:
+                self.inner.take(value, 1)
+        else:
+            del counts[value]
+            self.inner.take(value, -1)
 
 
 class Count:
@@ -94,8 +97,9 @@ class Count:
     def __init__(self) -> None:
         self._count = 0
 
-    def take(self, values: Iterable[Any], weight: int) -> None:
-        self._count += weight * sum([value is not None for value in values])
+    def take(self, value: Any, weight: int) -> None:
+        if value is not None:
+            self._count += weight
 
     def result(self) -> Term | None:
         return numeral(self._count, 0)
@@ -121,29 +125,33 @@ class Numbers:
         self._special: dict[str, int] = {}
         self._errors = 0
 
-    def take(self, values: Iterable[Any], weight: int) -> None:
+    def take(self, value: Any, weight: int) -> None:
         # As number() and rank() in one: this runs for every value.
-        ranks, rank_of, exact = self._ranks, RANKS.get, _EXACT.fma
-        for value in values:
-            of_rank = rank_of(value.datatype) if type(value) is Literal else None
-            if of_rank is None:
-                self._errors += weight
-                continue
-            try:
-                found = value.value
-            except TermError:
-                self._errors += weight
-                continue
-            ranks[of_rank] += weight
-            if of_rank == 1:
-                self._decimals = exact(found, weight, self._decimals)
-            elif of_rank == 0:
-                self._integers += found * weight
+        rank = _rank(value.datatype) if type(value) is Literal else None
+        if rank is None:
+            self._errors += weight
+            return
+        try:
+            found = value.value
+        except TermError:
+            self._errors += weight
+            return
+        ranks = self._ranks
+        ranks[rank] += weight
+        if rank == 1:
+            if not ranks[1]:
+                # Without a value no trace of digits is left.
+                self._decimals = _ZERO
+            elif weight == 1:
+                self._decimals = _add(self._decimals, found)
+            elif weight == -1:
+                self._decimals = _subtract(self._decimals, found)
             else:
-                self._take_float(found, weight)
-        if not ranks[1]:
-            # Without a value no trace of digits is left.
-            self._decimals = _ZERO
+                self._decimals = _EXACT.fma(found, weight, self._decimals)
+        elif rank == 0:
+            self._integers += found * weight
+        else:
+            self._take_float(found, weight)
 
     def _take_float(self, value: float, weight: int) -> None:
         if not isfinite(value):
@@ -227,14 +235,10 @@ class Least:
         self._heap: list[_Entry] = []
         self._errors = 0
 
-    def take(self, values: Iterable[Any], weight: int) -> None:
-        for value in values:
-            if value is None:
-                self._errors += weight
-            else:
-                self._take(value, weight)
-
-    def _take(self, value: Term, weight: int) -> None:
+    def take(self, value: Any, weight: int) -> None:
+        if value is None:
+            self._errors += weight
+            return
         before = self._counts.get(value, 0)
         after = before + weight
         if not after:
@@ -269,8 +273,9 @@ class Sample(Least):
 
     __slots__ = ()
 
-    def take(self, values: Iterable[Any], weight: int) -> None:
-        super().take([value for value in values if value is not None], weight)
+    def take(self, value: Any, weight: int) -> None:
+        if value is not None:
+            super().take(value, weight)
 
 
 class Concatenation:
@@ -283,11 +288,7 @@ class Concatenation:
         self._counts: dict[str, int] = {}
         self._errors = 0
 
-    def take(self, values: Iterable[Any], weight: int) -> None:
-        for value in values:
-            self._take(value, weight)
-
-    def _take(self, value: Any, weight: int) -> None:
+    def take(self, value: Any, weight: int) -> None:
         found = str(value) if isinstance(value, IRI) else text(value)
         if found is None and type(value) is Literal:
             found = value.lexical

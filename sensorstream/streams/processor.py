@@ -38,7 +38,7 @@ from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.operator_graph import window_text
-from sensorstream.streams.patterns import Knowledge, Patterns
+from sensorstream.streams.patterns_in_time import Knowledge, Patterns
 from sensorstream.streams.query_maker import QueryMaker
 from sensorstream.streams.relief import too_costly
 from sensorstream.streams.report import Sink
@@ -95,13 +95,15 @@ class StreamProcessor:
         line: Timeline = Timeline.INTEGER,
         knowledge: Knowledge | None = None,
     ) -> None:
-        self.network = Network(limits)
+        self.network = Network(limits, now=lambda: self.now)
         self.queries: dict[str, ContinuousQuery] = {}
         self.traces: dict[str, Trace] = {}
         self.counts = Counts()
         self.now: Instant | None = None
         self.faults: list[tuple[str, Exception]] = []
         """Queries that a fault of ours or an :class:`.Overrun` has stopped, and what it was."""
+        self.emptied: list[str] = []
+        """Queries whose rows could not be read at a :meth:`restore`: they remember nothing."""
         self._default = default
         lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
@@ -297,6 +299,14 @@ class StreamProcessor:
                     self._agenda.note(window)
         self.network.settle()
         self._broken.stop(self._stop)
+        for name, _, at_rest in state.queries:
+            if (query := self.queries.get(name)) is not None:
+                try:
+                    query.restore_delays(at_rest)
+                except Exception as error:
+                    self._broken.note(query, error)
+        self.network.settle()
+        self._broken.stop(self._stop)
         self._candidates.clear()
         self.now = state.now
         self.counts = Counts(*state.counts)
@@ -304,7 +314,8 @@ class StreamProcessor:
             query = self.queries.get(name)
             if query is not None:
                 try:
-                    query.restore(at_rest)
+                    if not query.restore(at_rest):
+                        self.emptied.append(name)
                 except Exception as error:
                     self._stop(query, error)
                     continue
@@ -376,8 +387,7 @@ class StreamProcessor:
         worked = 0
         while (due := self._next_before(time)) is not None:
             if worked == most:
-                entries: list[Timed] = [*self._windows.streams, *self.queries.values()]
-                for entry in entries:
+                for entry in self._agenda.entries:
                     self._broken.move(entry, partial(entry.skip, time))
             worked += 1
             self.now = due

@@ -31,7 +31,7 @@ BROKEN = st.sampled_from([None, Literal("five"), Literal("five", XSD_INTEGER)])
 def numbers(values: list[Any]) -> Numbers:
     found = Numbers()
     for value in values:
-        found.take([value], 1)
+        found.take(value, 1)
     return found
 
 
@@ -41,7 +41,7 @@ def double(value: float) -> Literal:
 
 def test_a_small_double_survives_a_large_one_that_comes_and_goes() -> None:
     found = numbers([double(1e16), double(1.0)])
-    found.take([double(1e16)], -1)
+    found.take(double(1e16), -1)
     assert found.sum() == Literal("1.0E0", XSD_DOUBLE)
 
 
@@ -64,12 +64,12 @@ def test_what_came_and_went_leaves_no_trace(
     dice.shuffle(coming)
     left = list(leaving)
     for value in coming:
-        found.take([value], 1)
+        found.take(value, 1)
         if value in left and dice.random() < 0.5:
             left.remove(value)
-            found.take([value], -1)
+            found.take(value, -1)
     for value in left:
-        found.take([value], -1)
+        found.take(value, -1)
     alone = numbers(staying)
     assert (found.sum(), found.average()) == (alone.sum(), alone.average())
 
@@ -135,5 +135,5 @@ def test_doubles_beyond_the_largest_add_up_to_infinity() -> None:
     most = double(1.7e308)
     found = numbers([most, most])
     assert found.sum() == Literal("INF", XSD_DOUBLE)
-    found.take([most], -1)
+    found.take(most, -1)
     assert found.sum() == Literal("1.7E308", XSD_DOUBLE)

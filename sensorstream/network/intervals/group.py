@@ -42,12 +42,12 @@ class _Members(GroupState):
         else:
             rows.append(row)
         self.end = row[-1]
-        self.take((row,), 1)
+        self.take(row, 1)
 
     def drop_first(self) -> None:
         """Take out what started first."""
         rows, head = self.rows, self.head
-        self.take((rows[head],), -1)
+        self.take(rows[head], -1)
         self.head = head = head + 1
         if 2 * head > len(rows):
             del rows[:head]
@@ -129,7 +129,8 @@ class _Kept:
 
     def take(self, rows: Iterable[TimedRow]) -> dict[Any, _Members]:
         """Take rows in, none of which ends before one that is there: the groups that get some."""
-        groups, touched = self._groups, dict[Any, _Members]()
+        groups = self._groups
+        touched: dict[Any, _Members] = {}
         for row in rows:
             key = self._key(row)
             group = groups.get(key)

@@ -46,7 +46,8 @@ class TimedJoin(TimedNode):
 
     def flush(self) -> None:
         left, right = self.inputs
-        sides, found = self._sides, list[TimedRow]()
+        sides = self._sides
+        found: list[TimedRow] = []
         now = (left.added or right.added)[0][-1]
         self._lefts.forget(now)  # type: ignore[arg-type]
         self._rights.forget(now)  # type: ignore[arg-type]
@@ -171,7 +172,8 @@ class RecentSeq(_Choosing):
     __slots__ = ()
 
     def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
-        hull, found = self._sides.hull, list[TimedRow]()
+        hull = self._sides.hull
+        found: list[TimedRow] = []
         for right in rights:
             latest: list[TimedRow] = []
             for left in reversed(self._lefts.before(self._sides.right_key(right), right[-2])):
@@ -196,7 +198,8 @@ class ChronologicalSeq(_Choosing):
     __slots__ = ()
 
     def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
-        hull, found = self._sides.hull, list[TimedRow]()
+        hull = self._sides.hull
+        found: list[TimedRow] = []
         left_order, right_order = (order_of_use(each.variables) for each in self.inputs)
         for right in sorted(rights, key=right_order):
             key = self._sides.right_key(right)
@@ -258,7 +261,8 @@ class TimedEquals(TimedNode):
 
     def flush(self) -> None:
         left, right = self.inputs
-        sides, found = self._sides, list[TimedRow]()
+        sides = self._sides
+        found: list[TimedRow] = []
         agree, hull = sides.agree, sides.hull
         for row in left.added:
             for other in self._rights.like(sides.left_key(row), row):
@@ -341,7 +345,8 @@ class TimedOptional(_WithOptional):
         mandatory, optional = self.inputs
         self._optionals.forget((mandatory.added or optional.added)[0][-1])  # type: ignore[arg-type]
         self._optionals.add(optional.added)
-        key, found = self._sides.left_key, list[TimedRow]()
+        key = self._sides.left_key
+        found: list[TimedRow] = []
         for row in mandatory.added:
             at = key(row)
             found += self._with(row, [*self._optionals.at(at), *self._always.get(at, ())])
@@ -407,7 +412,8 @@ class TimedEqualsOptional(_WithOptional):
     def flush(self) -> None:
         mandatory, optional = self.inputs
         self._optionals.add(optional.added)
-        key, found = self._sides.left_key, list[TimedRow]()
+        key = self._sides.left_key
+        found: list[TimedRow] = []
         for row in mandatory.added:
             found += self._with(row, self._optionals.like(key(row), row))
         self.give(found)

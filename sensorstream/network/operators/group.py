@@ -55,11 +55,11 @@ class GroupState:
         self.row: Row | None = None
         """None until it has been given out."""
 
-    def take(self, rows: Sequence[Row], weight: int) -> None:
-        """Rows come, or go."""
-        self.count += weight * len(rows)
+    def take(self, row: Row, weight: int) -> None:
+        """A row comes, or goes."""
+        self.count += weight
         for value, take in self.takes:
-            take(map(value, rows), weight)
+            take(value(row), weight)
 
 
 class Group(Node):
@@ -89,8 +89,10 @@ class Group(Node):
         # What comes is taken first: nothing is ever taken out that is not there.
         if not self._keys:
             group = self._groups[None]
-            group.take(source.added, 1)
-            group.take(source.removed, -1)
+            for row in source.added:
+                group.take(row, 1)
+            for row in source.removed:
+                group.take(row, -1)
             self._give(group, self._row(None, group))
             return
         touched: dict[Any, GroupState] = {}
@@ -105,20 +107,15 @@ class Group(Node):
 
     def _take(self, rows: Iterable[Row], weight: int, touched: dict[Any, GroupState]) -> None:
         groups, key = self._groups, self._key
-        by_key: dict[Any, list[Row]] = {}
         for row in rows:
             at = key(row)
-            of_group = by_key.get(at)
-            if of_group is None:
-                by_key[at] = [row]
-            else:
-                of_group.append(row)
-        for at, of_group in by_key.items():
-            group = groups.get(at)
+            group = touched.get(at)
             if group is None:
-                group = groups[at] = GroupState(self._aggregates.kept)
-            touched[at] = group
-            group.take(of_group, weight)
+                group = groups.get(at)
+                if group is None:
+                    group = groups[at] = GroupState(self._aggregates.kept)
+                touched[at] = group
+            group.take(row, weight)
 
     def _row(self, key: Any, group: GroupState) -> Row:
         results = self._aggregates.results(group)
@@ -134,6 +131,17 @@ class Group(Node):
                 self.removed.append(old)
             if new is not None:
                 self.added.append(new)
+
+    @property
+    def apart(self) -> bool:
+        # A group's new row differs from the old one, and from those of all other groups.
+        return True
+
+    def of_nothing(self) -> list[Row]:
+        """The rows of it if its input had none."""
+        if self._keys:
+            return []
+        return [self._row(None, GroupState(self._aggregates.kept))]
 
     def load(self) -> None:
         self._take(self.inputs[0].rows(), 1, {})

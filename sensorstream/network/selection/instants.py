@@ -201,7 +201,7 @@ class Instants:
         graphs: dict[InstantGraph, None] = {}
         self._say(made, said, graphs)
         fired: Fired = []
-        made_by = dict[Firings, None]()
+        made_by: dict[Firings, None] = {}
         for number, level in enumerate(made.levels):
             channels = dict.fromkeys(made.standing)
             channels.update(self._stirred)

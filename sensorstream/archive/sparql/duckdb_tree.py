@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from sensorstream.archive.sparql import times
 from sensorstream.archive.sparql.numbers import parts
-from sensorstream.archive.sparql.patterns import group_of, re2_pattern, re2_replacement
+from sensorstream.archive.sparql.regexes import group_of, re2_pattern, re2_replacement
 
 
 class Kind(Enum):

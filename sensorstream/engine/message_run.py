@@ -112,7 +112,7 @@ class MessageRun:
         moved = self._counter()
         self.timings.t_w += moved - start
         step.inferred = inferred = self._reasoner.react(self.kb, step.delta)
-        derived = self.kb.apply(Origin.INFERRED, inferred)
+        derived = self.kb.visible(Origin.INFERRED, inferred)
         self._follow(inferred, changes)
         self.timings.t_i += self._counter() - moved
         effect = net_delta(now, (visible, derived))
@@ -150,7 +150,6 @@ class MessageRun:
             self.kb.apply(Origin.WINDOW, inverse)
             if step.inferred is not None:
                 back = self._react_surely(inverse)
-                self.kb.apply(Origin.INFERRED, back)
                 inferred = [step.inferred, *inferred, back]
         self._steps.clear()
         # Nothing is left of it, unless the reasoner was given up meanwhile.

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from sensorstream.sparql.oxigraph_steps import steps_of
 from sensorstream.sparql.parser import parse_query
-from sensorstream.sparql.steps import steps_of
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import Final
 from psycopg2 import errors, extensions, sql
 from sqlalchemy.engine import make_url
 
-from sensorstream.history.sql_functions import close_functions
+from sensorstream.history.allowed_functions import close_functions
 
 _READABLE: Final = ("terms", "stays", "statements", "alerts", "archives")
 """The base tables that the reader may read."""
