@@ -17,6 +17,7 @@ from sensorstream.endpoints import KafkaOutput, MqttOutput, Output, OutputOption
 from sensorstream.settings import AlertSettings, Settings
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
+    NO_MOSQUITTO,
     PASSWORD,
     USER,
     Subscriber,
@@ -86,9 +87,7 @@ def broker(
         with amqtt_broker(tmp_path) as amqtt, reading_mqtt(amqtt.port, version) as read:
             yield lambda topic: mqtt(amqtt.port, version, topic), read
     elif MOSQUITTO is None:
-        pytest.skip(
-            "mosquitto, Debian's package of that name, is not installed: amqtt has no MQTT 5"
-        )
+        pytest.skip(NO_MOSQUITTO)
     else:
         with mosquitto_broker(tmp_path) as port, reading_mqtt(port, version) as read:
             yield lambda topic: mqtt(port, version, topic), read
