@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
+from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts.incidents import AlertChange
-from sensorstream.grouping import Grouping
 from sensorstream.model.events import Alert
 
 CLOUD_EVENTS: Final = "cloudevents"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sensorstream.analysis.kinds import INVALID, Kinds, Scope, operands, shown
+from sensorstream.analysis.value_kinds import INVALID, Kinds, Scope, operands, shown
 from sensorstream.model.datatypes import (
     XSD_DATE,
     XSD_DATE_TIME,

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sensorstream.analysis.failing import failures
 from sensorstream.analysis.folding import Value, truths, value
-from sensorstream.analysis.kinds import Kinds, Scope, all_kinds
 from sensorstream.analysis.note import AnyParsed, Known, Note
+from sensorstream.analysis.value_kinds import Kinds, Scope, all_kinds
 from sensorstream.errors import Position
 from sensorstream.model.terms import Literal
 from sensorstream.sparql.algebra import (

@@ -6,7 +6,7 @@ from enum import Enum
 from itertools import product
 from typing import Final, TypeAlias
 
-from sensorstream.analysis.kinds import Scope
+from sensorstream.analysis.value_kinds import Scope
 from sensorstream.errors import NotIncremental
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import value_of

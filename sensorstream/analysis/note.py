@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sensorstream.analysis.kinds import Kinds
+from sensorstream.analysis.value_kinds import Kinds
 from sensorstream.errors import Position
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.analysis import filters, graphs, names, patterns, windows
+from sensorstream.analysis import filters, graphs, patterns_in_time, undeclared, windows
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.parser import Parsed
 
 _KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
-    names.notes,
+    undeclared.notes,
     filters.notes,
     windows.notes,
     graphs.notes,
-    patterns.notes,
+    patterns_in_time.notes,
 )
 _place = attrgetter("position.line", "position.column")
 

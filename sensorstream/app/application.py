@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import Final
 
@@ -44,6 +45,7 @@ from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.rule_questions import RuleQuestions
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
@@ -66,22 +68,23 @@ from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, RunsOnSpark
+from sensorstream.history.alert_groups import tell_groups
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.flapping import set_damping
-from sensorstream.history.grouping import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
-from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.keys import PostgresKeys
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.quarantine import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.runner import claim
-from sensorstream.history.store import PostgresStore, Writes, record_of
+from sensorstream.history.store import PostgresStore
 from sensorstream.history.tending import tend
 from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.notice import ReportDisabled
@@ -201,9 +204,8 @@ class Application:
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
             tending=self._tend,
         )
-        self.incidents = Incidents(
-            PostgresIncidents(database), clock, lambda: self._announce(queued=True)
-        )
+        announce = partial(self._announce, queued=True)
+        self.incidents = Incidents(PostgresIncidents(database), clock, announce)
         self._set_outputs(registered)
         set_damping(database, settings.alerts)
         time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
@@ -229,7 +231,7 @@ class Application:
             clock,
             self._timeline,
             lambda: self.url,
-            self.incidents,
+            announce,
         )
         self.webhooks.catch_up()
         trials = Trials(lambda: self.url, self._check_here, clock.counter)
@@ -277,7 +279,11 @@ class Application:
             settings.limits.question_seconds,
         )
         self.reasons = Reasons(
-            database, lambda: self.url, exchange, settings.limits.question_seconds
+            database,
+            lambda: self.url,
+            exchange,
+            settings.limits.question_seconds,
+            self.settings.reasoning.profile,
         )
         self.unmet = Unmet(
             machine.engine,
@@ -322,7 +328,7 @@ class Application:
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
         if self._elsewhere:
-            news = self._news = News(self.url, lambda: self._announce(queued=True), self.metrics)
+            news = self._news = News(self.url, announce, self.metrics)
             news.start()
             stack.callback(news.stop)
         revival = Revival(machine.engine, exchange, self._pipeline)
@@ -338,6 +344,17 @@ class Application:
         )
         self._cross_checks.start()
         stack.callback(self._cross_checks.stop)
+        if not self._elsewhere:
+            questions = RuleQuestions(
+                machine.engine,
+                exchange,
+                self._pipeline,
+                self.asking,
+                self.running,
+                self._metrics.registry,
+            )
+            questions.start()
+            stack.callback(questions.stop)
         stack.callback(self.alert_feed.close)
         stack.callback(log.feed.close)
 

@@ -91,7 +91,6 @@ class Following:
             ) from None
         if isinstance(self._reasoner, ResilientReasoner) and self._reasoner.degraded:
             raise ReasonerError(f"the reasoner failed: {self._reasoner.degraded}")
-        self._kb.apply(Origin.INFERRED, inferred)
         return inferred
 
     def _resettle(self, subject: Subject, time: Instant) -> None:

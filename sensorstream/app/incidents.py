@@ -62,11 +62,6 @@ class Incidents:
         """It has ended: the next alert of its rule and key opens another."""
         return self._told(self._kept.clear(alert, by, said, self._clock.now()))
 
-    def end(self, kind: str, key: str, said: str) -> None:
-        """What an open alert of the system told of is over; nothing happens if there is none."""
-        if self._kept.end(kind, key, said, self._clock.now()):
-            self._announce()
-
     def comment(self, alert: str, by: str, said: str) -> Incident:
         """Somebody says something of it.
 

@@ -11,8 +11,7 @@ from sensorstream.app.exchange import FROM_SETTINGS, Exchange
 from sensorstream.app.rule_texts import parse_texts, path_of
 from sensorstream.app.wiring import Deployment
 from sensorstream.errors import SensorStreamError
-from sensorstream.history.journal_rows import change_at, numbered_rows
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import change_at, numbered_rows, record_of
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Record, message_id, number_of_message
 from sensorstream.journal.takeover import PutRules

@@ -119,7 +119,8 @@ def recover(
         refused |= store.rejected({each.item.message.id for each in start.state.held.held})
     # Alerts of what is stored already are thrown away: these are new, and wait until then.
     lost, engine.queries.lost = engine.queries.lost, []
-    replayed, last, passed = 0, start.seq, False
+    # Such queries report less than they had reported.
+    replayed, last, passed = 0, start.seq, bool(lost)
     stopped: dict[int, list[QueryStopped]] = {}
     stops: list[QueryStopped] = []
     for group, following in pairwise(chain(_groups(store.replay(start.seq)), [[]])):
@@ -168,7 +169,7 @@ def recover(
     if engine.held:
         # One that is skipped may still wait for its turn.
         engine.refuse(refused)
-    if passed:
+    if passed and replayed:
         _follow_history(target, store, last)
     news: list[Entry] = [*stops, *own, *([_damage(start)] if start.damaged else [])]
     for notice in news:
@@ -188,9 +189,10 @@ def recover(
 
 
 def _follow_history(target: Target, store: Store, seq: int) -> None:
-    """Make the engine agree with history after entries were skipped that had been applied before.
+    """Make the engine agree with history where a replay has less to go by than there was before.
 
-    Without them others have stayed in the window that have left it, and queries have reported less.
+    Without entries that are skipped now others have stayed in the window that have left it, and
+    queries have reported less. So have queries whose part of the checkpoint cannot be read.
     """
     engine = target.engine
     engine.expel(store.departed([each.stay for each in engine.window]))

@@ -17,8 +17,7 @@ from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Busy, SensorStreamError
-from sensorstream.history.journal_rows import last_messages
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import last_messages, record_of
 from sensorstream.journal.effects import in_order, reports_of
 from sensorstream.journal.records import Record
 from sensorstream.model.terms import Triple

@@ -15,8 +15,7 @@ from typing import TypeAlias
 
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import ChangedMeanwhile, UnknownVersion
-from sensorstream.history.journal_rows import journal_changes
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import journal_changes, record_of
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import entry_of
 

@@ -12,6 +12,7 @@ from secrets import token_hex
 from threading import Lock
 from typing import Final
 
+from sensorstream.alert_grouping import Grouping, grouping_data
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import (
@@ -26,18 +27,14 @@ from sensorstream.alerts.records import (
 )
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
-from sensorstream.app.incidents import Incidents
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.clock import Clock
 from sensorstream.errors import SensorStreamError, UnknownWebhook, WebhookError
-from sensorstream.grouping import Grouping, grouping_data
-from sensorstream.history.journal_rows import journal_changes
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import journal_changes, record_of
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import entry_of
-from sensorstream.journal.notice import WEBHOOK_DISABLED
 from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import number_of_message
 from sensorstream.journal.registration import checked_name
@@ -113,10 +110,13 @@ class Webhooks:
         clock: Clock,
         timeline: Timeline,
         url: Callable[[], str],
-        incidents: Incidents,
+        announce: Callable[[], None],
     ) -> None:
-        """``url`` is that of the database."""
-        self._incidents = incidents
+        """``url`` is that of the database.
+
+        ``announce`` is called when something has changed that receivers may be told of.
+        """
+        self._announce = announce
         self._registered = registered
         self._dispatcher = dispatcher
         self._pipeline = pipeline
@@ -152,9 +152,10 @@ class Webhooks:
         for seq, entry in last.values():
             if isinstance(entry, RemoveWebhook):
                 if entry.webhook in there:
-                    self._registered.delete(entry.webhook)
+                    self._registered.delete(entry.webhook, self._clock.now())
             elif seq > there.get(entry.webhook, 0):
                 self._registered.put(self._webhook(entry, new_secret()), seq)
+        self._registered.end_stale_alerts(self._clock.now())
 
     def register(
         self,
@@ -234,8 +235,6 @@ class Webhooks:
                     )
                     self._pipeline.change(before).result()
                 self._put(entry, now.secret)
-            if self.one(webhook_id).disabled_at is None:
-                self._not_disabled(webhook_id, "it is enabled")
         return None
 
     def try_put(
@@ -294,7 +293,7 @@ class Webhooks:
         message = self._pipeline.change(entry).result().message
         webhook = self._webhook(entry, secret)
         self._registered.put(webhook, number_of_message(message.id))
-        self._dispatcher.wake()
+        self._announce()
         return webhook
 
     def _webhook(self, entry: PutWebhook, secret: str) -> Webhook:
@@ -309,9 +308,6 @@ class Webhooks:
             group=entry.group,
             escalated=entry.escalated,
         )
-
-    def _not_disabled(self, webhook_id: str, said: str) -> None:
-        self._incidents.end(WEBHOOK_DISABLED, webhook_id, said)
 
     def _present(self, webhook_id: str) -> Webhook | None:
         try:
@@ -337,14 +333,13 @@ class Webhooks:
             now = self.one(webhook_id).webhook
             check_match(match, definition(now), f"the webhook {webhook_id}")
             self._pipeline.change(RemoveWebhook(webhook_id, by)).result()
-            self._registered.delete(webhook_id)
-            self._not_disabled(webhook_id, "it is removed")
+            self._registered.delete(webhook_id, self._clock.now())
+            self._announce()
 
     def enable(self, webhook_id: str) -> WebhookState:
         """Deliver again to a webhook that was disabled."""
-        self._registered.enable(webhook_id)
-        self._not_disabled(webhook_id, "it is enabled")
-        self._dispatcher.wake()
+        self._registered.enable(webhook_id, self._clock.now())
+        self._announce()
         return self.one(webhook_id)
 
     def rotate(self, webhook_id: str, secret: str | None = None) -> tuple[str, datetime]:

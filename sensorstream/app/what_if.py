@@ -21,8 +21,7 @@ from sensorstream.errors import SettingsError
 from sensorstream.history.alerts import alerts_of_rules
 from sensorstream.history.database import connect, translating
 from sensorstream.history.database import engine as database_engine
-from sensorstream.history.journal_rows import journal_rows
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.effects import in_order
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay

@@ -9,8 +9,8 @@ from pygls import uris
 
 from sensorstream.editor.deployment import Ontologies, deployment_of
 from sensorstream.editor.document import OpenDocument
-from sensorstream.editor.functions import Functions
 from sensorstream.editor.text import SourceText
+from sensorstream.editor.value_functions import Functions
 
 
 class OpenFiles:
@@ -51,7 +51,7 @@ class OpenFiles:
         if text is None:
             return None
         settings = deployment_of(path).settings
-        names = self.ontologies.names(settings.ontology.files)
+        names = self.ontologies.names(settings.ontology)
         functions = self._functions.known(settings.functions.files)
         return OpenDocument(path, text, settings.folder, names, functions)
 

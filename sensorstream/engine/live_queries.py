@@ -25,6 +25,7 @@ from sensorstream.dotr.reader import is_rules, read_program
 from sensorstream.dotr.syntax import Program
 from sensorstream.engine.query_alerts import Holding, QueryAlerts
 from sensorstream.errors import (
+    DamagedCheckpoint,
     Overrun,
     Position,
     QueryError,
@@ -43,9 +44,10 @@ from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.event_lines import instant_of
-from sensorstream.streams.patterns import Knowledge
+from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState
@@ -193,7 +195,7 @@ class LiveQueries:
         self._reports: list[QueryReport] = []
         self._moved: Moved | None = None
         self.lost: list[Fault] = []
-        """Queries of an earlier life that could not be started again, and are not told of yet."""
+        """Queries that could not be started again, or not with all they knew, and nobody knows."""
         self.stopped: dict[str, Stopped] = {}
         """Those that were stopped, by name, until another one has the name."""
         self._overruns: list[Stopped] = []
@@ -219,11 +221,14 @@ class LiveQueries:
             return
         plan = self.processor.check(name, parsed, self._terms.graphs, replaces=replaces)
         if isinstance(plan, Anew) and not self._terms.anew:
-            raise UnsupportedQuery(
+            error = UnsupportedQuery(
                 f"it cannot be kept in step: {plan.reason}. Evaluated anew at every change it "
                 "costs each message time, maybe a fork of the server: the setting "
-                "limits.evaluate_anew = true allows such queries"
+                "limits.evaluate_anew = true allows such queries",
+                part=plan.part,
             )
+            give_place(error, parsed.places)
+            raise error
 
     def register(
         self, name: str, text: str, entry: str = "", *, replaces: bool = False
@@ -263,7 +268,9 @@ class LiveQueries:
         for name in query.dataset.named:
             if graphs is not None and name not in graphs:
                 known = ", ".join(f"<{each}>" for each in graphs) or "none"
-                raise QueryError(f"FROM NAMED <{name}>: no such graph; given: {known}")
+                error = QueryError(f"FROM NAMED <{name}>: no such graph; given: {known}", part=name)
+                give_place(error, query.places)
+                raise error
         return query
 
     def lose(self, name: str, entry: str, error: Exception) -> None:
@@ -519,6 +526,14 @@ class LiveQueries:
         self.lift_limits(True)
         self.processor.restore(state.processor, self._start_again)
         self.lift_limits(False)
+        for name in self.processor.emptied:
+            error = DamagedCheckpoint(
+                "the checkpoint was written by a version that plans it in another way: what it "
+                "remembered and had not reported cannot be read; it begins anew at the checkpoint"
+            )
+            _LOG.error("the query '%s' remembers nothing of before: %s", name, error)
+            self.lost.append((name, self._registered[name].entry, error))
+        self.processor.emptied.clear()
         self.alerts.restore(state.alerts)
         self._moved = state.moved
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from sensorstream.errors import Inconsistent, Overrun, SensorStreamError
+from sensorstream.errors import DamagedCheckpoint, Inconsistent, Overrun, SensorStreamError
 from sensorstream.model.events import Alert, Cleared, Message
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
@@ -22,6 +22,8 @@ _SHOWN: Final = 10
 
 STOPPED: Final = "query-stopped"
 """The kind of the alert of a query that was stopped; its key is the query's name."""
+EMPTIED: Final = "query-emptied"
+"""The kind of the alert of a query whose state could not be read; its key is the query's name."""
 _DEGRADED: Final = "reasoner-degraded"
 
 
@@ -149,7 +151,13 @@ class Notices:
     def stopped(
         self, message: Message, query: str, entry: str, error: Exception, now: Instant | None
     ) -> Alert:
-        """A fault of ours or its limits have stopped a continuous query of the ``entry``."""
+        """A fault of ours or its limits have stopped a continuous query of the ``entry``.
+
+        One whose part of a checkpoint cannot be read runs, but remembers nothing.
+        """
+        if isinstance(error, DamagedCheckpoint):
+            text = f"the query '{query}' remembers nothing of before: {error}"
+            return _alert(message, EMPTIED, query, text, now, f"-{entry}")
         if isinstance(error, Overrun):
             text = f"the query '{query}' was stopped: {error}"
         else:

@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine, text
 
 from sensorstream.history.database import translating
-from sensorstream.history.webhooks import last_event
+from sensorstream.history.event_head import last_event
 from sensorstream.settings import AlertSettings
 
 _SET: Final = text("update store.event_head set flap_count = :count, flap_span = :span")

@@ -25,10 +25,10 @@ from sensorstream.alerts.incidents import (
 )
 from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
 from sensorstream.history.database import translating
+from sensorstream.history.event_head import last_event
 from sensorstream.history.flapping import is_flapping
 from sensorstream.history.rows import text_of
 from sensorstream.history.silences import end_silences, is_silenced
-from sensorstream.history.webhooks import last_event
 
 
 class PostgresIncidents:
@@ -82,15 +82,6 @@ class PostgresIncidents:
     def clear(self, alert: str, by: str, said: str, now: datetime) -> Incident:
         """It has ended: the next alert of its rule and key opens another."""
         return self._do(alert, "cleared", by, said, now)
-
-    def end(self, kind: str, key: str, said: str, now: datetime) -> bool:
-        """What an alert of the system told of is over; whether there was one."""
-        values = {"kind": kind, "key": text_of(key)}
-        with translating("cannot read the alerts"), self._database.connect() as connection:
-            found = connection.execute(_OF_SYSTEM, values).scalar()
-        if found is not None:
-            self._do(found, "cleared", "", said, now)
-        return found is not None
 
     def comment(self, alert: str, by: str, said: str, now: datetime) -> Incident:
         """Somebody says something of it."""
@@ -182,6 +173,15 @@ def tell(connection: Connection, changed: str, values: Mapping[str, object]) -> 
     return int(found.changes)
 
 
+def end_of_system(connection: Connection, kind: str, key: str, said: str, now: datetime) -> None:
+    """End the open alert of the system of this kind and key; nothing happens if there is none.
+
+    :func:`.last_event` has been called before.
+    """
+    values = {"kind": kind, "key": text_of(key), "text": said, "at": now}
+    tell(connection, _END_OF_SYSTEM, values)
+
+
 SHOWN: Final = f"i.*, {is_silenced('i')} as silenced, {is_flapping('i')} as flapping"
 """The columns of SQL of an :class:`.Incident`, from ``store.incidents i``, at the time ``:now``."""
 _INCIDENT: Final = f"select {SHOWN} from store.incidents i"
@@ -203,10 +203,6 @@ _CHANGE: Final = """
     select c.*, i.rule, i.kind, i.key, i.first_at
     from store.alert_changes c join store.incidents i on i.id = c.incident
 """
-_OF_SYSTEM: Final = text(
-    "select id from store.incidents where state <> 'cleared' "
-    "and identity = sha256(convert_to(:kind || E'\\n\\n' || :key, 'UTF8'))"
-)
 _HISTORY: Final = text(
     f"{_CHANGE} where c.incident = :incident and c.seq > :after order by c.seq limit :limit"
 )
@@ -228,6 +224,12 @@ _SET: Final = {
 _CHANGED: Final = """
     select id as incident, :change as change, :by as by, :text as text, severity, count
     from store.incidents where id = :id
+"""
+_END_OF_SYSTEM: Final = """
+    update store.incidents set state = 'cleared', cleared_at = :at
+    where state <> 'cleared'
+      and identity = sha256(convert_to(:kind || E'\\n\\n' || :key, 'UTF8'))
+    returning id as incident, 'cleared' as change, '' as by, :text as text, severity, count
 """
 # How often an alert changes state is told to all, for it is told instead of them.
 _TELL: Final = f"""

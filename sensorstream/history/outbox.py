@@ -20,9 +20,12 @@ from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import AlertGroup, Backlog, Delivery, KeptReport
 from sensorstream.history.alerts import raised_alert
 from sensorstream.history.database import translating
-from sensorstream.history.incidents import change_of
-from sensorstream.history.tables import alerts, deliveries, events, webhooks
-from sensorstream.history.webhooks import NUMBERS, WEBHOOK_NAMES, last_event, webhook_of
+from sensorstream.history.event_head import last_event
+from sensorstream.history.incidents import change_of, end_of_system
+from sensorstream.history.tables.alerts import alerts
+from sensorstream.history.tables.receivers import deliveries, events, webhooks
+from sensorstream.history.webhooks import NUMBERS, WEBHOOK_NAMES, webhook_of
+from sensorstream.journal.notice import WEBHOOK_DISABLED
 
 _OF_ONE: Final = 20
 """Deliveries of one receiver that are taken at a time."""
@@ -90,10 +93,12 @@ class PostgresOutbox:
         return self._attempted(delivery_id, attempt, last_error=_reason(attempt))
 
     def disable(self, receiver: str, now: datetime) -> None:
-        """Deliver to a receiver no more."""
+        """Deliver to a receiver no more. If it was removed meanwhile, its alert ends."""
         with translating("cannot write the outbox"), self._database.begin() as connection:
             values = {"disabled_at": now, "disabled_from": last_event(connection)}
-            connection.execute(update(webhooks).where(webhooks.c.id == receiver).values(values))
+            command = update(webhooks).where(webhooks.c.id == receiver).values(values)
+            if not connection.execute(command).rowcount:
+                end_of_system(connection, WEBHOOK_DISABLED, receiver, "it is removed", now)
 
     def prune(self, now: datetime) -> None:
         """Forget delivered ones that are older than a week, or not of the newest thousand.

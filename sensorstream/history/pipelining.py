@@ -15,6 +15,7 @@ from typing import Any
 from psycopg2 import extensions
 
 from sensorstream.errors import HistoryError
+from sensorstream.history.database import translating_writes
 
 
 class PipelinedCursor(extensions.cursor):
@@ -75,6 +76,23 @@ def pipelined(connection: extensions.connection) -> Iterator[PipelinedCursor]:
 def single(connection: extensions.connection) -> Iterator[PipelinedCursor]:
     """One statement that is a transaction; the connection is in autocommit mode."""
     with connection.cursor(cursor_factory=PipelinedCursor) as cursor:
+        yield cursor
+
+
+@contextmanager
+def transaction(
+    connection: extensions.connection, doing: str, *, alone: bool = False
+) -> Iterator[PipelinedCursor]:
+    """One transaction that writes: committed at the end, rolled back on any exception.
+
+    One that consists of a single statement, ``alone``, begins and ends with it.
+
+    Raises:
+        HistoryError: it was not committed; ``doing`` begins the message.
+        Unstorable: nor could it be at any other time.
+    """
+    begin = single if alone else pipelined
+    with translating_writes(doing), begin(connection) as cursor:
         yield cursor
 
 

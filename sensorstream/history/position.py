@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from sensorstream.history.database import connect, translating
-from sensorstream.history.store import EFFECTS_LOCK
+from sensorstream.history.writer_lock import EFFECTS_LOCK
 
 _QUERY: Final = """
     select

@@ -17,13 +17,13 @@ from psycopg2 import extensions
 from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError, Overrun, Position, QueryError
+from sensorstream.history.allowed_functions import check_functions
 from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.backends import ending
 from sensorstream.history.database import connect
-from sensorstream.history.reader import reader_url
+from sensorstream.history.reader_role import reader_url
 from sensorstream.history.row_batches import NEXT_ROWS, TOO_LARGE, Row, bounded, fetching
-from sensorstream.history.sql_functions import check_functions
 
 _BEGIN: Final = (
     # Without a place of their own in the path, temporary tables would come first.
@@ -121,9 +121,9 @@ def open_sql(
 ) -> Iterator[SqlStream]:
     """Answer one SQL query; names without a schema are the views of ``history``.
 
-    It runs as the reader (:mod:`sensorstream.history.reader`) in a separate read-only transaction,
-    that is, on one snapshot. If the server has no reader it runs as the writer, unless that is a
-    superuser.
+    It runs as the reader (:mod:`sensorstream.history.reader_role`) in a separate read-only
+    transaction, that is, on one snapshot. If the server has no reader it runs as the writer, unless
+    that is a superuser.
 
     Args:
         url: the history's URL.

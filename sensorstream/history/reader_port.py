@@ -16,7 +16,7 @@ from typing import Final
 from psycopg2 import extensions, sql
 from sqlalchemy.engine import URL
 
-from sensorstream.history.reader import reader_name
+from sensorstream.history.reader_role import reader_name
 
 HOST: Final = "127.0.0.1"
 _RULES: Final = """\

@@ -7,8 +7,8 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
+from sensorstream.history.event_head import last_event
 from sensorstream.history.flapping import is_flapping
-from sensorstream.history.webhooks import last_event
 
 
 def is_silenced(incident: str, now: str = ":now") -> str:

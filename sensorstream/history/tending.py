@@ -8,10 +8,10 @@ from typing import Final
 from sqlalchemy import Engine, text
 
 from sensorstream.history.database import translating
+from sensorstream.history.event_head import last_event
 from sensorstream.history.flapping import SETTLE, SETTLED, forget_ends, is_flapping
 from sensorstream.history.incidents import tell
 from sensorstream.history.silences import end_silences, is_silenced
-from sensorstream.history.webhooks import last_event
 from sensorstream.settings import AlertSettings
 
 _AT_ONCE: Final = 1000

@@ -18,12 +18,12 @@ from sqlglot import exp, parse_one
 
 from sensorstream.errors import OntologyConflict
 from sensorstream.history.database import translating
-from sensorstream.history.functions import install_functions
 from sensorstream.history.live_views import LIVE, install_live_functions, live_query
-from sensorstream.history.names import sql_names
-from sensorstream.history.reader import admit_reader
+from sensorstream.history.reader_role import admit_reader
 from sensorstream.history.row_batches import install_row_batches
+from sensorstream.history.sql_names import sql_names
 from sensorstream.history.terms import Dictionary
+from sensorstream.history.time_questions import install_functions
 from sensorstream.model.datatypes import (
     INTEGER_TYPES,
     NUMERIC_TYPES,

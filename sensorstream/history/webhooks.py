@@ -23,25 +23,28 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
 from sensorstream.errors import UnknownDelivery, UnknownWebhook
-from sensorstream.grouping import Grouping
 from sensorstream.history.database import translating
-from sensorstream.history.tables import (
-    alert_changes,
+from sensorstream.history.event_head import last_event
+from sensorstream.history.incidents import end_of_system
+from sensorstream.history.tables.alerts import alert_changes
+from sensorstream.history.tables.receivers import (
     alert_groups,
     deliveries,
-    event_head,
     outbox,
     webhooks,
 )
+from sensorstream.journal.notice import WEBHOOK_DISABLED
 
 
 class PostgresWebhooks:
     """Safe to use from several threads; every method is one transaction.
 
-    All of them raise :class:`~sensorstream.errors.HistoryError` when the database fails; those that
-    name a webhook or a delivery raise :class:`~sensorstream.errors.UnknownWebhook` or
+    What makes a webhook enabled, or removes it, also ends the alert that it is disabled. All of
+    them raise :class:`~sensorstream.errors.HistoryError` when the database fails; those that name a
+    webhook or a delivery raise :class:`~sensorstream.errors.UnknownWebhook` or
     :class:`~sensorstream.errors.UnknownDelivery` if there is none.
     """
 
@@ -52,7 +55,7 @@ class PostgresWebhooks:
         """Deliver all alerts stored from now on to this webhook, and the reports of its queries.
 
         If there is one of this id, it keeps its secret; another URL makes it enabled. ``change`` is
-        the number of the journal's entry that puts it.
+        the number of the journal's entry that puts it, ``webhook.created_at`` the time of that.
         """
         with translating("cannot store the webhook"), self._database.begin() as connection:
             last = last_event(connection)
@@ -83,6 +86,9 @@ class PostgresWebhooks:
                     index_elements=["id"], set_=changed, where=~webhooks.c.output
                 )
             )
+            enabled = select(webhooks.c.disabled_at.is_(None)).where(webhooks.c.id == webhook.id)
+            if connection.execute(enabled).scalar_one():
+                _end_alert(connection, webhook.id, "it is enabled", webhook.created_at)
 
     def changes(self) -> dict[str, int]:
         """The number of the entry that made each webhook what it is; 0: none did."""
@@ -101,21 +107,33 @@ class PostgresWebhooks:
             raise _unknown(webhook_id)
         return found[0]
 
-    def delete(self, webhook_id: str) -> None:
+    def delete(self, webhook_id: str, now: datetime) -> None:
         """Remove a webhook and all its deliveries."""
         named = webhooks.c.id == _storable(webhook_id)
         command = delete(webhooks).where(named, ~webhooks.c.output)
         with translating("cannot delete the webhook"), self._database.begin() as connection:
+            last_event(connection)
             if not connection.execute(command).rowcount:
                 raise _unknown(webhook_id)
+            _end_alert(connection, webhook_id, "it is removed", now)
 
-    def enable(self, webhook_id: str) -> None:
+    def enable(self, webhook_id: str, now: datetime) -> None:
         """Deliver to a webhook again; what waits for it is sent."""
         values = {"disabled_at": None, "disabled_from": None, "failing_since": None}
         with translating("cannot change the webhook"), self._database.begin() as connection:
             last_event(connection)
             set_aside(connection, _storable(webhook_id))
             _change(connection, webhook_id, values)
+            _end_alert(connection, webhook_id, "it is enabled", now)
+
+    def end_stale_alerts(self, now: datetime) -> None:
+        """End the alerts that webhooks are disabled which are not: the server was killed between
+        the alert and what it tells of, or an earlier version has enabled them."""
+        with translating("cannot read the webhooks"), self._database.begin() as connection:
+            last_event(connection)
+            stale = connection.execute(_STALE, {"kind": WEBHOOK_DISABLED}).scalars().all()
+            for webhook_id in stale:
+                _end_alert(connection, webhook_id, "it is not disabled", now)
 
     def rotate(self, webhook_id: str, secret: str, until: datetime) -> None:
         """Sign with another secret; the present one signs, too, until then."""
@@ -218,12 +236,6 @@ NUMBERS: Final = (1 << 20) - 1
 """The part of a delivery's id that is the number of its webhook; the rest is that of the event."""
 
 
-def last_event(connection: Connection) -> int:
-    """The number of the last event; none is added before the transaction ends."""
-    found: int = connection.execute(select(event_head.c.last).with_for_update()).scalar_one()
-    return found
-
-
 def set_aside(connection: Connection, webhook_id: str) -> None:
     """Write down each delivery of a webhook that is not yet, with its place at the last event.
 
@@ -232,6 +244,11 @@ def set_aside(connection: Connection, webhook_id: str) -> None:
     values = {"id": webhook_id}
     connection.execute(_SET_ASIDE, values)
     connection.execute(_TO_THE_END, values)
+
+
+def _end_alert(connection: Connection, webhook_id: str, said: str, now: datetime) -> None:
+    """End the alert that a webhook is disabled; :func:`last_event` has been called before."""
+    end_of_system(connection, WEBHOOK_DISABLED, webhook_id, said, now)
 
 
 def _change(connection: Connection, webhook_id: str, values: Mapping[str, object]) -> None:
@@ -306,6 +323,14 @@ _STATES: Final = (
     .select_from(webhooks)
     .outerjoin(_LAST, true())
     .where(~webhooks.c.output)
+)
+_STALE: Final = text(
+    """
+    select key from store.incidents i
+    where state <> 'cleared' and kind = :kind and rule = '' and not exists (
+      select from store.webhooks w where w.id = i.key and w.disabled_at is not null
+    )
+    """
 )
 _RECOVER: Final = text(
     """

@@ -12,8 +12,8 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from sensorstream.alert_grouping import Grouping, grouping_data, read_grouping
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.grouping import Grouping, grouping_data, read_grouping
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.records import Record
 

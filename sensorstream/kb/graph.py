@@ -119,6 +119,18 @@ class KnowledgeBase:
         added = [t for t in delta.added if self._mark(t, mark)]
         return Delta(delta.time, tuple(added), tuple(removed))
 
+    def visible(self, origin: Origin, delta: Delta) -> Delta:
+        """What the latest change has done to the union of the graphs.
+
+        ``delta`` is that change: the triples of one graph that have come and gone.
+        """
+        mark, marks = int(origin), self._marks
+        return Delta(
+            delta.time,
+            tuple(triple for triple in delta.added if marks[triple] == mark),
+            tuple(triple for triple in delta.removed if triple not in marks),
+        )
+
     def add(self, origin: Origin, triples: Iterable[Triple]) -> None:
         """Load triples into one graph."""
         mark = int(origin)

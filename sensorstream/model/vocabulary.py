@@ -12,6 +12,9 @@ OWL: Final = "http://www.w3.org/2002/07/owl#"
 SENSORSTREAM: Final = "urn:sensorstream:mapping#"
 """SensorStream's own vocabulary for RML and stylesheets: time of an event, updates and so on."""
 
+CONTRADICTION: Final = IRI(f"{SENSORSTREAM}contradiction")
+"""``?x ss:contradiction "text"`` is what a rule concludes where the graph contradicts itself."""
+
 RDF_FIRST: Final = IRI(f"{RDF}first")
 RDF_REST: Final = IRI(f"{RDF}rest")
 RDF_NIL: Final = IRI(f"{RDF}nil")

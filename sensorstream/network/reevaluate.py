@@ -18,7 +18,7 @@ from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.plan.one_shot import one_shot_text
 from sensorstream.network.rows import Bag, Row, net
 from sensorstream.network.sources import Source
-from sensorstream.sparql.steps import STEPS, steps_of
+from sensorstream.sparql.oxigraph_steps import STEPS, steps_of
 
 
 class Reevaluated(Node):

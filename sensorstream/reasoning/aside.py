@@ -62,8 +62,7 @@ class Aside:
     def _apply(self, delta: Delta) -> None:
         self.kb.apply(Origin.WINDOW, delta)
         try:
-            inferred = self.reasoner.react(self.kb, delta)
+            self.reasoner.react(self.kb, delta)
         except (Inconsistent, ReasonerError):
             self.kb.apply(Origin.WINDOW, delta.inverse())
             raise
-        self.kb.apply(Origin.INFERRED, inferred)

@@ -25,16 +25,19 @@ class Reasoner(Protocol):
         """
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """The change of the inferred graph that follows from a change of the window graph.
+        """Change the inferred graph as follows from a change of the window graph.
 
-        ``delta`` is applied to the window graph already; the answer is not applied to the
-        inferred graph. An inferred triple may be asserted too: the marks of the knowledge base
-        distinguish the two.
+        ``delta`` is applied to the window graph already. An inferred triple may be asserted too:
+        the marks of the knowledge base distinguish the two.
+
+        Returns:
+            The change of the inferred graph, which is applied.
 
         Raises:
-            Inconsistent: window and ontology contradict each other. The reasoner's own state
-                is as before; the caller undoes the delta without another call.
-            ReasonerError: the reasoner's process failed; its state is also as before.
+            Inconsistent: window and ontology contradict each other. The inferred graph and the
+                reasoner's own state are as before; the caller undoes the delta without another
+                call.
+            ReasonerError: the reasoner's process failed; graph and state are also as before.
         """
 
     def conclusions(self, triple: Triple) -> Iterable[Triple]:

@@ -59,6 +59,11 @@ class ResilientReasoner:
         return self._worker.waiting
 
     @property
+    def largest_island(self) -> int:
+        """The most individuals that are asked about together; 1 if every one is alone."""
+        return self._reasoner.largest_island
+
+    @property
     def memo(self) -> Memo:
         """The cache of answers."""
         return self._reasoner.memo
@@ -95,26 +100,27 @@ class ResilientReasoner:
         return self._told.conclusions(triple)
 
     def degrade(self, kb: KnowledgeBase, reason: str, time: int = 0) -> Delta:
-        """Switch to the plain profile.
+        """Switch to the plain profile, whose inferences the inferred graph holds then.
 
         Returns:
-            The change of the inferred graph: it then holds the inferences of the plain profile from
-            the window in ``kb``.
+            The change of the inferred graph, which is applied.
         """
         if self._plain is not None:
             return Delta(time)
         _LOG.error("the reasoner failed, the plain profile takes over: %s", reason)
         self.degraded = reason
         self._plain = SchemaClosure(self._schema)
-        plain = self._plain.react(kb, Delta(time, added=tuple(kb.triples(Origin.WINDOW))))
+        plain = self._plain.count(Delta(time, added=tuple(kb.triples(Origin.WINDOW))))
         self._reasoner.close()
         wanted = dict.fromkeys(plain.added)
         held = dict.fromkeys(kb.triples(Origin.INFERRED))
-        return Delta(
+        change = Delta(
             time,
             added=tuple(triple for triple in wanted if triple not in held),
             removed=tuple(triple for triple in held if triple not in wanted),
         )
+        kb.apply(Origin.INFERRED, change)
+        return change
 
     def probe(self) -> None:
         """Ask the process about an individual of which nothing is said; nothing is kept of it.

@@ -71,7 +71,13 @@ class SchemaClosure:
         kb.add(Origin.STATIC_INFERRED, derived)
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """Update the counts of conclusions; see :class:`~.reasoner.Reasoner`."""
+        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
+        change = self.count(delta)
+        kb.apply(Origin.INFERRED, change)
+        return change
+
+    def count(self, delta: Delta) -> Delta:
+        """Update the counts of conclusions; returns the change of the inferred graph."""
         counts = self._counts
         before: dict[Triple, bool] = {}
         for triple in delta.removed:

@@ -14,8 +14,8 @@ from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.sparql.algebra import Graph, Query, TriplePattern, Variable
+from sensorstream.sparql.oxigraph_steps import STEPS, steps_of
 from sensorstream.sparql.oxigraph_text import oxigraph_text
-from sensorstream.sparql.steps import STEPS, steps_of
 from sensorstream.sparql.walk import nodes
 
 if TYPE_CHECKING:

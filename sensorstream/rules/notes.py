@@ -8,7 +8,7 @@ from typing import Final
 
 from sensorstream.analysis import Known, Note, query_notes, update_notes
 from sensorstream.analysis.filters import never_matches
-from sensorstream.analysis.kinds import NAME, Kinds, all_kinds, kind_of
+from sensorstream.analysis.value_kinds import NAME, Kinds, all_kinds, kind_of
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown
 from sensorstream.language.walk import nodes

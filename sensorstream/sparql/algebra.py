@@ -20,13 +20,16 @@ operators (Anicic et al., "EP-SPARQL", 2011, section 4).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 from sensorstream.model.terms import IRI, BlankNode, Literal
+
+if TYPE_CHECKING:
+    from sensorstream.sparql.places import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,6 +403,26 @@ class Window:
     pattern: Pattern
 
 
+# Lists, in rule sets
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """``EACH member IN members FROM first TO last { pattern }``, of rule sets only.
+
+    The pattern must match for each member of an RDF list. Its variables that stand nowhere else in
+    the rule are other ones for each member; all others are shared. With FROM and TO the matches are
+    a chain: what ``last`` is at a member, ``first`` is at the next; outside, ``first`` is that of
+    the first member and ``last`` that of the last one. An empty list matches nothing.
+    """
+
+    member: Variable
+    members: Variable | IRI
+    pattern: Pattern
+    first: Variable | None = None
+    last: Variable | None = None
+
+
 # Solution modifiers (section 18.2.5); within a pattern they are a sub-select.
 
 
@@ -467,6 +490,7 @@ Pattern: TypeAlias = (
     | OptionalSeq
     | EqualsOptional
     | Window
+    | Each
     | OrderBy
     | Project
     | Distinct
@@ -595,11 +619,12 @@ class ValidTime:
     """``AT "start"``: what held then; ``DURING "start"/"end"``: what held at a time between.
 
     The times are as written: only the deployment knows its time line. DURING is half open: a
-    statement that began at ``end`` is not seen. ``end`` is None for AT.
+    statement that began at ``end`` is not seen. ``end`` is None for AT. A variable is the time of a
+    rule that asks the history.
     """
 
-    start: str
-    end: str | None = None
+    start: str | Variable
+    end: str | Variable | None = None
 
 
 # Query forms (section 16)
@@ -648,6 +673,8 @@ class Query:
     valid_time: ValidTime | None = None
     """For a query over history only."""
     alert: AlertClause | None = None
+    places: Places | None = field(default=None, compare=False, repr=False)
+    """Where its parts stand in the text that it was read from; no part of its meaning."""
 
 
 # Updates (SPARQL 1.1 Update, section 3)

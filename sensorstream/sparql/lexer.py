@@ -105,6 +105,8 @@ _SILENT: Final = (
     *("COMPUTED", "SLIDE", "UNDER", "ENTAILMENT", "REGIME"),
     # History
     "DURING",
+    # Rule sets
+    "EACH",
 )
 _KEPT: Final = (
     # SPARQL

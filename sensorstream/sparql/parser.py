@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final, Generic, TypeVar, cast
 
@@ -25,6 +25,7 @@ from sensorstream.sparql.lexer import (
     check_tokens,
     too_deep,
 )
+from sensorstream.sparql.places import Places
 from sensorstream.sparql.walk import depth
 
 _Meaning = TypeVar("_Meaning", Query, Update)
@@ -43,11 +44,13 @@ class Parsed(Generic[_Meaning]):
     """The nodes of operators and functions, with their places, by identity: see ``id``."""
 
     def position(self, part: object) -> Position:
-        """Where a term, variable, path, filter, GRAPH, SERVICE or window was first written.
+        """Where a term, variable, path or filter was first written, or an operator or clause is.
 
         For a part that is not in the text, or of another kind: the start of the text.
         """
-        return self.places.get(part, self.start)
+        if part in self.places:
+            return self.places[part]
+        return self.operations.get(id(part), (part, self.start))[1]
 
     def operation(self, node: Expression, otherwise: Position) -> Position:
         """Where an operator or the name of a function stands."""
@@ -98,7 +101,9 @@ def read_query(
         check_tokens(source, most_tokens)
     builder = UpdateBuilder(source, base, prefixes)
     meaning = cast(Query, _parse(source, "query", builder))
-    return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
+    places = Places(start, builder.places(), builder.operations())
+    meaning = replace(meaning, places=places)
+    return Parsed(meaning, start, places.first, builder.declared(), places.each)
 
 
 def read_update(
@@ -141,12 +146,33 @@ def read_deletion(
     return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
 
 
+def read_rule_set(text: str, *, start: Position) -> Parsed[Update]:
+    """The updates of a rule set, in which EACH may stand; see :func:`read_query`.
+
+    How wide it may be as a whole is not bounded but by its length; the caller bounds each update.
+
+    Raises:
+        QueryError: as for :func:`parse_query`.
+    """
+    source = _source(text, start)
+    builder = UpdateBuilder(source, None)
+    builder.of_rules = True
+    meaning = cast(Update, _parsed(source, "update", builder))
+    return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
+
+
 def _parse(source: Source, start: str, builder: UpdateBuilder) -> object:
+    meaning = _parsed(source, start, builder)
+    check_bounds(meaning, source.position(0))
+    return meaning
+
+
+def _parsed(source: Source, start: str, builder: UpdateBuilder) -> object:
     try:
         tree = _lark().parse(cast(str, source), start=start)
         meaning = builder.transform(tree)
     except UnexpectedToken as error:
-        raise _unexpected(source, error) from None
+        raise _unexpected(source, error, builder.of_rules) from None
     except RecursionError:
         raise too_deep(source.position(0)) from None
     except VisitError as error:
@@ -157,7 +183,6 @@ def _parse(source: Source, start: str, builder: UpdateBuilder) -> object:
         raise
     if depth(meaning) > DEEPEST:
         raise too_deep(source.position(0))
-    check_bounds(meaning, source.position(0))
     return meaning
 
 
@@ -177,7 +202,7 @@ def expected_after(before: Iterable[Token], start: str) -> frozenset[str]:
             parser.feed_token(token)
     except UnexpectedToken:
         return frozenset()
-    return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
+    return frozenset(parser.accepts()) - _OF_RULES  # type: ignore[no-untyped-call]
 
 
 GRAMMAR: Final = Grammar(
@@ -210,6 +235,8 @@ _PLAIN: Final = {
 }
 _LITERALS: Final = frozenset(("TEXT", "LONG_TEXT", "INTEGER", "DECIMAL", "DOUBLE", "TRUE", "FALSE"))
 _NAMES: Final = frozenset(("IRIREF", "PREFIXED", "NAMESPACE"))
+_OF_RULES: Final = frozenset(("_EACH",))
+"""What only rule sets have: nothing to expect elsewhere."""
 # Token kinds that begin the same construct are named by that construct; larger sets first.
 _TOGETHER: Final = (
     (
@@ -234,8 +261,9 @@ _TOGETHER: Final = (
 )
 
 
-def _unexpected(source: Source, error: UnexpectedToken) -> QueryError:
-    expected = _expectation(set(error.accepts or error.expected))
+def _unexpected(source: Source, error: UnexpectedToken, of_rules: bool) -> QueryError:
+    accepted = set(error.accepts or error.expected)
+    expected = _expectation(accepted if of_rules else accepted - _OF_RULES)
     token = error.token
     if token.type == "$END":
         end = len(source.text.rstrip())

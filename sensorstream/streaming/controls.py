@@ -10,8 +10,7 @@ from operator import attrgetter
 from typing import Final
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.journal_rows import journal_rows
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.records import Record
 from sensorstream.streaming.routing import CONTROLS, TIME
 

@@ -20,8 +20,9 @@ from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.runner import claim
-from sensorstream.history.store import PostgresStore, Writes
+from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
+from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
 from sensorstream.settings import Settings

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from sensorstream.model.terms import Triple
@@ -30,7 +31,8 @@ from sensorstream.sparql.algebra import (
     ReportKind,
     Slice,
 )
-from sensorstream.streams.patterns import Constructed
+from sensorstream.streams.layout import layout_of
+from sensorstream.streams.patterns_in_time import Constructed
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
 from sensorstream.streams.state import QueryState
 from sensorstream.streams.stream_window import StreamWindow
@@ -228,6 +230,7 @@ class ContinuousQuery:
             kept,
             unreported,
             latest=latest,
+            layout=self.layout,
             delays=tuple(tuple(each.later_changes()) for each in self._delays()),
         )
 
@@ -242,6 +245,11 @@ class ContinuousQuery:
         )
         return kept_rows(root), unreported, latest
 
+    @cached_property
+    def layout(self) -> str:
+        """What the rows of its state are of."""
+        return layout_of(self.root, self.plan)
+
     def _delays(self) -> list[Delayed]:
         """Its delayed groups, in an order that is the same after a restart."""
         return [each for each in operators(self.root) if isinstance(each, Delayed)]
@@ -249,34 +257,46 @@ class ContinuousQuery:
     def restore_delays(self, state: QueryState) -> None:
         """Let delayed groups go on from a state; the network settles before :meth:`restore`."""
         delays = self._delays()
-        # In a state of a build that plans otherwise there may be others.
-        known = state.delays if len(state.delays) == len(delays) else ((),) * len(delays)
+        readable = state.layout == self.layout
+        known = state.delays if readable else ((),) * len(delays)
         for each, changes in zip(delays, known, strict=True):
             each.await_changes(changes)
 
-    def restore(self, state: QueryState) -> None:
-        """Go on from a state; windows and graphs are as they were then."""
+    def restore(self, state: QueryState) -> bool:
+        """Go on from a state; windows and graphs are as they were then.
+
+        Returns:
+            Whether its rows can be read. If they are of other operators, of another build, they are
+            left out: the query goes on with nothing of what it remembered.
+        """
         self.due = state.due
         self.reports = state.reports
         self.last_report = state.last_report
-        self._added, self._removed = list(state.added), list(state.removed)
-        self._cancelled = False
+        self._added, self._removed = [], []
         self._arrived = state.arrived
         # Versions before counted a stream once for each window on it.
         self._computed = min(state.computed, self._steps())
         self._answer = state.answer
-        if state.operator is not None:
-            self.root.restore(state.operator)
-        if isinstance(self.root, TimedNode):
-            keep_rows(self.root, state.kept)
-            self._added = [row_of(each, self.root.variables) for each in state.unreported]
-            self._latest.extend(row_of(each, self.root.variables) for each in state.latest)
+        readable = state.layout in ("", self.layout)
+        if readable:
+            self._restore_rows(state)
         if self._triples is not None:
             # What it has told so far: what there is, but for what it has not told.
             counts = Counter(self._triples(self.root.rows()))
             counts.subtract(self._triples(self._added))
             counts.update(self._triples(self._removed))
             self._constructed = +counts
+        return readable
+
+    def _restore_rows(self, state: QueryState) -> None:
+        self._added, self._removed = list(state.added), list(state.removed)
+        self._cancelled = False
+        if state.operator is not None:
+            self.root.restore(state.operator)
+        if isinstance(self.root, TimedNode):
+            keep_rows(self.root, state.kept)
+            self._added = [row_of(each, self.root.variables) for each in state.unreported]
+            self._latest.extend(row_of(each, self.root.variables) for each in state.latest)
 
     def _cancel(self) -> None:
         """Drop what came and went since the last report: it is no change."""

@@ -80,22 +80,27 @@ def _check_form(query: Query, *, graphs: bool) -> None:
     if isinstance(query.form, Describe):
         raise UnsupportedQuery(
             "DESCRIBE: it does not say which triples are to be kept in step; write CONSTRUCT with "
-            "those that describe a thing, such as CONSTRUCT WHERE { ?thing ?property ?value }"
+            "those that describe a thing, such as CONSTRUCT WHERE { ?thing ?property ?value }",
+            part=query.form,
         )
     if query.valid_time is not None:
         raise UnsupportedQuery(
             f"{valid_time_text(query.valid_time)}: a continuous query follows the present; ask "
-            "history once, with 'sensorstream query --on history'"
+            "history once, with 'sensorstream query --on history'",
+            part=query.valid_time,
         )
     if graphs:
         return
     for each in (*query.dataset.default, *query.dataset.named):
         raise UnsupportedQuery(
             f"FROM <{each}>: a continuous query reads the knowledge base as one graph, and its "
-            "windows: leave the clause out"
+            "windows: leave the clause out",
+            part=each,
         )
-    if any(isinstance(each, Graph) for each in nodes(query.form.pattern)):
-        raise UnsupportedQuery(
-            "GRAPH: a continuous query reads the knowledge base as one graph: "
-            "leave GRAPH and its braces out"
-        )
+    for graph in nodes(query.form.pattern):
+        if isinstance(graph, Graph):
+            raise UnsupportedQuery(
+                "GRAPH: a continuous query reads the knowledge base as one graph: "
+                "leave GRAPH and its braces out",
+                part=graph,
+            )

@@ -39,7 +39,7 @@ from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.operator_graph import window_text
-from sensorstream.streams.patterns import Knowledge, Patterns
+from sensorstream.streams.patterns_in_time import Knowledge, Patterns
 from sensorstream.streams.query_maker import QueryMaker
 from sensorstream.streams.relief import too_costly
 from sensorstream.streams.report import Sink
@@ -104,6 +104,8 @@ class StreamProcessor:
         self.now: Instant | None = None
         self.faults: list[tuple[str, Exception]] = []
         """Queries that a fault of ours or an :class:`.Overrun` has stopped, and what it was."""
+        self.emptied: list[str] = []
+        """Queries whose rows could not be read at a :meth:`restore`: they remember nothing."""
         self._default = default
         lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
@@ -314,7 +316,8 @@ class StreamProcessor:
             query = self.queries.get(name)
             if query is not None:
                 try:
-                    query.restore(at_rest)
+                    if not query.restore(at_rest):
+                        self.emptied.append(name)
                 except Exception as error:
                     self._stop(query, error)
                     continue

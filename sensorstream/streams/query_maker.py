@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from sensorstream.dotr.syntax import Program
-from sensorstream.errors import InternalFault, SensorStreamError
+from sensorstream.errors import InternalFault, QueryError, SensorStreamError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI
@@ -18,10 +18,11 @@ from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.network.sources import DEFAULT, Source
 from sensorstream.sparql.algebra import Construct, Query, Relation
+from sensorstream.sparql.places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
-from sensorstream.streams.patterns import Patterns, constructed
+from sensorstream.streams.patterns_in_time import Patterns, constructed
 from sensorstream.streams.planning import planned, sources_of, windows_read
 from sensorstream.streams.report import Sink
 from sensorstream.streams.selections import RunningRules, Selections
@@ -36,7 +37,8 @@ class QueryMaker:
 
     If one cannot be made, nothing is left of it. Every method raises
 
-    - :class:`.UnsupportedQuery`, if it asks for something that no stream can answer,
+    - :class:`.UnsupportedQuery`, at its place in the text, if it asks for something that no stream
+      can answer,
     - :class:`.Overrun`, if it takes more than the limits to begin,
     - :class:`.InternalFault` for a fault of ours.
     """
@@ -64,6 +66,9 @@ class QueryMaker:
             if is_in_time(query):
                 return self._patterns.plan(name, query, named or ())
             return planned(query, self._shapes(query), named)
+        except QueryError as error:
+            give_place(error, query.places)
+            raise
         except Exception as error:
             raise _told(error) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Final
 
 from sensorstream.dotr.syntax import Program
@@ -26,8 +27,9 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
+from sensorstream.streams.layout import layout_of_rules
 from sensorstream.streams.lengths import Lengths
-from sensorstream.streams.patterns import Knowledge
+from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.report import Operation, Report, Sink
 from sensorstream.streams.state import QueryState
 
@@ -76,8 +78,12 @@ class RunningRules(ContinuousQuery):
             super().state(pending), events=tuple(self.ruleset.kept()), since=self.ruleset.since
         )
 
-    def restore(self, state: QueryState) -> None:
-        super().restore(state)
+    @cached_property
+    def layout(self) -> str:
+        return layout_of_rules(self.ruleset.patterns)
+
+    def _restore_rows(self, state: QueryState) -> None:
+        super()._restore_rows(state)
         self.ruleset.keep(state.events, state.since)
 
 

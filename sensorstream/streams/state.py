@@ -51,6 +51,8 @@ class QueryState:
     """The last of those that are."""
     since: Instant | None = None
     """The first moment that rules over time have taken events of; None: all there are."""
+    layout: str = ""
+    """What its rows are of (:mod:`.layout`); empty in checkpoints of older versions."""
     delays: tuple[tuple[LaterChange, ...], ...] = ()
     """What each of its delayed groups has still to give out."""
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts import dispatcher
 from sensorstream.app.application import Application
 from sensorstream.clock import SystemClock
-from sensorstream.grouping import Grouping
 from sensorstream.settings import AlertSettings, Settings
 from tests.alerts.conftest import Receiver
 from tests.alerts.conftest import receiver as receiver

@@ -20,7 +20,8 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
 from sensorstream.history.engines import Standing, Standings
 from sensorstream.history.journal_rows import journal_rows
-from sensorstream.history.store import PostgresStore, Writes
+from sensorstream.history.store import PostgresStore
+from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Effects, MessageStatus
 from sensorstream.model.timeline import Timeline
@@ -112,6 +113,7 @@ def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
         "/queries/people/results",
         "/queries/people/graph",
         "/queries/people/step",
+        "/why-not?rule=people&individual=http://example.org/a",
     ):
         answer = client(path)
         assert answer.status_code == 409, path
@@ -240,7 +242,7 @@ def test_the_journal_has_one_writer_and_the_effects_another(application: Applica
 def test_an_engine_of_its_own_needs_both_and_a_history_of_its_own(
     settings: Settings, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.history.store._LOCK_PATIENCE", 0.2)
+    monkeypatch.setattr("sensorstream.history.writer_lock._PATIENCE", 0.2)
     with pytest.raises(HistoryError, match="another process writes"):
         Application.open(settings)
     application.submit(PAPER_MESSAGE, "cam").result(30)

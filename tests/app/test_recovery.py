@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from sensorstream.app.wiring import Deployment
+from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Overrun
 from sensorstream.journal.entry import Target
@@ -25,6 +26,11 @@ from tests.app.pipelines import (
     running,
     without_checkpoints,
 )
+from tests.engine.test_live_queries import of_another_build
+
+TWICE = """PREFIX : <http://sensorstream.example/tracking#>
+    SELECT ?p { { ?p a :Human } SEQ { ?q a :Human } FILTER(getDURATION() <
+    "PT9S"^^<http://www.w3.org/2001/XMLSchema#duration>) }"""
 
 
 def raised(effects: Effects) -> list[Alert]:
@@ -120,3 +126,33 @@ def test_queries_that_took_too_much_together_are_stopped_in_each_replay(
         state = run.engine.state()
     with running(deployment, without_checkpoints(store)) as again:
         assert again.engine.state() == state
+
+
+def test_a_query_of_another_plan_begins_anew_and_never_gives_an_id_twice(
+    deployment: Deployment,
+) -> None:
+    store = MemoryStore()
+    messages = [bytes(each) for each in tracker_messages(60)]
+    with running(deployment, store) as run:
+        run.change(RegisterQuery("twice", TWICE))
+        for content in messages[:20]:
+            run.send(content)
+        before = [each.id for each in run.reports]
+        (newest, content), *_ = store.checkpoints()
+    assert before
+    # As a crash leaves it: with reports after the checkpoint.
+    store.drop_checkpoints([seq for seq, _ in store.checkpoints()])
+    store.save_checkpoint(newest, dump(of_another_build(load(content), "twice")))
+    with running(deployment, store) as again:
+        replayed = len(again.reports)
+        assert 0 < replayed < len(before)
+        for content in messages[20:]:
+            again.send(content)
+        after = [each.id for each in again.reports[replayed:]]
+        alerts = [a for e in store.committed for a in raised(e) if a.kind == "query-emptied"]
+    assert len(after) > 1
+    assert not set(after) & set(before)
+    assert [each.key for each in alerts] == ["twice"]
+    with running(deployment, store) as third:
+        assert third.reports == []
+        assert third.engine.queries.lost == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from sensorstream.app.wiring import Deployment, reasoner_of
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.engine import Engine
+from sensorstream.engine.engine import Engine, EngineState
 from sensorstream.engine.live_queries import QueryReport, stream_of
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import InternalFault
@@ -221,6 +222,36 @@ def test_a_broken_query_is_stopped_with_an_alert_and_the_message_stays(
     assert (alert.kind, alert.key, alert.id) == ("query-stopped", "q2", "m1-e2")
     assert list(engine.queries.processor.queries) == ["q0", "q1"]
     assert [each.report.query for each in process(engine, message(2, 2, 6)).reports] == ["q1"]
+
+
+def test_a_query_whose_part_of_a_checkpoint_cannot_be_read_begins_anew_with_an_alert(
+    deploy: Deploy, start: Start
+) -> None:
+    deployment = deploy(ONTOLOGY, RULES)
+    engine = registered(start(deployment), *QUERIES)
+    process(engine, message(1, 1, 5))
+    process(engine, message(2, 2, 6))
+    again = start(deployment)
+    again.restore(of_another_build(engine.state(), "q3"))
+    outcome = process(again, message(1, 3, 7))
+    (alert,) = outcome.alerts
+    assert (alert.kind, alert.key, alert.id) == ("query-emptied", "q3", "m1-e3")
+    assert "remembers nothing of before" in alert.text
+    assert process(again, message(1, 4, 8)).alerts == ()
+    (found,) = process(again, message(3, 5, 1)).reports[-1:]
+    assert (found.id, found.report.intervals) == ("e3-1", [(3, 4)])
+
+
+def of_another_build(state: EngineState, name: str) -> EngineState:
+    """A checkpoint that a build which plans the query in another way has written."""
+    assert state.queries is not None
+    processor = state.queries.processor
+    queries = tuple(
+        (each, text, replace(at_rest, layout="another") if each == name else at_rest)
+        for each, text, at_rest in processor.queries
+    )
+    changed = replace(state.queries, processor=replace(processor, queries=queries))
+    return replace(state, queries=changed)
 
 
 def test_an_engine_restored_after_an_exchange_reports_as_one_that_went_on(

@@ -16,9 +16,9 @@ from sensorstream.engine.admission import Admission
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.inferences import Inferences
+from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Status, Timings
-from sensorstream.engine.run import MessageRun
 from sensorstream.errors import QueryError
 from sensorstream.kb.changes import ALL_GRAPHS
 from sensorstream.kb.graph import KnowledgeBase

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sensorstream.history.engines import Standing, Standings, waiting_keys
-from sensorstream.history.store import PostgresStore, Writes
+from sensorstream.history.store import PostgresStore
+from sensorstream.history.writer_lock import Writes
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 

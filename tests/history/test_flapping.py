@@ -11,11 +11,11 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
+from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts.incidents import Silence
 from sensorstream.alerts.records import AlertGroup, Webhook
-from sensorstream.grouping import Grouping
+from sensorstream.history.alert_groups import tell_groups
 from sensorstream.history.flapping import set_damping
-from sensorstream.history.grouping import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore

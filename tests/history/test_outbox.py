@@ -25,8 +25,8 @@ from sensorstream.history.database import engine
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.tables import deliveries
-from sensorstream.history.tables import outbox as outbox_view
+from sensorstream.history.tables.receivers import deliveries
+from sensorstream.history.tables.receivers import outbox as outbox_view
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
@@ -131,9 +131,9 @@ def test_a_deleted_webhook_gets_nothing_more(
 ) -> None:
     registered.put(webhook("a"), 1)
     raise_alert(store, 1)
-    registered.delete("a")
+    registered.delete("a", NOW)
     with pytest.raises(UnknownWebhook):
-        registered.delete("a")
+        registered.delete("a", NOW)
     assert outbox.due(LATER, 1) == []
     assert registered.all() == []
 
@@ -235,7 +235,7 @@ def test_a_deleted_webhook_takes_its_reports_along(
 ) -> None:
     registered.put(webhook("a", "crowd"), 1)
     report(store, 1, "crowd")
-    registered.delete("a")
+    registered.delete("a", NOW)
     assert stored(outbox) == 0
 
 
@@ -255,9 +255,11 @@ def test_outputs_are_those_of_the_settings_and_no_webhooks(
     told = [(each.webhook.id, each.webhook.output) for each in outbox.due(NOW, 10)]
     assert sorted(told) == [("out_a", True), ("out_b", True), ("out_b", True), ("w", False)]
     assert [each.webhook.id for each in registered.all()] == ["w"]
-    for refused in (registered.delete, registered.enable, registered.one):
+    for refused in (registered.delete, registered.enable):
         with pytest.raises(UnknownWebhook):
-            refused("out_a")
+            refused("out_a", NOW)
+    with pytest.raises(UnknownWebhook):
+        registered.one("out_a")
     # A restart changes nothing; one that is gone takes what waits for it along.
     assert registered.set_outputs([output("a", "people"), output("b", "people")]) == {}
     assert len(outbox.due(NOW, 10)) == 4
@@ -343,7 +345,7 @@ def test_what_comes_for_a_disabled_webhook_is_set_aside_and_can_be_recovered(
     assert outbox.due(LATER, 10) == []
     assert registered.one("a").disabled_at == NOW
     assert outbox.backlog() == [Backlog("a", False, None, 1, NOW)]
-    registered.enable("a")
+    registered.enable("a", NOW)
     assert registered.one("a") == WebhookState(webhook("a", "crowd"))
     assert ids(outbox.due(LATER, 10)) == [("m1-1", "a")]
     assert registered.recover("a", LATER, LATER, LATER) == 0

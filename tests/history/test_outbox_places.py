@@ -100,7 +100,7 @@ def test_each_receiver_gets_what_a_row_for_each_would_give_it(
 ) -> None:
     outbox, registered, naive = PostgresOutbox(database), PostgresWebhooks(database), Naive()
     for each in registered.all():
-        registered.delete(each.webhook.id)
+        registered.delete(each.webhook.id, START)
     clock = count(1)
     for step in steps:
         now = START + next(clock) * MINUTE
@@ -157,7 +157,7 @@ def _take(
             outbox.disable(name, now)
         case ("enable", name) if name in naive.there:
             naive.there[name].disabled = False
-            registered.enable(name)
+            registered.enable(name, now)
         case ("recover", name) if name in naive.there:
             dead = [row for row in naive.there[name].rows if row.status == "dead"]
             for row in dead:
@@ -165,7 +165,7 @@ def _take(
             assert registered.recover(name, START, now + MINUTE, now) == len(dead)
         case ("delete", name) if name in naive.there:
             del naive.there[name]
-            registered.delete(name)
+            registered.delete(name, now)
         case ("resend", name, place) if name in naive.there:
             rows = naive.there[name].rows
             if place < len(rows):

@@ -438,7 +438,7 @@ def test_a_checkpoint_ahead_of_the_watermark_is_refused(store: PostgresStore) ->
 def test_a_store_has_one_writer(
     store: PostgresStore, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.history.store._LOCK_PATIENCE", 0.2)
+    monkeypatch.setattr("sensorstream.history.writer_lock._PATIENCE", 0.2)
     with pytest.raises(HistoryError, match="another process writes to"):
         PostgresStore.open(url, Timeline.INTEGER)
     store.close()

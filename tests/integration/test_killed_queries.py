@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from sensorstream.demo.receiver import Receiver
 from sensorstream.simulation.tracker import tracker_messages
 from tests.integration.serving import init, kill, serving
+from tests.waiting import eventually
 
 _XML = {"content-type": "application/xml"}
 # Steps so long that no clock closes a window while the test runs, and nothing in time that ends
@@ -104,8 +106,10 @@ def test_after_kill_9_queries_report_what_an_unkilled_server_reports(folder: Pat
             _say(client, messages)
             whole = {name: _reports(client, name, entry) for name, entry in entries.items()}
             results = {name: client.get(f"/queries/{name}/results").text for name in entries}
+            alerts, incidents = _alerts(client), _incidents(client)
             assert _register(doomed) == entries
             _say(doomed, messages[:45])
+            assert 3 < len(_alerts(doomed)) < len(alerts), "some before it is killed, some after"
             kill(process)
         with serving(folder / "killed") as (_, client):
             listed = client.get("/queries").json()["queries"]
@@ -121,9 +125,11 @@ def test_after_kill_9_queries_report_what_an_unkilled_server_reports(folder: Pat
                 assert found.items() <= whole[name].items()
                 again = client.get(f"/queries/{name}/results").text
                 assert _sorted(again) == _sorted(results[name])
+            assert _alerts(client) == alerts
+            assert _incidents(client) == incidents
 
 
-def test_after_kill_9_a_webhook_has_every_report(folder: Path) -> None:
+def test_after_kill_9_a_webhook_has_every_report_and_alert_and_each_end_once(folder: Path) -> None:
     messages = [next(tracker_messages(1, start=300 * n, seed=n)) for n in range(1, 60)]
     init(folder / "killed")
     with pytest.MonkeyPatch.context() as patch, Receiver() as receiver:
@@ -131,7 +137,7 @@ def test_after_kill_9_a_webhook_has_every_report(folder: Path) -> None:
         patch.setenv("SENSORSTREAM_WEBHOOKS_ALLOW", "127.0.0.1/32")
         patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "17")
         with serving(folder / "killed") as (process, client):
-            body = {"url": receiver.url("killed"), "queries": list(_QUERIES)}
+            body = {"url": receiver.url("killed"), "queries": list(_QUERIES), "changes": True}
             answer = client.post("/webhooks", json=body).raise_for_status()
             receiver.trust("killed", answer.json()["secret"])
             entries = _register(client)
@@ -150,6 +156,15 @@ def test_after_kill_9_a_webhook_has_every_report(folder: Path) -> None:
             while not expected <= {each["id"] for each in receiver.events}:
                 assert time.monotonic() < deadline, "reports are missing"
                 time.sleep(0.05)
+            client.delete("/queries/over-time").raise_for_status()
+            raised, ended = _all(client), _all(client, state="cleared")
+            eventually(lambda: len(_of(receiver, "cleared")) >= len(ended), 60)
+    # Each alert once, and each end, that of the rule over time with its text.
+    assert Counter(_of(receiver, "query", "rule")) == Counter(each["id"] for each in raised)
+    assert Counter(_of(receiver, "cleared")) == Counter(each["id"] for each in ended)
+    keys = [{each["key"] for each in told if each["kind"] == "query"} for told in (raised, ended)]
+    assert len(keys[0]) > 3
+    assert keys[0] == keys[1]
     reports = [each for each in receiver.events if each["type"] == "sensorstream.query.report"]
     # Each once; of the last message a report may come after the list, when the clock moves on.
     ids = [each["id"] for each in reports]
@@ -162,6 +177,32 @@ def test_after_kill_9_a_webhook_has_every_report(folder: Path) -> None:
         if number in told[each["subject"]]:  # the log begins anew with a restart
             assert _told(data) == told[each["subject"]][number]
     assert receiver.refused == 0
+
+
+def _all(client: httpx.Client, **wanted: str) -> list[dict[str, Any]]:
+    answer = client.get("/alerts", params={"limit": "1000", **wanted}).raise_for_status().json()
+    assert answer["next"] is None
+    alerts: list[dict[str, Any]] = answer["alerts"]
+    assert len({each["id"] for each in alerts}) == len(alerts)
+    return alerts
+
+
+def _alerts(client: httpx.Client) -> list[tuple[Any, ...]]:
+    """What the alerts say: not their ids, for the clock may have added an entry to the journal."""
+    told = ("rule", "kind", "severity", "text", "key", "time")
+    return sorted(tuple(each[name] for name in told) for each in _all(client))
+
+
+def _incidents(client: httpx.Client) -> list[tuple[Any, ...]]:
+    """The open alerts, each with the count of its repeats."""
+    told = ("rule", "key", "text", "count", "first_time", "last_time")
+    return sorted(tuple(each[name] for name in told) for each in _all(client, state="open"))
+
+
+def _of(receiver: Receiver, *kinds: str) -> list[str]:
+    """The ids of the alerts that a webhook was told of by events of some kinds."""
+    types = {f"sensorstream.alert.{kind}" for kind in kinds}
+    return [each["data"]["id"] for each in receiver.events if each["type"] in types]
 
 
 def _told(data: dict[str, Any]) -> tuple[Any, ...]:

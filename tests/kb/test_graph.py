@@ -60,8 +60,15 @@ def test_it_is_a_set_of_quads(
 ) -> None:
     kb, oracle = KnowledgeBase(), Quads()
     for origin, delta in steps:
+        held = set(kb.triples(origin))
+        exact = Delta(
+            0,
+            tuple(triple for triple in delta.added if triple not in held),
+            tuple(triple for triple in delta.removed if triple in held),
+        )
         change = kb.apply(origin, delta)
         added, removed = oracle.apply(origin, delta)
+        assert kb.visible(origin, exact) == change
         assert (set(change.added), set(change.removed)) == (added, removed)
         assert len(change.added) == len(added)
         assert len(change.removed) == len(removed)

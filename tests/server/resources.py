@@ -15,6 +15,7 @@ import pyarrow.parquet
 
 from sensorstream.access.audit import Change
 from sensorstream.access.keys import Key
+from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts.incidents import AlertChange, Incident, Silence
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import (
@@ -62,7 +63,6 @@ from sensorstream.errors import (
     UnknownSilence,
     UnknownWebhook,
 )
-from sensorstream.grouping import Grouping
 from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
 from sensorstream.history.latest import Latest
 from sensorstream.history.quarantine import Choice, Chosen

@@ -14,8 +14,7 @@ import pytest
 
 from sensorstream.app.wiring import read_deployment
 from sensorstream.errors import SparkError
-from sensorstream.history.journal_rows import JournalRow
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.effects import merged
 from sensorstream.journal.records import Effects
 from sensorstream.settings import Settings

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.wiring import Deployment, build_machine, read_deployment
 from sensorstream.history.engines import Standing
-from sensorstream.history.journal_rows import JournalRow
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.effects import effects_of, merged
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay

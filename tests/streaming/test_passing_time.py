@@ -12,8 +12,7 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from sensorstream.app.wiring import Deployment, read_deployment
-from sensorstream.history.journal_rows import JournalRow
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.effects import merged
 from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Effects

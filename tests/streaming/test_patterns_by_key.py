@@ -11,8 +11,7 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from sensorstream.app.wiring import Deployment
-from sensorstream.history.journal_rows import JournalRow
-from sensorstream.history.store import record_of
+from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.records import Effects
 from tests.streaming.conftest import START
 from tests.streaming.test_keyed_engines import of_one_engine

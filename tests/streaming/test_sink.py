@@ -11,7 +11,8 @@ import pyarrow as pa
 from sensorstream.engine.outcome import Status
 from sensorstream.history.engines import Standing
 from sensorstream.history.position import PositionReader
-from sensorstream.history.store import PostgresStore, Writes
+from sensorstream.history.store import PostgresStore
+from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline

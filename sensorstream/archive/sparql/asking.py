@@ -12,8 +12,8 @@ import duckdb
 
 from sensorstream.archive.asking import batches, interrupted, open_archive
 from sensorstream.archive.manifest import State, kept_parts
+from sensorstream.archive.sparql.duckdb_tree import rewrite_types
 from sensorstream.archive.sparql.functions import install
-from sensorstream.archive.sparql.kinds import rewrite_types
 from sensorstream.archive.sparql.lets import rewrite_lets
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.history.asking.answer import Answer, answer_of, limited

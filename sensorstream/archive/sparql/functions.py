@@ -10,7 +10,7 @@ from duckdb.func import FunctionNullHandling
 from sqlglot import exp
 
 from sensorstream.archive.sparql import numbers, times
-from sensorstream.archive.sparql.kinds import rewrite_expression
+from sensorstream.archive.sparql.duckdb_tree import rewrite_expression
 from sensorstream.history.sparql.lexical import moment_of
 from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 

@@ -7,7 +7,7 @@ operator (:mod:`sensorstream.network.build`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -122,6 +122,8 @@ class Anew(Plan):
     windows: tuple[tuple[IRI, Source], ...]
     output: tuple[str, ...]
     reason: str
+    part: object = field(default=None, compare=False, repr=False)
+    """What of the query the reason is about."""
 
     @property
     def sources(self) -> tuple[Source, ...]:

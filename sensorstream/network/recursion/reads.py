@@ -9,6 +9,7 @@ from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,
+    Each,
     Extend,
     Filter,
     Graph,
@@ -88,7 +89,7 @@ def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
         case Join(left, right):
             yield from reads(left, through)
             yield from reads(right, through)
-        case Filter() | Extend() | Graph():
+        case Filter() | Extend() | Graph() | Each():
             yield from reads(pattern.pattern, through)
         case Window():
             pass

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count, product
 
 from sensorstream.errors import ProgramError
-from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,
@@ -65,6 +65,22 @@ class Clause:
             if not copied and not isinstance(expression, IRI | Literal):
                 computed.add(extend.variable.name)
         return frozenset(computed & {n for t in self.head for n in _names(t)})
+
+
+def constant(term: Term) -> IRI | Literal:
+    """A term of a graph as a constant of a rule, where a blank node would be a variable.
+
+    A blank node becomes an IRI of its text. Terms match by their text, and no other IRI begins with
+    ``_:``; :func:`meant` is the way back.
+    """
+    return IRI(term) if isinstance(term, BlankNode) else term
+
+
+def meant(constant: IRI | Literal) -> Term:
+    """The term of the graph that a constant of a rule stands for."""
+    if isinstance(constant, IRI) and constant.startswith("_:"):
+        return BlankNode(constant)
+    return constant
 
 
 def clauses(rule: DerivationRule) -> list[Clause]:

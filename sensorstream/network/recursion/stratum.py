@@ -16,7 +16,7 @@ from sensorstream.network.budget import Budget
 from sensorstream.network.network import Listener, Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.recursion.derived import Derived
-from sensorstream.network.recursion.rule import Clause
+from sensorstream.network.recursion.rule import Clause, meant
 from sensorstream.network.recursion.strata import Layer
 from sensorstream.network.rows import Row, cancelled
 from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
@@ -216,4 +216,6 @@ def _cell(end: PatternTerm, places: dict[str, int]) -> Callable[[Row], Term | No
     if isinstance(end, Variable):
         place = places[end.name]
         return lambda row: row[place]
-    return lambda row: end
+    assert isinstance(end, IRI | Literal)
+    term = meant(end)
+    return lambda row: term

@@ -13,13 +13,13 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.budget import Budget
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.rows import Row
+from sensorstream.network.selection.event_store import Expiry, Store
 from sensorstream.network.selection.graph import Channel, Holds, InstantGraph
 from sensorstream.network.selection.level import Level
 from sensorstream.network.selection.making import maker
 from sensorstream.network.selection.matcher import Matcher
 from sensorstream.network.selection.plan import Events, Taken
 from sensorstream.network.selection.ruleset import Member, Reading, Ruleset
-from sensorstream.network.selection.store import Expiry, Store
 from sensorstream.sparql.algebra import Pattern
 
 _Sees: TypeAlias = tuple[Clause, ...] | None

@@ -21,7 +21,7 @@ from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.rows import Row, net
-from sensorstream.network.selection.store import Wanted
+from sensorstream.network.selection.event_store import Wanted
 from sensorstream.network.sources import INSTANT, Sources
 from sensorstream.sparql.algebra import BGP, Pattern, TriplePattern
 

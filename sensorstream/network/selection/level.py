@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.rows import Row
+from sensorstream.network.selection.event_store import Expiry, Store
 from sensorstream.network.selection.graph import Channel
 from sensorstream.network.selection.making import GraphOf
 from sensorstream.network.selection.matcher import Firing, Matcher
 from sensorstream.network.selection.ruleset import Firings, Ruleset
-from sensorstream.network.selection.store import Expiry, Store
 
 Fired: TypeAlias = list[tuple[Matcher, list[Firing]]]
 

@@ -15,8 +15,8 @@ from sensorstream.errors import TermError
 from sensorstream.model.datatypes import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.rows import Row
+from sensorstream.network.selection.event_store import LOOSE, key_of
 from sensorstream.network.selection.event_tests import test_of_all
-from sensorstream.network.selection.store import LOOSE, key_of
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
 
 Members: TypeAlias = Sequence[int]

@@ -13,10 +13,10 @@ from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.consumed import Consumed
+from sensorstream.network.selection.event_store import Store, Wanted
 from sensorstream.network.selection.graph import relevant
 from sensorstream.network.selection.likeness import likeness
 from sensorstream.network.selection.plan import Events, Pattern, Patterns
-from sensorstream.network.selection.store import Store, Wanted
 
 
 @dataclass(frozen=True, slots=True)

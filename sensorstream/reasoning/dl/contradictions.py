@@ -132,7 +132,7 @@ class Explainer:
             delta = Delta(0, added=tuple(suspects[number] for number in chosen))
             trial.apply(Origin.WINDOW, delta)
             try:
-                trial.apply(Origin.INFERRED, reasoner.react(trial, delta))
+                reasoner.react(trial, delta)
             except Inconsistent:
                 trial.apply(Origin.WINDOW, delta.inverse())
                 return True
@@ -141,7 +141,7 @@ class Explainer:
                 raise
             back = delta.inverse()
             trial.apply(Origin.WINDOW, back)
-            trial.apply(Origin.INFERRED, reasoner.react(trial, back))
+            reasoner.react(trial, back)
             return False
 
         shape = _shape(suspects, members)

@@ -12,6 +12,13 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from sensorstream.access.roles import Role
+from sensorstream.alert_grouping import (
+    LONGEST_INTERVAL,
+    LONGEST_WAIT,
+    Grouping,
+    grouping_data,
+    read_grouping,
+)
 from sensorstream.alerts.records import (
     DeliveryState,
     LoggedDelivery,
@@ -22,13 +29,6 @@ from sensorstream.alerts.targets import place_of
 from sensorstream.app.application import Application
 from sensorstream.app.versions import Match, digest_of
 from sensorstream.app.webhooks import definition
-from sensorstream.grouping import (
-    LONGEST_INTERVAL,
-    LONGEST_WAIT,
-    Grouping,
-    grouping_data,
-    read_grouping,
-)
 from sensorstream.server.access import user_of
 from sensorstream.server.known import AskedBody
 from sensorstream.server.rest.moment import Moment

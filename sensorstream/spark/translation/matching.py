@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from sensorstream.spark.translation import constants
 from sensorstream.spark.translation.functions import lowered
-from sensorstream.spark.translation.patterns import regular_expression
 from sensorstream.spark.translation.refusal import only, refused
+from sensorstream.spark.translation.regexes import regular_expression
 from sensorstream.spark.translation.scope import Scope
 from sensorstream.spark.translation.types import BOOLEAN, Kind, Typed, spark
 

@@ -12,7 +12,7 @@ from sqlglot.schema import MappingSchema
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.history.views import HISTORY
-from sensorstream.spark.translation.names import check_names
+from sensorstream.spark.translation.function_names import check_names
 from sensorstream.spark.translation.queries import query, scope_of
 from sensorstream.spark.translation.refusal import refused
 from sensorstream.spark.translation.scope import Columns, Outputs

@@ -16,6 +16,7 @@ from sensorstream.sparql.algebra import (
     Comparison,
     Consumption,
     Distinct,
+    Each,
     Equals,
     EqualsOptional,
     Exists,
@@ -171,6 +172,9 @@ def _element(pattern: Pattern) -> Iterator[str]:
             yield from braces(f"{word} {node_text(endpoint)}", content(inner))
         case Window(name, inner):
             yield from braces(f"WINDOW {node_text(name)}", content(inner))
+        case Each(member, members, inner, first, last):
+            ends = "" if first is None else f" FROM {first} TO {last}"
+            yield from braces(f"EACH {member} IN {node_text(members)}{ends}", content(inner))
         case Values():
             yield from _values(pattern)
         case Union() | Seq() | Equals() | OptionalSeq() | EqualsOptional():

@@ -29,9 +29,8 @@ from typing import Any, Final
 import httpx
 
 from sensorstream.history.database import connect
-from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.opening import open_kept
-from sensorstream.history.store import record_of
 from sensorstream.history.terms import Kind, TermKey
 from sensorstream.journal.records import Record
 from sensorstream.journal.takeover import PutRules

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sensorstream.network.selection.event_store import Store
 from sensorstream.network.selection.graph import Channel, InstantGraph
 from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.matcher import Matcher
-from sensorstream.network.selection.store import Store
 from sensorstream.streams.report import Report
 from tests.network.selection.test_selection import (
     PREFIX,

@@ -91,7 +91,7 @@ def derived(ontology: Ontology, window: Iterable[Triple]) -> KnowledgeBase:
     reasoner.start(kb)
     for triple in window:
         delta = kb.apply(Origin.WINDOW, Delta(0, added=(triple,)))
-        kb.apply(Origin.INFERRED, reasoner.react(kb, delta))
+        reasoner.react(kb, delta)
     reasoner.close()
     return kb
 

@@ -65,7 +65,7 @@ class Run:
     def change(self, added: set[Triple], removed: frozenset[Triple] = frozenset()) -> set[Triple]:
         delta = Delta(0, tuple(sorted(added)), tuple(sorted(removed)))
         self.kb.apply(Origin.WINDOW, delta)
-        self.kb.apply(Origin.INFERRED, self.reasoner.react(self.kb, delta))
+        self.reasoner.react(self.kb, delta)
         return set(self.kb.triples(Origin.INFERRED))
 
 

@@ -219,5 +219,4 @@ def reacted(
     except Inconsistent:
         kb.apply(Origin.WINDOW, delta.inverse())
         return None
-    kb.apply(Origin.INFERRED, inferred)
     return set(inferred.added), set(inferred.removed)

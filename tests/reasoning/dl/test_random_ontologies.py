@@ -364,13 +364,12 @@ def follow(
         after = [*loaded.triples, *kb.triples(Origin.WINDOW)]
         expected = oracle.entailed(list(dict.fromkeys(after)))
         try:
-            inferred = reasoner.react(kb, delta)
+            reasoner.react(kb, delta)
         except Inconsistent:
             COUNTS["contradictions"] += 1
             yield None, expected, "a contradiction"
             kb.apply(Origin.WINDOW, delta.inverse())
             continue
-        kb.apply(Origin.INFERRED, inferred)
         COUNTS["windows"] += 1
         COUNTS["inferred"] += len(expected or ())
         yield said(kb), expected, f"after +{delta.added} -{delta.removed}"
@@ -465,7 +464,7 @@ def changed(
     delta = Delta(0, tuple(sorted(added - window)), tuple(sorted((removed & window) - added)))
     kb.apply(Origin.WINDOW, delta)
     try:
-        kb.apply(Origin.INFERRED, reasoner.react(kb, delta))
+        reasoner.react(kb, delta)
     except Inconsistent as error:
         kb.apply(Origin.WINDOW, delta.inverse())
         return str(error), marks_of(kb)

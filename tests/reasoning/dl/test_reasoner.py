@@ -96,12 +96,10 @@ class Run:
     def apply(self, delta: Delta) -> Delta:
         self.kb.apply(Origin.WINDOW, delta)
         try:
-            inferred = self.reasoner.react(self.kb, delta)
+            return self.reasoner.react(self.kb, delta)
         except Inconsistent:
             self.kb.apply(Origin.WINDOW, delta.inverse())
             raise
-        self.kb.apply(Origin.INFERRED, inferred)
-        return inferred
 
     def window(self) -> set[Triple]:
         return set(self.kb.triples(Origin.WINDOW))

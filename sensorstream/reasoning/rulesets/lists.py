@@ -1,0 +1,278 @@
+"""Rules about RDF lists, which are known before anything streams: one rule for each list.
+
+The static graph's lists take the place of EACH and of paths over ``rdf:first`` and ``rdf:rest``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from sensorstream.errors import Position, ProgramError, QueryError
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import BlankNode, Literal, Term
+from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST
+from sensorstream.network.recursion.rule import DerivationRule, clauses
+from sensorstream.reasoning.rulesets.conjunction import changed, eaches_of, together, triples_of
+from sensorstream.reasoning.rulesets.schema_vocabulary import is_of_lists, is_schema
+from sensorstream.reasoning.rulesets.solving import solutions
+from sensorstream.reasoning.rulesets.substitution import can_be_substituted, substituted
+from sensorstream.sparql.algebra import (
+    BGP,
+    Each,
+    Pattern,
+    PatternTerm,
+    TriplePattern,
+    Union,
+    Variable,
+)
+from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.walk import nodes, replaced
+
+MOST_MEMBERS: Final = 200
+"""Members of a list that EACH may go through: as many patterns a rule has then."""
+MOST_RULES: Final = 100_000
+"""Rules that lists may make of one rule."""
+_ANY_HEAD: Final = (TriplePattern(RDF_NIL, RDF_REST, RDF_NIL),)
+
+
+def unrolled(rules: Iterable[DerivationRule], index: TripleIndex) -> list[DerivationRule]:
+    """The rules, those about lists once for each way in which lists of the index fit.
+
+    What else a rule asks of the schema stays in its body, so that conclusions about the schema are
+    seen too. Only if conclusions make other nodes lists of a rule (another ``owl:unionOf``), must
+    the rules be unrolled again, over an index with these.
+
+    Raises:
+        ProgramError: a list is too long for EACH, or the lists make too many rules.
+    """
+    found: list[DerivationRule] = []
+    for rule in rules:
+        if _has_lists(rule.body):
+            made = dict.fromkeys(_unrolled(rule, index))
+            found.extend(made)
+        else:
+            found.append(rule)
+    return found
+
+
+def _has_lists(body: Pattern) -> bool:
+    return any(
+        isinstance(part, Each) or (isinstance(part, TriplePattern) and is_of_lists(part))
+        for part in nodes(body)
+    )
+
+
+def _unrolled(rule: DerivationRule, index: TripleIndex) -> Iterator[DerivationRule]:
+    count = 0
+    for clause in clauses(rule):
+        body = clause.body.pattern
+        asked, names = _asked(body)
+        seen: dict[tuple[tuple[str, Term], ...], None] = {}
+        for row in solutions(asked, index):
+            seen[tuple(sorted((name, row[name]) for name in names if name in row))] = None
+        for terms in seen:
+            binding = dict(terms)
+            if not can_be_substituted(body, binding.keys(), _blank(binding)):
+                raise ProgramError(
+                    f"rule {rule.name}: a list or its member stands in BIND, VALUES, a sub-select "
+                    "or a function: expected it in triple patterns and comparisons only"
+                )
+            of_lists = substituted(
+                DerivationRule(
+                    rule.name,
+                    clause.head,
+                    changed(body, lambda triple: None if is_of_lists(triple) else triple),
+                ),
+                binding,
+            )
+            if of_lists is None:
+                continue
+            for made in _conjunctions(of_lists, index):
+                count += 1
+                if count > MOST_RULES:
+                    raise ProgramError(
+                        f"rule {rule.name}: the lists of the ontology make more than "
+                        f"{MOST_RULES:,} rules of it: leave the rule out of a copy of the rule "
+                        "set, or shorten the lists (pairs of a list's members are its length "
+                        "squared)"
+                    )
+                yield made
+
+
+def _blank(binding: Mapping[str, Term]) -> set[str]:
+    return {name for name, term in binding.items() if isinstance(term, BlankNode)}
+
+
+def _asked(body: Pattern) -> tuple[list[TriplePattern], frozenset[str]]:
+    """The patterns that find the lists of a body, and the variables of lists and their members."""
+    of_lists = [triple for triple in triples_of(body) if is_of_lists(triple)]
+    names = names_in(tuple(of_lists)) | names_in(tuple(each.members for each in eaches_of(body)))
+    near = [
+        triple
+        for triple in triples_of(body)
+        if is_schema(triple) and not is_of_lists(triple) and names & names_in(triple)
+    ]
+    return [*of_lists, *near], names
+
+
+def _conjunctions(rule: DerivationRule, index: TripleIndex) -> Iterator[DerivationRule]:
+    """A rule whose lists are constants, for each way to read these."""
+    each = next(eaches_of(rule.body), None)
+    if each is None:
+        yield rule
+        return
+    if isinstance(each.members, Variable):
+        return
+    outside = names_in(rule.head) | names_in(
+        changed(rule.body, lambda triple: triple, lambda part: BGP() if part is each else part)
+    )
+    for members in readings(rule.name, index, each.members):
+        made = _conjunction(each, members, outside, rule.name)
+        if made is not None:
+            body = changed(
+                rule.body,
+                lambda triple: triple,
+                lambda part, made=made: made if part is each else part,  # type: ignore[misc]
+            )
+            yield from _conjunctions(replace(rule, body=body), index)
+
+
+def _conjunction(
+    each: Each, members: tuple[Term, ...], outside: frozenset[str], name: str
+) -> Pattern | None:
+    """The pattern for each member; None: it cannot match one of them."""
+    ends = {end.name for end in (each.first, each.last) if end is not None}
+    local = names_in(each.pattern) - outside - ends - {each.member.name}
+    found: Pattern = BGP()
+    for number, member in enumerate(members):
+        of_member = substituted(DerivationRule(name, (), each.pattern), {each.member.name: member})
+        if of_member is None:
+            return None
+        new: dict[str, PatternTerm] = {
+            each_local: Variable(f".{each_local}{number}") for each_local in local
+        }
+        if each.first is not None and each.last is not None:
+            if number:
+                new[each.first.name] = Variable(f".link{number}")
+            if number < len(members) - 1:
+                new[each.last.name] = Variable(f".link{number + 1}")
+        found = together(found, _renamed(of_member.body, new))
+    return found
+
+
+def _renamed(pattern: Pattern, names: Mapping[str, PatternTerm]) -> Pattern:
+    return replaced(
+        pattern, lambda part: names.get(part.name) if isinstance(part, Variable) else None
+    )
+
+
+def readings(rule: str, index: TripleIndex, head: PatternTerm) -> Iterator[tuple[Term, ...]]:
+    """The members of a list, in order; several if a cell has several members or rests.
+
+    An empty list has no reading, and neither has one that does not end.
+
+    Raises:
+        ProgramError: it has more than :data:`MOST_MEMBERS` members.
+    """
+    ahead: list[tuple[Term, tuple[Term, ...], tuple[Term, ...]]] = [(head, (), ())]  # type: ignore[list-item]
+    steps = 0
+    while ahead:
+        cell, cells, members = ahead.pop()
+        if cell == RDF_NIL:
+            if members:
+                yield members
+            continue
+        if cell in cells or isinstance(cell, Literal):
+            continue
+        steps += 1
+        if len(members) >= MOST_MEMBERS or steps > MOST_RULES:
+            raise ProgramError(
+                f"rule {rule}: the list {head} has more than {MOST_MEMBERS} members, or cells with "
+                f"several members or rests: expected a list of at most {MOST_MEMBERS} for EACH; "
+                "leave the rule out of a copy of the rule set, or split the list"
+            )
+        firsts = [o for _, _, o in index.match(cell, RDF_FIRST, None)]
+        rests = [o for _, _, o in index.match(cell, RDF_REST, None)]
+        ahead += (
+            (rest, (*cells, cell), (*members, member))
+            for rest in reversed(rests)
+            for member in reversed(firsts)
+        )
+
+
+def without_lists(rule: DerivationRule) -> DerivationRule:
+    """The rule as it reads and writes, with plain patterns in place of lists."""
+    return replace(rule, body=_plain(rule.body))
+
+
+def _plain(body: Pattern) -> Pattern:
+    if isinstance(body, Union):
+        return Union(_plain(body.left), _plain(body.right))
+    return changed(body, _plain_triple, _plain_each)
+
+
+def _plain_triple(triple: TriplePattern) -> TriplePattern:
+    return replace(triple, predicate=RDF_REST) if is_of_lists(triple) else triple
+
+
+def _plain_each(each: Each) -> Pattern:
+    return together(BGP((TriplePattern(each.members, RDF_FIRST, each.member),)), each.pattern)
+
+
+def check_lists(body: Pattern, position: Position, places: Mapping[object, Position]) -> None:
+    """Refuse EACH and paths along lists where the list is not known before anything streams.
+
+    Raises:
+        QueryError: with the place, and the way out.
+    """
+    reachable = set(map(id, _reachable(body)))
+    for part in nodes(body):
+        if isinstance(part, Each) and id(part) not in reachable:
+            raise QueryError(
+                "EACH within EACH, OPTIONAL, MINUS, EXISTS or a sub-select: expected it among the "
+                "patterns that must match",
+                position=places.get(part, position),
+            )
+    for alternative in clauses(DerivationRule("", _ANY_HEAD, body)):
+        _check_known(alternative.body.pattern, position, places)
+
+
+def _reachable(body: Pattern) -> Iterator[Each]:
+    if isinstance(body, Union):
+        yield from _reachable(body.left)
+        yield from _reachable(body.right)
+    else:
+        yield from eaches_of(body)
+
+
+def _check_known(body: Pattern, position: Position, places: Mapping[object, Position]) -> None:
+    triples = list(triples_of(body))
+    known = {
+        name
+        for triple in triples
+        if is_schema(triple) and not is_of_lists(triple)
+        for name in names_in(triple)
+    }
+    of_lists = [triple for triple in triples if is_of_lists(triple)]
+    while near := [
+        triple
+        for triple in of_lists
+        if not names_in(triple) <= known and (names_in(triple) & known or _is_anchored(triple))
+    ]:
+        known.update(name for triple in near for name in names_in(triple))
+    lists = [each.members for each in eaches_of(body)]
+    lists += [end for triple in of_lists for end in (triple.subject, triple.object)]  # type: ignore[misc]
+    for each in lists:
+        if isinstance(each, Variable) and each.name not in known:
+            raise QueryError(
+                f"{each} is a list, or a member of one, that may stream: expected a pattern with a "
+                "property of RDF, RDFS or OWL that has the list, such as ?c owl:unionOf "
+                f"{each} (lists are read from what is known before anything streams)",
+                position=places.get(each, position),
+            )
+
+
+def _is_anchored(triple: TriplePattern) -> bool:
+    return not isinstance(triple.subject, Variable)

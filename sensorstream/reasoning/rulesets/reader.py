@@ -1,0 +1,161 @@
+"""From the text of a rule set to derivation rules.
+
+A text is SPARQL Update, one ``INSERT { head } WHERE { body } ;`` a rule, or Datalog. A comment
+directly above a rule is its name, and from its second line on a remark such as its source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from sensorstream.dotr.reader import is_rules, read_program
+from sensorstream.errors import Position, ProgramError, QueryError
+from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
+from sensorstream.network.recursion.rule import DerivationRule, clauses
+from sensorstream.network.recursion.strata import stratified
+from sensorstream.reasoning.rulesets.blocks import Block, blocks_of, comment_above
+from sensorstream.reasoning.rulesets.lists import check_lists, without_lists
+from sensorstream.reasoning.rulesets.refusals import check_body, checked_operation
+from sensorstream.reasoning.rulesets.rule_set import Note, RuleSet
+from sensorstream.sparql.algebra import InsertData, Modify, Quad, Update
+from sensorstream.sparql.bounds import check_bounds, check_length
+from sensorstream.sparql.lexer import Source
+from sensorstream.sparql.parser import Parsed, read_rule_set
+
+_LONGEST_NAME: Final = 80
+_NO_RULES: Final = "a rule set without a rule: expected INSERT { … } WHERE { … }, or Datalog"
+
+
+def read(text: str, origin: str) -> RuleSet:
+    """The rules of a text; ``origin`` names it in errors, and is the name of the set.
+
+    Raises:
+        QueryError: the text is not valid, or a rule holds what no rule may: with the place, and
+            what was expected there.
+        ProgramError: two rules have one name, the rules have no result (a cycle through NOT EXISTS,
+            which is named) or perhaps no end (new values in a cycle); with the place of the rule.
+    """
+    start = Position(origin, 1, 1)
+    check_length(text, start)
+    found = _datalog(text, start) if is_rules(text) else _updates(text, start)
+    if not found.rules and not found.facts:
+        raise QueryError(_NO_RULES, position=start)
+    _check_program(found)
+    return found
+
+
+def _updates(text: str, start: Position) -> RuleSet:
+    parsed = read_rule_set(text, start=start)
+    rules: dict[str, DerivationRule] = {}
+    notes: dict[str, Note] = {}
+    facts: dict[Triple, None] = {}
+    blocks = blocks_of(Source(text, start), text)
+    for block, operation in zip(blocks, parsed.meaning.operations, strict=True):
+        check_bounds(operation, block.position)
+        update = checked_operation(operation, block.position)
+        if isinstance(update, InsertData):
+            facts.update((_fact(quad, block), None) for quad in update.quads)
+        else:
+            rule = _rule(update, block, parsed)
+            _note(rule, Note(block.position, block.remarks), rules, notes)
+    return RuleSet(start.file, tuple(rules.values()), tuple(facts), notes)
+
+
+def _datalog(text: str, start: Position) -> RuleSet:
+    program = read_program(text, name="rule", start=start)
+    if program.rules:
+        raise QueryError(
+            "a rule over time (DOTR): expected Datalog rules only; register it as a query",
+            position=program.rules[0].position,
+        )
+    lines = text.split("\n")
+    rules: dict[str, DerivationRule] = {}
+    notes: dict[str, Note] = {}
+    for clause in program.clauses:
+        block = Block(clause.position, "", comment_above(lines, clause.position))
+        check_body(clause.body, clause.position, {})
+        rule = DerivationRule(_name(block), clause.head, clause.body)
+        _note(rule, Note(block.position, block.remarks), rules, notes)
+    return RuleSet(start.file, tuple(rules.values()), (), notes)
+
+
+def _note(
+    rule: DerivationRule, note: Note, rules: dict[str, DerivationRule], notes: dict[str, Note]
+) -> None:
+    """Add a rule after a check of its own.
+
+    Raises:
+        ProgramError: its head cannot be written, or another rule has its name.
+    """
+    if rule.name in rules:
+        raise ProgramError(
+            f"a second rule named '{rule.name}' (the first is at {notes[rule.name].position}): "
+            "expected a name for each, in the comment above it",
+            position=note.position,
+        )
+    try:
+        clauses(rule)
+    except ProgramError as error:
+        raise ProgramError(error.message, position=note.position) from None
+    rules[rule.name] = rule
+    notes[rule.name] = note
+
+
+def _rule(update: Modify, block: Block, parsed: Parsed[Update]) -> DerivationRule:
+    head = tuple(quad.triple for quad in update.insert or ())
+    if not head:
+        raise QueryError(
+            "a rule without a conclusion: expected INSERT { … }", position=block.position
+        )
+    check_body(update.pattern, block.position, parsed.places)
+    check_lists(update.pattern, block.position, parsed.places)
+    return DerivationRule(_name(block), head, update.pattern)
+
+
+def _name(block: Block) -> str:
+    title = block.title
+    if " #" in title:
+        raise QueryError(
+            f"the name of a rule, '{title[:_LONGEST_NAME]}': expected one without ' #', which "
+            "numbers what a schema makes of a rule",
+            position=block.position,
+        )
+    if len(title) > _LONGEST_NAME:
+        raise QueryError(
+            f"the name of a rule, which is the first line of the comment above it, has "
+            f"{len(title)} characters: expected at most {_LONGEST_NAME}; more may stand below it",
+            position=block.position,
+        )
+    return title or f"rule at {block.position.line}:{block.position.column}"
+
+
+def _fact(quad: Quad, block: Block) -> Triple:
+    s, p, o = quad.triple.subject, quad.triple.predicate, quad.triple.object
+    for end in (s, o):
+        if isinstance(end, BlankNode):
+            raise QueryError(
+                f"INSERT DATA: a blank node, {end}: expected a name", position=block.position
+            )
+    if not isinstance(s, IRI) or not isinstance(p, IRI) or not isinstance(o, IRI | Literal):
+        raise QueryError(
+            f"INSERT DATA: {s} {p} {o} is no triple: expected a name as subject",
+            position=block.position,
+        )
+    return s, p, o
+
+
+def _check_program(found: RuleSet) -> None:
+    try:
+        stratified(map(without_lists, found.rules))
+    except ProgramError as error:
+        position = next(_named(error.message, found), None)
+        raise ProgramError(error.message, position=position) from None
+
+
+def _named(message: str, found: RuleSet) -> Iterator[Position]:
+    """The places of the rules that an error begins with."""
+    names: Iterable[str] = sorted(found.notes, key=len, reverse=True)
+    for name in names:
+        if message.startswith(f"rule {name} "):
+            yield found.notes[name].position

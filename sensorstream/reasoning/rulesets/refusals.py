@@ -1,0 +1,109 @@
+"""What a rule may not hold, with its place and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from sensorstream.errors import Position, QueryError
+from sensorstream.network.expressions.functions import UNREPEATABLE
+from sensorstream.sparql.algebra import (
+    Call,
+    Equals,
+    EqualsOptional,
+    Graph,
+    InsertData,
+    Modify,
+    Operation,
+    OptionalSeq,
+    Pattern,
+    Seq,
+    Service,
+    Slice,
+    Window,
+)
+from sensorstream.sparql.walk import nodes
+
+_FORM: Final = "expected INSERT { … } WHERE { … }, or INSERT DATA { … } for what holds in any case"
+_TEMPORAL: Final = (Seq, Equals, OptionalSeq, EqualsOptional)
+_OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
+
+
+def checked_operation(operation: Operation, position: Position) -> Modify | InsertData:
+    """An update that states what follows, or what holds.
+
+    Raises:
+        QueryError: it is another one, or deletes, or names graphs.
+    """
+    match operation:
+        case InsertData(quads):
+            graphs = [each.graph for each in quads if each.graph is not None]
+        case Modify():
+            if operation.delete is not None:
+                raise QueryError(
+                    "DELETE: a rule only adds what follows, and takes it back when it follows no "
+                    f"longer: {_FORM}; leave out of the rule what is not to hold, e.g. by "
+                    "FILTER NOT EXISTS { … }",
+                    position=position,
+                )
+            if operation.graph is not None or operation.using.default or operation.using.named:
+                raise QueryError(
+                    "WITH and USING: a rule reads all graphs as one, and its conclusions are a "
+                    f"graph of their own: {_FORM}",
+                    position=position,
+                )
+            graphs = [each.graph for each in operation.insert or () if each.graph is not None]
+        case _:
+            name = type(operation).__name__.upper()
+            raise QueryError(f"{name} is no rule: {_FORM}", position=position)
+    if graphs:
+        raise QueryError(
+            f"GRAPH {graphs[0]}: conclusions are a graph of their own, without named ones: write "
+            "the triples without GRAPH",
+            position=position,
+        )
+    return operation
+
+
+def check_body(pattern: Pattern, position: Position, places: Mapping[object, Position]) -> None:
+    """Refuse what a body may not hold.
+
+    ``places`` are those of the parts of the text; ``position`` is the rule's.
+
+    Raises:
+        QueryError: a part that is not of the graph (SERVICE, GRAPH, WINDOW), that depends on an
+            order (LIMIT) or on time, or whose value is another one each time.
+    """
+    for part in nodes(pattern):
+        told = _refusal(part)
+        if told:
+            raise QueryError(told, position=places.get(part, position))
+
+
+def _refusal(part: object) -> str:
+    match part:
+        case Service():
+            return "SERVICE: a rule sends no requests: expected patterns over the graph alone"
+        case Graph(name, _):
+            return (
+                f"GRAPH {name}: rules read all graphs as one, and named graphs are not told apart "
+                "yet: write its patterns without GRAPH"
+            )
+        case Window(name, _):
+            return f"WINDOW {name}: a rule reads the window of the messages: leave WINDOW out"
+        case Slice():
+            return (
+                "LIMIT and OFFSET: which solutions are the first is not defined in a graph: "
+                "expected all solutions, or a condition with FILTER"
+            )
+        case Call(name) if name in UNREPEATABLE:
+            return (
+                f"{name}() has another value each time, so its conclusions could not be taken back:"
+                " compute the value from what the body binds"
+            )
+        case Call(name) if name in _OF_EVENTS:
+            return f"{name}() is of patterns in time (SEQ): expected values of the graph"
+    if isinstance(part, _TEMPORAL):
+        name = type(part).__name__.upper()
+        return f"{name}: a rule knows no time: register a query with {name} instead"
+    return ""

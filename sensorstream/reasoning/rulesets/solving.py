@@ -1,0 +1,193 @@
+"""The solutions of triple patterns and paths over a set of triples that does not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import (
+    Alternative,
+    Inverse,
+    NegatedSet,
+    OneOrMore,
+    Path,
+    PatternTerm,
+    TriplePattern,
+    Variable,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+
+Binding: TypeAlias = Mapping[str, Term]
+"""Terms by the names of variables."""
+
+
+def solutions(
+    patterns: Sequence[TriplePattern], index: TripleIndex, given: Binding | None = None
+) -> Iterator[dict[str, Term]]:
+    """All ways in which the patterns match, each once (SPARQL 1.1, sections 18.3 and 18.4).
+
+    ``given`` are terms that some variables have; they are part of each solution. The patterns have
+    no blank nodes. The next pattern is always one with the fewest free ends, and of these the one
+    with the fewest triples, so the cost is about that of the matches.
+    """
+    small_first = sorted(patterns, key=lambda each: _size(each, index))
+    yield from _solutions(small_first, index, dict(given or {}))
+
+
+def _solutions(
+    patterns: Sequence[TriplePattern], index: TripleIndex, binding: dict[str, Term]
+) -> Iterator[dict[str, Term]]:
+    if not patterns:
+        yield binding
+        return
+    chosen = min(patterns, key=lambda each: _freedom(each, binding))
+    others = [each for each in patterns if each is not chosen]
+    for match in _matches(chosen, index, binding):
+        yield from _solutions(others, index, {**binding, **match})
+
+
+def _size(triple: TriplePattern, index: TripleIndex) -> int:
+    if isinstance(triple.predicate, IRI | Variable):
+        return index.most(
+            *(_known(each, {}) for each in (triple.subject, triple.predicate, triple.object))
+        )
+    return len(index)
+
+
+def _freedom(triple: TriplePattern, binding: Binding) -> int:
+    s, o = _known(triple.subject, binding), _known(triple.object, binding)
+    ends = (s is None) + (o is None)
+    if isinstance(triple.predicate, IRI | Variable):
+        return ends + (_known(triple.predicate, binding) is None)
+    # Where both ends are free, a path may begin at each node.
+    return ends if ends < 2 else 4
+
+
+def _matches(
+    triple: TriplePattern, index: TripleIndex, binding: Binding
+) -> Iterator[dict[str, Term]]:
+    s, o = _known(triple.subject, binding), _known(triple.object, binding)
+    path = triple.predicate
+    if isinstance(s, Literal):
+        return
+    if isinstance(path, IRI | Variable):
+        p = _known(path, binding)
+        if p is not None and not isinstance(p, IRI):
+            return
+        for found in index.match(s, p, o):
+            match = _bound((triple.subject, path, triple.object), found)
+            if match is not None:
+                yield match
+        return
+    for ends in _walks(index, path, s, o):
+        match = _bound((triple.subject, triple.object), ends)
+        if match is not None:
+            yield match
+
+
+def _bound(asked: Sequence[object], found: Sequence[Term]) -> dict[str, Term] | None:
+    """Terms for the variables; None if a variable would have two."""
+    match: dict[str, Term] = {}
+    for end, term in zip(asked, found, strict=True):
+        if isinstance(end, Variable) and match.setdefault(end.name, term) != term:
+            return None
+    return match
+
+
+def _known(end: PatternTerm, binding: Binding) -> Term | None:
+    return binding.get(end.name) if isinstance(end, Variable) else end
+
+
+def _walks(
+    index: TripleIndex, path: Path, start: Term | None, end: Term | None
+) -> Iterator[tuple[Term, Term]]:
+    if start is None and end is not None:
+        yield from ((each, end) for each in reached(index, Inverse(path), end))
+        return
+    starts: Iterable[Term] = _nodes(index) if start is None else (start,)
+    for each in starts:
+        found = reached(index, path, each)
+        if end is None:
+            yield from ((each, other) for other in found)
+        elif end in found:
+            yield each, end
+
+
+def _nodes(index: TripleIndex) -> Iterator[Term]:
+    return iter({end: None for s, _, o in index for end in (s, o)})
+
+
+def reached(index: TripleIndex, path: Path, start: Term) -> dict[Term, None]:
+    """The ends of a path from a node, each once."""
+    match path:
+        case algebra.Sequence(left, right):
+            return _from_all(index, right, reached(index, left, start))
+        case Alternative(left, right):
+            return reached(index, left, start) | reached(index, right, start)
+        case ZeroOrOne(inner):
+            return {start: None} | reached(index, inner, start)
+        case ZeroOrMore(inner):
+            return _closure(index, inner, {start: None})
+        case OneOrMore(inner):
+            return _closure(index, inner, reached(index, inner, start))
+        case NegatedSet(forward, backward):
+            return _beside(index, forward, backward, start)
+        case Inverse(NegatedSet((), ())):
+            return {s: None for s, _, _ in index.match(None, None, start)}
+        case Inverse(IRI() as step):
+            return {s: None for s, _, _ in index.match(None, step, start)}
+        case Inverse(inner):
+            return reached(index, _inverted(inner), start)
+        case _:
+            if isinstance(start, Literal):
+                return {}
+            return {o: None for _, _, o in index.match(start, path, None)}
+
+
+def _inverted(path: Path) -> Path:
+    """The path that leads back, with ``^`` at its steps only."""
+    match path:
+        case algebra.Sequence(left, right):
+            return algebra.Sequence(Inverse(right), Inverse(left))
+        case Alternative(left, right):
+            return Alternative(Inverse(left), Inverse(right))
+        case ZeroOrOne(inner):
+            return ZeroOrOne(Inverse(inner))
+        case ZeroOrMore(inner):
+            return ZeroOrMore(Inverse(inner))
+        case OneOrMore(inner):
+            return OneOrMore(Inverse(inner))
+        case NegatedSet(forward, backward):
+            if not forward and not backward:
+                return Inverse(path)
+            return NegatedSet(backward, forward)
+        case Inverse(inner):
+            return inner
+    return Inverse(path)
+
+
+def _from_all(index: TripleIndex, path: Path, starts: Iterable[Term]) -> dict[Term, None]:
+    return {end: None for start in starts for end in reached(index, path, start)}
+
+
+def _closure(index: TripleIndex, path: Path, ahead: dict[Term, None]) -> dict[Term, None]:
+    found = dict(ahead)
+    while ahead:
+        ahead = {each: None for each in _from_all(index, path, ahead) if each not in found}
+        found.update(ahead)
+    return found
+
+
+def _beside(
+    index: TripleIndex, forward: Sequence[IRI], backward: Sequence[IRI], start: Term
+) -> dict[Term, None]:
+    found: dict[Term, None] = {}
+    if (forward or not backward) and not isinstance(start, Literal):
+        found.update((o, None) for _, p, o in index.match(start, None, None) if p not in forward)
+    if backward:
+        found.update((s, None) for s, p, _ in index.match(None, None, start) if p not in backward)
+    return found

@@ -1,0 +1,268 @@
+"""Queries of patterns in time: how they are planned, run, and fed by each other.
+
+Source: Anicic et al., "EP-SPARQL", 2011, sections 4.2 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.timeline import Instant
+from sensorstream.network.intervals.build import Setting, build_in_time, renew, timed_operators
+from sensorstream.network.intervals.conditions import Clock
+from sensorstream.network.intervals.node import TimedNode
+from sensorstream.network.intervals.plan import TimedRow
+from sensorstream.network.intervals.planning import plan_in_time
+from sensorstream.network.intervals.simple import Holds, Occurrences
+from sensorstream.network.intervals.source import Occurring
+from sensorstream.network.intervals.strata import Ends, ends_of, feeding, strata
+from sensorstream.network.network import Network
+from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.recursion.kinds import Conclusions
+from sensorstream.network.rows import Row
+from sensorstream.sparql.algebra import (
+    Ask,
+    Construct,
+    Describe,
+    Query,
+    Relation,
+    ReportKind,
+    TriplePattern,
+    Variable,
+)
+from sensorstream.sparql.printing.query_forms import valid_time_text
+from sensorstream.sparql.walk import variables
+from sensorstream.streams.report import instantiated
+
+_TIMES: Final = (".start", ".end")
+Constructed = tuple[Triple, Instant, Instant]
+"""A triple with the interval of the solution that it was made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What patterns in time know besides the streams.
+
+    ``background`` has the triples that hold always, perhaps among others: ``holds`` tells them
+    apart. ``conclusions`` are the triples that follow from one triple.
+    """
+
+    background: TripleIndex
+    holds: Holds
+    conclusions: Conclusions
+
+
+class Patterns:
+    """The queries of patterns in time of one processor."""
+
+    def __init__(
+        self,
+        network: Network,
+        knowledge: Knowledge,
+        clock: Clock,
+        rules: Callable[[], Ends | None],
+        tell_rules: Callable[[Sequence[Triple], Instant], None],
+    ) -> None:
+        """``rules`` are those over time; ``tell_rules`` takes what they read of what is made."""
+        self.source = Occurring(knowledge.conclusions, network.fill, self._sweep)
+        self._network = network
+        self.clock = clock
+        self._knowledge = knowledge
+        self._setting = Setting(network, self.source, knowledge.background, knowledge.holds, clock)
+        self._ends: dict[str, Ends] = {}
+        self._roots: dict[str, TimedNode] = {}
+        self._feeds: dict[str, Callable[[list[Row], list[Row]], None]] = {}
+        self._tell_rules = tell_rules
+        self._rules = rules
+        # The queries that make what rules over time read.
+        self._told: frozenset[str] = frozenset()
+        self.before_rules = 0
+        """Strata below it have an instant before the rules over time have it."""
+
+    def plan(self, name: str, query: Query, graphs: Iterable[IRI] = ()) -> Plan:
+        """The plan of a query that could run beside the others.
+
+        ``graphs`` are those that GRAPH matches.
+
+        Raises:
+            UnsupportedQuery: it asks for something that has no meaning over occurrences.
+        """
+        _check_form(query)
+        made = plan_in_time(query.form.pattern, self.clock, query.base, graphs)
+        try:
+            strata({**self._ends, name: self._ends_of(query, made)}, self._rules())
+        except UnsupportedQuery as error:
+            error.part = query.form
+            raise
+        return made
+
+    def check_rules(self, rules: Ends | None) -> None:
+        """Whether rules over time could run beside the queries.
+
+        Raises:
+            UnsupportedQuery: at one moment either would wait for the other.
+        """
+        strata(self._ends, rules)
+
+    def follow_rules(self) -> None:
+        """There are other rules over time than before."""
+        if self._roots:
+            self._stratify()
+
+    def _ends_of(self, query: Query, plan: Plan) -> Ends:
+        return ends_of(query, plan, self._knowledge.conclusions)
+
+    def build(self, plan: Plan, graphs: Mapping[IRI, TripleIndex] | None) -> TimedNode:
+        """The operators of a query, which begin with nothing of what happened before."""
+        return build_in_time(plan, object(), replace(self._setting, graphs=graphs or {}))
+
+    def begin(self, name: str, query: Query, plan: Plan, root: TimedNode) -> None:
+        """A query runs from now on, in place of one of its name, which has ended already."""
+        self.source.begin()
+        self._ends[name] = self._ends_of(query, plan)
+        self._roots[name] = root
+        if isinstance(query.form, Construct):
+            triples = constructed(query.form.template, root.variables, self.clock)
+
+            def feed(added: list[Row], removed: list[Row]) -> None:
+                for triple, start, end in triples(added):
+                    self.source.take((triple,), start, end)
+                    if name in self._told:
+                        self._tell_rules((triple,), end)
+
+            self._feeds[name] = feed
+            self.source.fed += 1
+            self._network.listen(root, feed)
+        self._stratify()
+
+    def end(self, name: str) -> None:
+        """A query runs no more."""
+        root = self._roots.pop(name, None)
+        if root is None:
+            return
+        del self._ends[name]
+        feed = self._feeds.pop(name, None)
+        if feed is not None:
+            self.source.fed -= 1
+            self._network.leave(root, feed)
+        self._stratify()
+
+    def _sweep(self, time: Instant) -> None:
+        """Let all operators let go of what is too old."""
+        for root in self._roots.values():
+            for each in timed_operators(root):
+                for _, kept in each.kept():
+                    kept.forget(time)
+
+    def _stratify(self) -> None:
+        rules = self._rules()
+        levels = strata(self._ends, rules)
+        self._told = frozenset() if rules is None else feeding(self._ends, rules)
+        self.before_rules = levels[None] if self._told else 0
+        for name, root in self._roots.items():
+            for each in timed_operators(root):
+                if isinstance(each, Occurrences):
+                    self.source.move(each, levels[name])
+
+    @property
+    def reading(self) -> bool:
+        """Whether any query reads what happens."""
+        return bool(self._roots)
+
+    def feeding(self) -> Iterable[str]:
+        """The queries that add triples to the stream."""
+        return tuple(self._feeds)
+
+    def renew(self) -> None:
+        """The background knowledge has changed."""
+        self.source.renew()
+        for root in self._roots.values():
+            try:
+                renew(root)
+            except Exception as error:
+                # It takes more than the limits now, or is broken: its query is stopped.
+                root.fault = error
+                if not root.queued:
+                    self._network.wake(root)
+
+
+def constructed(
+    template: Sequence[TriplePattern], names: Sequence[str], clock: Clock
+) -> Callable[[Iterable[TimedRow]], list[Constructed]]:
+    """From solutions to the triples of a CONSTRUCT template, with the solutions' intervals.
+
+    A solution that leaves a variable of the template unbound makes no triple (section 4.2, unlike
+    SPARQL). Blank nodes are named after the solution, its interval included.
+    """
+    triples = instantiated(template, (*names, *_TIMES))
+    wanted = {each.name for each in variables(tuple(template))}
+    places = [place for place, name in enumerate(names) if name in wanted]
+    missing = not wanted <= set(names)
+
+    def made(rows: Iterable[TimedRow]) -> list[Constructed]:
+        found: dict[Constructed, None] = {}
+        for row in rows:
+            if missing or any(row[place] is None for place in places):
+                continue
+            start, end = row[-2], row[-1]
+            told = (*row[:-2], clock.line.literal(start), clock.line.literal(end))
+            found.update(((triple, start, end), None) for triple in triples((told,)))
+        return list(found)
+
+    return made
+
+
+def _check_form(query: Query) -> None:
+    form = query.form
+    if isinstance(form, Ask | Describe):
+        raise UnsupportedQuery(
+            f"{type(form).__name__.upper()} with a pattern in time: its solutions come one by "
+            "one: write SELECT",
+            part=form,
+        )
+    for each in (*query.dataset.default, *query.dataset.named):
+        raise UnsupportedQuery(
+            f"FROM <{each}>: a pattern in time matches what happens in the streams, and the "
+            "background knowledge: leave the clause out",
+            part=each,
+        )
+    if query.dataset.windows:
+        raise UnsupportedQuery(
+            f"FROM NAMED WINDOW <{query.dataset.windows[0].name}>: a pattern in time reads no "
+            "window: bound how long it takes by FILTER(getDURATION() < …)",
+            part=query.dataset.windows[0],
+        )
+    if query.valid_time is not None:
+        raise UnsupportedQuery(
+            f"{valid_time_text(query.valid_time)}: a pattern in time follows the present",
+            part=query.valid_time,
+        )
+    relation = query.registration.relation if query.registration is not None else None
+    if relation in (Relation.RSTREAM, Relation.DSTREAM):
+        raise UnsupportedQuery(
+            f"REGISTER {relation.value}: the solutions of a pattern in time come and never go: "
+            "write REGISTER ISTREAM or REGISTER QUERY",
+            part=query.registration,
+        )
+    if query.report is not None and query.report.kind in (
+        ReportKind.WINDOW_CLOSE,
+        ReportKind.TRIPLES,
+    ):
+        raise UnsupportedQuery(
+            "REPORT ON WINDOW CLOSE and REPORT EVERY n TRIPLES are about windows, and a pattern "
+            "in time has none: leave the clause out, or write REPORT EVERY with a length of time",
+            part=query.report,
+        )
+    if isinstance(form, Construct):
+        _check_template(form.template)
+
+
+def _check_template(template: Sequence[TriplePattern]) -> None:
+    for each in template:
+        if not isinstance(each.predicate, Variable | str):
+            raise UnsupportedQuery("CONSTRUCT: a property path is not a triple")
