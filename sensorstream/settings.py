@@ -32,7 +32,7 @@ class OntologySettings:
     """``[ontology]``."""
 
     files: tuple[Path, ...] = _setting(
-        (), "Ontology files: RDF/XML, OWL/XML, Turtle, N-Triples or JSON-LD."
+        (), "Ontology files: RDF/XML, OWL/XML, functional syntax, Turtle, N-Triples or JSON-LD."
     )
     leave_out: tuple[str, ...] = _setting(
         (), "The imports to do without, by their IRIs; others must be among the files."

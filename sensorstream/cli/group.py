@@ -40,6 +40,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "language-server": "Help editors with rules and queries: faults, completion, layout.",
         "map": "Show what the mapping rules make of messages, as Turtle or TriG.",
         "rml": "Turn mapping rules into RML, and RML into mapping rules.",
+        "ruleset": "List, show and copy sets of entailment rules, to edit them.",
         "serve": "Run the server.",
         "stream": "Run the pipeline on Spark: an engine for each key of the messages.",
         "health": "Show whether a running server can do its work, part by part.",

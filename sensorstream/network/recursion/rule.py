@@ -44,11 +44,12 @@ class DerivationRule:
     body: Pattern
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Clause:
     """One alternative of a rule; its rows contain every variable, so each row is one derivation.
 
-    ``head`` are the triples of the rule's head whose variables this alternative can bind.
+    ``head`` are the triples of the rule's head whose variables this alternative can bind. Clauses
+    are compared by identity, as each pair of a program is asked which feeds which.
     """
 
     rule: DerivationRule

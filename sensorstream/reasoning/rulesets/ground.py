@@ -13,7 +13,6 @@ from typing import Final
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term, Triple
-from sensorstream.network.recursion.reads import reads
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.renaming import renamed
@@ -86,7 +85,7 @@ def _of_schema(rules: Sequence[DerivationRule], index: TripleIndex) -> list[Deri
         division.whole
         for rule in unrolled(rules, index)
         for division in divided(rule)
-        if next(reads(division.rule.body), None) is None
+        if division.is_of_schema
     ]
 
 

@@ -5,36 +5,48 @@ The static graph's lists take the place of EACH and of paths over ``rdf:first`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from sensorstream.errors import Position, ProgramError, QueryError
+from sensorstream.errors import ProgramError, QueryError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import BlankNode, Literal, Term
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST
-from sensorstream.network.recursion.rule import DerivationRule, clauses
+from sensorstream.network.recursion.reads import Kind
+from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
 from sensorstream.reasoning.rulesets.conjunction import changed, eaches_of, together, triples_of
-from sensorstream.reasoning.rulesets.schema_vocabulary import is_of_lists, is_schema
+from sensorstream.reasoning.rulesets.schema_vocabulary import is_of_lists, is_schema, kinds_of
 from sensorstream.reasoning.rulesets.solving import solutions
-from sensorstream.reasoning.rulesets.substitution import can_be_substituted, substituted
+from sensorstream.reasoning.rulesets.substitution import Substitution, can_be_substituted
 from sensorstream.sparql.algebra import (
     BGP,
     Each,
+    Extend,
+    Filter,
+    LeftJoin,
+    Minus,
     Pattern,
     PatternTerm,
     TriplePattern,
     Union,
+    Values,
     Variable,
 )
+from sensorstream.sparql.places import Places
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import nodes, replaced
 
 MOST_MEMBERS: Final = 200
 """Members of a list that EACH may go through: as many patterns a rule has then."""
-MOST_RULES: Final = 100_000
-"""Rules that lists may make of one rule."""
+MOST_RULES: Final = 500
+"""Rules that one list may make of a rule; if it fits in more ways, these are a table in one."""
+MOST_WAYS: Final = 200_000
+"""Ways in which lists may fit a rule: pairs of 632 members."""
 _ANY_HEAD: Final = (TriplePattern(RDF_NIL, RDF_REST, RDF_NIL),)
+_CELLS: Final = tuple(
+    TriplePattern(Variable("cell"), each, Variable("value")) for each in (RDF_FIRST, RDF_REST)
+)
 
 
 def unrolled(rules: Iterable[DerivationRule], index: TripleIndex) -> list[DerivationRule]:
@@ -57,6 +69,18 @@ def unrolled(rules: Iterable[DerivationRule], index: TripleIndex) -> list[Deriva
     return found
 
 
+def kinds_of_lists(rules: Iterable[DerivationRule]) -> frozenset[Kind]:
+    """The kinds of triples that decide for which lists rules are unrolled."""
+    return frozenset(
+        kind
+        for rule in rules
+        if _has_lists(rule.body)
+        for clause in clauses(rule)
+        for triple in [*_asked(clause.body.pattern)[0], *_CELLS]
+        for kind in kinds_of(triple)
+    )
+
+
 def _has_lists(body: Pattern) -> bool:
     return any(
         isinstance(part, Each) or (isinstance(part, TriplePattern) and is_of_lists(part))
@@ -65,40 +89,76 @@ def _has_lists(body: Pattern) -> bool:
 
 
 def _unrolled(rule: DerivationRule, index: TripleIndex) -> Iterator[DerivationRule]:
-    count = 0
     for clause in clauses(rule):
-        body = clause.body.pattern
-        asked, names = _asked(body)
-        seen: dict[tuple[tuple[str, Term], ...], None] = {}
-        for row in solutions(asked, index):
-            seen[tuple(sorted((name, row[name]) for name in names if name in row))] = None
-        for terms in seen:
-            binding = dict(terms)
-            if not can_be_substituted(body, binding.keys(), _blank(binding)):
-                raise ProgramError(
-                    f"rule {rule.name}: a list or its member stands in BIND, VALUES, a sub-select "
-                    "or a function: expected it in triple patterns and comparisons only"
-                )
-            of_lists = substituted(
-                DerivationRule(
-                    rule.name,
-                    clause.head,
-                    changed(body, lambda triple: None if is_of_lists(triple) else triple),
-                ),
-                binding,
-            )
-            if of_lists is None:
-                continue
-            for made in _conjunctions(of_lists, index):
-                count += 1
-                if count > MOST_RULES:
-                    raise ProgramError(
-                        f"rule {rule.name}: the lists of the ontology make more than "
-                        f"{MOST_RULES:,} rules of it: leave the rule out of a copy of the rule "
-                        "set, or shorten the lists (pairs of a list's members are its length "
-                        "squared)"
-                    )
+        for grounded in _grounded(clause, index):
+            yield from _conjunctions(grounded, index)
+
+
+def _grounded(clause: Clause, index: TripleIndex) -> Iterator[DerivationRule]:
+    """A clause with terms for lists and members, for each way in which these fit.
+
+    Many ways for one list, such as the pairs of an owl:AllDifferent, are a table in one rule: as
+    rules they would take long to order, and to run.
+    """
+    body = clause.body.pattern
+    rest = changed(body, lambda triple: None if is_of_lists(triple) else triple)
+    plain = DerivationRule(clause.rule.name, clause.head, rest)
+    asked, names = _asked(body)
+    near = names_in(tuple(each for each in asked if not is_of_lists(each)))
+    of_each = names_in(tuple(each.members for each in eaches_of(body)))
+    lists = sorted(names & (near | of_each))
+    members = sorted(names & (names_in(rest) | names_in(clause.head)) - {*lists})
+    ways: dict[tuple[Term, ...], dict[tuple[Term, ...], None]] = {}
+    for count, row in enumerate(solutions(asked, index)):
+        if count == MOST_WAYS:
+            raise _too_many(plain.name)
+        of_list = ways.setdefault(tuple(row[each] for each in lists), {})
+        of_list[tuple(row[each] for each in members)] = None
+    filled = Substitution(plain, {*lists, *members})
+    tabled = Substitution(plain, {*lists})
+    for of_lists, table in ways.items():
+        known = dict(zip(lists, of_lists, strict=True))
+        if len(table) > MOST_RULES:
+            _check_substitution(body, known, plain.name)
+            made = tabled(known)
+            if made is not None:
+                yield replace(made, body=_with_table(made.body, members, table))
+            continue
+        for way in table:
+            binding = known | dict(zip(members, way, strict=True))
+            _check_substitution(body, binding, plain.name)
+            made = filled(binding)
+            if made is not None:
                 yield made
+
+
+def _with_table(body: Pattern, names: Sequence[str], rows: Iterable[tuple[Term, ...]]) -> Pattern:
+    match body:
+        case Filter(condition, inner):
+            return Filter(condition, _with_table(inner, names, rows))
+        case Extend(inner, variable, expression):
+            return Extend(_with_table(inner, names, rows), variable, expression)
+        case LeftJoin() | Minus():
+            return replace(body, left=_with_table(body.left, names, rows))
+    # Unlike a pattern, a table can hold a blank node of the graph.
+    table = Values(tuple(map(Variable, names)), tuple(rows))  # type: ignore[arg-type]
+    return together(body, table)
+
+
+def _check_substitution(body: Pattern, binding: Mapping[str, Term], name: str) -> None:
+    if not can_be_substituted(body, binding.keys(), _blank(binding)):
+        raise ProgramError(
+            f"rule {name}: a list or its member stands in BIND, VALUES, a sub-select or a "
+            "function: expected it in triple patterns and comparisons only"
+        )
+
+
+def _too_many(name: str) -> ProgramError:
+    return ProgramError(
+        f"rule {name}: the lists of the ontology fit it in more than {MOST_WAYS:,} ways: leave the "
+        "rule out of a copy of the rule set, or shorten the lists (pairs of a list's members are "
+        "its length squared)"
+    )
 
 
 def _blank(binding: Mapping[str, Term]) -> set[str]:
@@ -145,9 +205,10 @@ def _conjunction(
     """The pattern for each member; None: it cannot match one of them."""
     ends = {end.name for end in (each.first, each.last) if end is not None}
     local = names_in(each.pattern) - outside - ends - {each.member.name}
+    substituted = Substitution(DerivationRule(name, (), each.pattern), {each.member.name})
     found: Pattern = BGP()
     for number, member in enumerate(members):
-        of_member = substituted(DerivationRule(name, (), each.pattern), {each.member.name: member})
+        of_member = substituted({each.member.name: member})
         if of_member is None:
             return None
         new: dict[str, PatternTerm] = {
@@ -187,7 +248,7 @@ def readings(rule: str, index: TripleIndex, head: PatternTerm) -> Iterator[tuple
         if cell in cells or isinstance(cell, Literal):
             continue
         steps += 1
-        if len(members) >= MOST_MEMBERS or steps > MOST_RULES:
+        if len(members) >= MOST_MEMBERS or steps > MOST_WAYS:
             raise ProgramError(
                 f"rule {rule}: the list {head} has more than {MOST_MEMBERS} members, or cells with "
                 f"several members or rests: expected a list of at most {MOST_MEMBERS} for EACH; "
@@ -221,7 +282,7 @@ def _plain_each(each: Each) -> Pattern:
     return together(BGP((TriplePattern(each.members, RDF_FIRST, each.member),)), each.pattern)
 
 
-def check_lists(body: Pattern, position: Position, places: Mapping[object, Position]) -> None:
+def check_lists(body: Pattern, places: Places) -> None:
     """Refuse EACH and paths along lists where the list is not known before anything streams.
 
     Raises:
@@ -233,10 +294,10 @@ def check_lists(body: Pattern, position: Position, places: Mapping[object, Posit
             raise QueryError(
                 "EACH within EACH, OPTIONAL, MINUS, EXISTS or a sub-select: expected it among the "
                 "patterns that must match",
-                position=places.get(part, position),
+                position=places.of(part),
             )
     for alternative in clauses(DerivationRule("", _ANY_HEAD, body)):
-        _check_known(alternative.body.pattern, position, places)
+        _check_known(alternative.body.pattern, places)
 
 
 def _reachable(body: Pattern) -> Iterator[Each]:
@@ -247,7 +308,7 @@ def _reachable(body: Pattern) -> Iterator[Each]:
         yield from eaches_of(body)
 
 
-def _check_known(body: Pattern, position: Position, places: Mapping[object, Position]) -> None:
+def _check_known(body: Pattern, places: Places) -> None:
     triples = list(triples_of(body))
     known = {
         name
@@ -266,11 +327,12 @@ def _check_known(body: Pattern, position: Position, places: Mapping[object, Posi
     lists += [end for triple in of_lists for end in (triple.subject, triple.object)]  # type: ignore[misc]
     for each in lists:
         if isinstance(each, Variable) and each.name not in known:
+            name = "what a path goes along" if each.name.startswith(".") else str(each)
             raise QueryError(
-                f"{each} is a list, or a member of one, that may stream: expected a pattern with a "
-                "property of RDF, RDFS or OWL that has the list, such as ?c owl:unionOf "
-                f"{each} (lists are read from what is known before anything streams)",
-                position=places.get(each, position),
+                f"{name} is a list, or a member of one, that may stream, but lists are read from "
+                "what is known before anything streams: expected a pattern with a property of RDF, "
+                "RDFS or OWL that has the list, such as ?c owl:unionOf ?list",
+                position=places.of(each),
             )
 
 

@@ -18,11 +18,14 @@ from sensorstream.reasoning.rulesets.blocks import Block, blocks_of, comment_abo
 from sensorstream.reasoning.rulesets.lists import check_lists, without_lists
 from sensorstream.reasoning.rulesets.refusals import check_body, checked_operation
 from sensorstream.reasoning.rulesets.rule_set import Note, RuleSet
-from sensorstream.sparql.algebra import InsertData, Modify, Quad, Update
+from sensorstream.sparql.algebra import InsertData, Pattern, Quad, TriplePattern
 from sensorstream.sparql.bounds import check_bounds, check_length
 from sensorstream.sparql.lexer import Source
-from sensorstream.sparql.parser import Parsed, read_rule_set
+from sensorstream.sparql.parser import read_rule_set
+from sensorstream.sparql.places import Places
 
+MOST_RULES: Final = 1_000
+"""Rules of one text: each may feed each, which is found out when they are read."""
 _LONGEST_NAME: Final = 80
 _NO_RULES: Final = "a rule set without a rule: expected INSERT { … } WHERE { … }, or Datalog"
 
@@ -57,7 +60,9 @@ def _updates(text: str, start: Position) -> RuleSet:
         if isinstance(update, InsertData):
             facts.update((_fact(quad, block), None) for quad in update.quads)
         else:
-            rule = _rule(update, block, parsed)
+            head = tuple(quad.triple for quad in update.insert or ())
+            places = Places(block.position, parsed.places, parsed.operations)
+            rule = _rule(head, update.pattern, block, places)
             _note(rule, Note(block.position, block.remarks), rules, notes)
     return RuleSet(start.file, tuple(rules.values()), tuple(facts), notes)
 
@@ -74,8 +79,8 @@ def _datalog(text: str, start: Position) -> RuleSet:
     notes: dict[str, Note] = {}
     for clause in program.clauses:
         block = Block(clause.position, "", comment_above(lines, clause.position))
-        check_body(clause.body, clause.position, {})
-        rule = DerivationRule(_name(block), clause.head, clause.body)
+        places = Places(clause.position, {}, {})
+        rule = _rule(clause.head, clause.body, block, places)
         _note(rule, Note(block.position, block.remarks), rules, notes)
     return RuleSet(start.file, tuple(rules.values()), (), notes)
 
@@ -88,6 +93,12 @@ def _note(
     Raises:
         ProgramError: its head cannot be written, or another rule has its name.
     """
+    if len(rules) == MOST_RULES:
+        raise QueryError(
+            f"more than {MOST_RULES:,} rules: expected at most as many in a rule set; write what "
+            "differs between them into the ontology, and one rule about it",
+            position=note.position,
+        )
     if rule.name in rules:
         raise ProgramError(
             f"a second rule named '{rule.name}' (the first is at {notes[rule.name].position}): "
@@ -102,15 +113,19 @@ def _note(
     notes[rule.name] = note
 
 
-def _rule(update: Modify, block: Block, parsed: Parsed[Update]) -> DerivationRule:
-    head = tuple(quad.triple for quad in update.insert or ())
+def _rule(
+    head: tuple[TriplePattern, ...],
+    body: Pattern,
+    block: Block,
+    places: Places,
+) -> DerivationRule:
     if not head:
         raise QueryError(
             "a rule without a conclusion: expected INSERT { … }", position=block.position
         )
-    check_body(update.pattern, block.position, parsed.places)
-    check_lists(update.pattern, block.position, parsed.places)
-    return DerivationRule(_name(block), head, update.pattern)
+    check_body(body, places)
+    check_lists(body, places)
+    return DerivationRule(_name(block), head, body)
 
 
 def _name(block: Block) -> str:
@@ -127,7 +142,7 @@ def _name(block: Block) -> str:
             f"{len(title)} characters: expected at most {_LONGEST_NAME}; more may stand below it",
             position=block.position,
         )
-    return title or f"rule at {block.position.line}:{block.position.column}"
+    return title or f"at {block.position.line}:{block.position.column}"
 
 
 def _fact(quad: Quad, block: Block) -> Triple:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.network.expressions.functions import UNREPEATABLE
 from sensorstream.sparql.algebra import (
     Call,
+    DeleteData,
+    DeleteWhere,
     Equals,
     EqualsOptional,
     Graph,
@@ -22,9 +23,15 @@ from sensorstream.sparql.algebra import (
     Slice,
     Window,
 )
+from sensorstream.sparql.places import Places
+from sensorstream.sparql.printing.term_text import node_text
 from sensorstream.sparql.walk import nodes
 
 _FORM: Final = "expected INSERT { … } WHERE { … }, or INSERT DATA { … } for what holds in any case"
+_DELETE: Final = (
+    "DELETE: a rule only adds what follows, and takes it back when it follows no longer: "
+    f"{_FORM}; leave out of the rule what is not to hold, e.g. by FILTER NOT EXISTS {{ … }}"
+)
 _TEMPORAL: Final = (Seq, Equals, OptionalSeq, EqualsOptional)
 _OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
 
@@ -40,12 +47,7 @@ def checked_operation(operation: Operation, position: Position) -> Modify | Inse
             graphs = [each.graph for each in quads if each.graph is not None]
         case Modify():
             if operation.delete is not None:
-                raise QueryError(
-                    "DELETE: a rule only adds what follows, and takes it back when it follows no "
-                    f"longer: {_FORM}; leave out of the rule what is not to hold, e.g. by "
-                    "FILTER NOT EXISTS { … }",
-                    position=position,
-                )
+                raise QueryError(_DELETE, position=position)
             if operation.graph is not None or operation.using.default or operation.using.named:
                 raise QueryError(
                     "WITH and USING: a rule reads all graphs as one, and its conclusions are a "
@@ -53,22 +55,24 @@ def checked_operation(operation: Operation, position: Position) -> Modify | Inse
                     position=position,
                 )
             graphs = [each.graph for each in operation.insert or () if each.graph is not None]
+        case DeleteWhere() | DeleteData():
+            raise QueryError(_DELETE, position=position)
         case _:
             name = type(operation).__name__.upper()
             raise QueryError(f"{name} is no rule: {_FORM}", position=position)
     if graphs:
         raise QueryError(
-            f"GRAPH {graphs[0]}: conclusions are a graph of their own, without named ones: write "
-            "the triples without GRAPH",
+            f"GRAPH {node_text(graphs[0])}: conclusions are a graph of their own, without named "
+            "ones: write the triples without GRAPH",
             position=position,
         )
     return operation
 
 
-def check_body(pattern: Pattern, position: Position, places: Mapping[object, Position]) -> None:
+def check_body(pattern: Pattern, places: Places) -> None:
     """Refuse what a body may not hold.
 
-    ``places`` are those of the parts of the text; ``position`` is the rule's.
+    ``places`` are those of the parts of the text, from the rule on.
 
     Raises:
         QueryError: a part that is not of the graph (SERVICE, GRAPH, WINDOW), that depends on an
@@ -77,7 +81,7 @@ def check_body(pattern: Pattern, position: Position, places: Mapping[object, Pos
     for part in nodes(pattern):
         told = _refusal(part)
         if told:
-            raise QueryError(told, position=places.get(part, position))
+            raise QueryError(told, position=places.of(part))
 
 
 def _refusal(part: object) -> str:
@@ -86,11 +90,12 @@ def _refusal(part: object) -> str:
             return "SERVICE: a rule sends no requests: expected patterns over the graph alone"
         case Graph(name, _):
             return (
-                f"GRAPH {name}: rules read all graphs as one, and named graphs are not told apart "
-                "yet: write its patterns without GRAPH"
+                f"GRAPH {node_text(name)}: rules read all graphs as one, and named graphs are not "
+                "told apart yet: write its patterns without GRAPH"
             )
         case Window(name, _):
-            return f"WINDOW {name}: a rule reads the window of the messages: leave WINDOW out"
+            told = "a rule reads the window of the messages: leave WINDOW out"
+            return f"WINDOW {node_text(name)}: {told}"
         case Slice():
             return (
                 "LIMIT and OFFSET: which solutions are the first is not defined in a graph: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.sparql.algebra import BGP, Variable
+from sensorstream.sparql.algebra import BGP, TriplePattern, Variable
 from sensorstream.sparql.walk import replaced
 
 
@@ -14,16 +14,27 @@ def renamed(rule: DerivationRule) -> Hashable:
 
     Blocks of triples are sets, so their order is left out as far as their text alone decides it.
     """
-    names: dict[Variable, Variable] = {}
+    names: dict[str, str] = {}
+    if isinstance(rule.body, BGP):
+        # By far the most frequent body.
+        body = frozenset([_renamed(each, names) for each in rule.body.patterns])
+        return tuple([_renamed(each, names) for each in rule.head]), body
 
     def new(part: object) -> object | None:
         if isinstance(part, Variable):
-            return names.setdefault(part, Variable(str(len(names))))
+            return Variable(names.setdefault(part.name, str(len(names))))
         return None
 
-    head = replaced(rule.head, new)
-    body = replaced(rule.body, new)
-    return head, replaced(body, _unordered)
+    return replaced(replaced(rule.body, new), _unordered), replaced(rule.head, new)
+
+
+def _renamed(triple: TriplePattern, names: dict[str, str]) -> Hashable:
+    return tuple(
+        [
+            (names.setdefault(part.name, str(len(names))),) if isinstance(part, Variable) else part
+            for part in (triple.subject, triple.predicate, triple.object)
+        ]
+    )
 
 
 def _unordered(part: object) -> object | None:

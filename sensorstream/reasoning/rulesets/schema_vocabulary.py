@@ -80,11 +80,12 @@ def schema_kinds(rules: Iterable[DerivationRule]) -> frozenset[Kind]:
         for clause in clauses(rule):
             for triple in triples_of(clause.body.pattern):
                 if is_schema(triple):
-                    found.update(_kinds(triple))
+                    found.update(kinds_of(triple))
     return frozenset(found)
 
 
-def _kinds(triple: TriplePattern) -> Iterator[Kind]:
+def kinds_of(triple: TriplePattern) -> Iterator[Kind]:
+    """The kinds of triples that a pattern of the schema reads."""
     if isinstance(triple.predicate, IRI):
         yield written(triple)
     else:

@@ -79,21 +79,21 @@ def _matches(
         if p is not None and not isinstance(p, IRI):
             return
         for found in index.match(s, p, o):
-            match = _bound((triple.subject, path, triple.object), found)
+            match = bound((triple.subject, path, triple.object), found)
             if match is not None:
                 yield match
         return
     for ends in _walks(index, path, s, o):
-        match = _bound((triple.subject, triple.object), ends)
+        match = bound((triple.subject, triple.object), ends)
         if match is not None:
             yield match
 
 
-def _bound(asked: Sequence[object], found: Sequence[Term]) -> dict[str, Term] | None:
-    """Terms for the variables; None if a variable would have two."""
+def bound(asked: Sequence[object], found: Sequence[Term]) -> dict[str, Term] | None:
+    """Terms for the variables; None if a constant is another, or a variable would have two."""
     match: dict[str, Term] = {}
     for end, term in zip(asked, found, strict=True):
-        if isinstance(end, Variable) and match.setdefault(end.name, term) != term:
+        if (match.setdefault(end.name, term) if isinstance(end, Variable) else end) != term:
             return None
     return match
 

@@ -7,34 +7,58 @@ schema is solved once, at run time only streamed triples join.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.terms import BlankNode
-from sensorstream.network.recursion.reads import reads
-from sensorstream.network.recursion.rule import DerivationRule, clauses
+from sensorstream.model.terms import IRI, BlankNode, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.network.recursion.reads import Kind, reads, written
+from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
 from sensorstream.reasoning.rulesets.conjunction import changed, triples_of
-from sensorstream.reasoning.rulesets.lists import unrolled
+from sensorstream.reasoning.rulesets.lists import kinds_of_lists, unrolled
 from sensorstream.reasoning.rulesets.renaming import renamed
-from sensorstream.reasoning.rulesets.schema_vocabulary import is_schema
-from sensorstream.reasoning.rulesets.solving import Binding, solutions
-from sensorstream.reasoning.rulesets.substitution import can_be_substituted, substituted
-from sensorstream.sparql.algebra import TriplePattern
+from sensorstream.reasoning.rulesets.schema_vocabulary import is_schema, kinds_of
+from sensorstream.reasoning.rulesets.solving import Binding, bound, solutions
+from sensorstream.reasoning.rulesets.substitution import Substitution, can_be_substituted
+from sensorstream.sparql.algebra import TriplePattern, Variable
+from sensorstream.sparql.scope import names_in
 
 
-@dataclass(frozen=True, slots=True)
 class Division:
-    """A clause of a rule, taken apart: ``schema`` is what the static graph answers.
+    """A clause of a rule, taken apart into what the static graph answers and what streams.
 
-    ``rule`` is the clause without these patterns, ``whole`` the clause with them.
+    The rule has no lists; see :func:`.lists.unrolled`. ``schema`` are the patterns of the clause
+    that the static graph answers, ``whole`` is the clause with these patterns.
     """
 
-    schema: tuple[TriplePattern, ...]
-    rule: DerivationRule
-    whole: DerivationRule
-    # Whether terms may be substituted, by the variables that stand for blank nodes.
-    _fits: dict[frozenset[str], bool] = field(default_factory=dict, compare=False, repr=False)
+    __slots__ = (
+        "_fits",
+        "_substitution",
+        "is_of_schema",
+        "is_selective",
+        "kinds",
+        "schema",
+        "whole",
+    )
+
+    def __init__(self, clause: Clause) -> None:
+        body = clause.body.pattern
+        asked = dict.fromkeys(filter(is_schema, triples_of(body)))
+        self.schema: tuple[TriplePattern, ...] = tuple(asked)
+        self.whole = DerivationRule(clause.rule.name, clause.head, body)
+        rest = changed(body, lambda triple: None if triple in asked else triple)
+        self._substitution = Substitution(replace(self.whole, body=rest), names_in(self.schema))
+        self.is_of_schema = next(reads(rest), None) is None
+        """Whether nothing is left that may stream."""
+        self.is_selective = all(
+            isinstance(each.predicate, IRI) and each.predicate != RDF_TYPE
+            for each in triples_of(rest)
+        )
+        """Whether the clause is quick as it is: it reads few of the triples that stream."""
+        self.kinds = frozenset(kind for triple in asked for kind in kinds_of(triple))
+        # Whether terms may be substituted, by the variables that stand for blank nodes.
+        self._fits: dict[frozenset[str], bool] = {}
 
     def instance(self, binding: Binding) -> DerivationRule | None:
         """The rule for one solution of the schema; None: it says nothing about what streams.
@@ -46,52 +70,145 @@ class Division:
             self._fits[blank] = can_be_substituted(self.whole.body, binding.keys(), blank)
         if not self._fits[blank]:
             return self.whole
-        made = substituted(self.rule, binding)
+        made = self._substitution(binding)
         if made is None:
             return None
         premises = frozenset(triples_of(made.body))
         head = tuple(triple for triple in made.head if triple not in premises)
-        if not head or next(reads(made.body), None) is None:
+        if not head or self.is_of_schema:
             return None
-        return replace(made, head=head)
+        return made if len(head) == len(made.head) else replace(made, head=head)
+
+    def matches(self, triple: Triple) -> Iterator[Binding]:
+        """What a triple gives the variables of a pattern of the schema, for each that it fits."""
+        for pattern in self.schema:
+            if isinstance(pattern.predicate, IRI | Variable):
+                match = bound((pattern.subject, pattern.predicate, pattern.object), triple)
+                if match is not None:
+                    yield match
+            elif any(kind.meets(Kind(triple[1], None)) for kind in kinds_of(pattern)):
+                yield {}
+
+    def conclusions(self, binding: Binding) -> list[Triple]:
+        """What a clause of the schema alone concludes from a solution."""
+        made = self._substitution(binding)
+        if made is None:
+            return []
+        return [
+            (meant(s), p, meant(o))  # type: ignore[arg-type, misc]
+            for s, p, o in ((each.subject, each.predicate, each.object) for each in made.head)
+        ]
 
 
-def divided(rule: DerivationRule) -> Iterator[Division]:
-    """The clauses of a rule without lists; see :func:`.lists.unrolled`."""
-    for clause in clauses(rule):
-        body = clause.body.pattern
-        schema = tuple(dict.fromkeys(filter(is_schema, triples_of(body))))
-        asked = frozenset(schema)
-        yield Division(
-            schema,
-            DerivationRule(
-                rule.name,
-                clause.head,
-                changed(body, lambda triple, asked=asked: None if triple in asked else triple),  # type: ignore[misc]
-            ),
-            DerivationRule(rule.name, clause.head, body),
-        )
+def divided(rule: DerivationRule) -> list[Division]:
+    """The clauses of a rule, taken apart."""
+    return [Division(clause) for clause in clauses(rule)]
+
+
+class Specialisation:
+    """What a schema makes of rules; see :func:`specialise`."""
+
+    __slots__ = ("_divisions", "_kept_whole", "_kinds_of_lists", "_known", "rules")
+
+    def __init__(self, rules: Iterable[DerivationRule], index: TripleIndex) -> None:
+        """Specialise rules to the schema that an index holds.
+
+        Raises:
+            ProgramError: a list does not fit; see :func:`.lists.unrolled`.
+        """
+        given = tuple(rules)
+        self._divisions = [each for rule in unrolled(given, index) for each in divided(rule)]
+        made = {each: list(_instances(each, index)) for each in self._divisions}
+        self._kept_whole = _fed(made)
+        kept: dict[object, DerivationRule] = {}
+        for division, instances in made.items():
+            if division in self._kept_whole:
+                instances = [division.whole]
+            for rule in instances:
+                kept.setdefault(renamed(rule), rule)
+        self._known = kept.keys()
+        self._kinds_of_lists = kinds_of_lists(given)
+        self.rules = numbered(kept.values())
+
+    def is_outdated(
+        self, triple: Triple, index: TripleIndex, is_static: Callable[[Triple], object]
+    ) -> bool:
+        """Whether a triple that was not there makes other rules; maybe true if it does not.
+
+        ``index`` holds the triple, ``is_static`` tells if one holds whatever streams. Only triples
+        of :func:`.schema_vocabulary.schema_kinds` do. With the others, also those of the schema,
+        the rules conclude what the rule set does.
+        """
+        kind = Kind(triple[1], triple[2])
+        if any(each.meets(kind) for each in self._kinds_of_lists):
+            return True
+        return any(self._is_new(each, triple, index, is_static) for each in self._divisions)
+
+    def _is_new(
+        self,
+        division: Division,
+        triple: Triple,
+        index: TripleIndex,
+        is_static: Callable[[Triple], object],
+    ) -> bool:
+        if division in self._kept_whole:
+            return False
+        for binding in division.matches(triple):
+            for row in solutions(division.schema, index, binding):
+                if division.is_of_schema:
+                    if not all(map(is_static, division.conclusions(row))):
+                        return True
+                else:
+                    made = division.instance(row)
+                    if made is not None and renamed(made) not in self._known:
+                        return True
+        return False
 
 
 def specialise(rules: Iterable[DerivationRule], index: TripleIndex) -> list[DerivationRule]:
     """The rules about what streams, for the schema in an index: the static graph and its closure.
 
     Together with what the index holds they conclude from streamed triples what the rules conclude,
-    as long as no triple of :func:`.schema_vocabulary.schema_kinds` streams or is concluded anew.
+    as long as no triple comes that :meth:`Specialisation.is_outdated` tells. A rule about the
+    schema alone is kept only if others may conclude its premises, as rdfD2 does those of rdfs6.
+
     Equal rules are one. If several rules come from one, their names are numbered:
     :func:`standard_name` is the way back.
 
     Raises:
         ProgramError: a list does not fit; see :func:`.lists.unrolled`.
     """
-    kept: dict[object, DerivationRule] = {}
-    for rule in unrolled(rules, index):
-        for division in divided(rule):
-            for binding in solutions(division.schema, index):
-                made = division.instance(binding)
-                if made is not None:
-                    kept.setdefault(renamed(made), made)
-    return numbered(kept.values())
+    return Specialisation(rules, index).rules
+
+
+def _instances(division: Division, index: TripleIndex) -> Iterator[DerivationRule]:
+    for binding in solutions(division.schema, index):
+        made = division.instance(binding)
+        if made is not None:
+            yield made
+
+
+def _fed(instances: Mapping[Division, Iterable[DerivationRule]]) -> dict[Division, None]:
+    """The divisions to keep as they are: rules, or each other, may conclude their premises.
+
+    Others are made anew when that happens.
+    """
+    found: dict[Division, None] = {}
+    candidates = [each for each in instances if each.is_of_schema or each.is_selective]
+    new = {
+        written(triple) for rules in instances.values() for rule in rules for triple in rule.head
+    }
+    while new:
+        # What may be of any property makes the rules outdated where it is of the schema.
+        kinds = [kind for kind in new if kind.predicate is not None]
+        fed = [
+            each
+            for each in candidates
+            if each not in found and any(one.meets(kind) for one in each.kinds for kind in kinds)
+        ]
+        found.update(dict.fromkeys(fed))
+        new = {written(triple) for each in fed for triple in each.whole.head}
+    return found
 
 
 def numbered(rules: Iterable[DerivationRule]) -> list[DerivationRule]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.expressions.expression_functions import value_of
+from sensorstream.network.expressions.expression_functions import Value, value_of
 from sensorstream.network.expressions.values import truth
 from sensorstream.network.recursion.rule import DerivationRule, constant
 from sensorstream.reasoning.rulesets.conjunction import triples_of
 from sensorstream.sparql.algebra import (
+    BGP,
     And,
     Call,
     Exists,
@@ -33,27 +34,88 @@ from sensorstream.sparql.scope import existences, in_scope, names_in
 from sensorstream.sparql.walk import children, nodes, replaced
 
 
-def substituted(rule: DerivationRule, binding: Mapping[str, Term]) -> DerivationRule | None:
-    """The rule for the solutions with these terms; None: it concludes nothing from them.
+class Substitution:
+    """A rule whose variables of these names become terms.
 
-    Filters that the terms decide are gone, and so is what cannot be written. The terms must be
-    bound by patterns that the body no longer needs, and :func:`can_be_substituted`.
+    The terms must be bound by patterns that the body no longer needs; see
+    :func:`can_be_substituted`. Filters that the terms alone decide are gone.
     """
-    constants = {name: constant(term) for name, term in binding.items()}
 
-    def known(part: object) -> object | None:
-        return constants.get(part.name) if isinstance(part, Variable) else None
+    def __init__(self, rule: DerivationRule, names: Set[str]) -> None:
+        self._rule = rule
+        self._conditions: list[tuple[tuple[str, ...], Value]] = []
+        self._body = self._undecided(rule.body, names)
 
-    head = tuple(triple for each in rule.head if _is_well_formed(triple := replaced(each, known)))
-    if rule.head and not head:
-        return None
-    body = _decided(rule.body, binding)
-    if body is None:
-        return None
-    body = replaced(body, known)
-    if not all(map(_is_well_formed, triples_of(body))):
-        return None
-    return replace(rule, head=head, body=body)
+    def __call__(self, binding: Mapping[str, Term]) -> DerivationRule | None:
+        """The rule for the solutions with these terms; None: it concludes nothing from them.
+
+        Triples of the head that cannot be written are left out.
+        """
+        for names, value in self._conditions:
+            if truth(value(tuple(binding[name] for name in names))) is not True:
+                return None
+        constants = {name: constant(term) for name, term in binding.items()}
+        head = tuple(filter(_is_well_formed, _filled(self._rule.head, constants)))
+        if self._rule.head and not head:
+            return None
+        body = _with_constants(self._body, constants)
+        if not all(map(_is_well_formed, triples_of(body))):
+            return None
+        return DerivationRule(self._rule.name, head, body)
+
+    def _undecided(self, body: Pattern, names: Set[str]) -> Pattern:
+        """The body without the conditions of :attr:`_conditions`, which are collected."""
+        match body:
+            case Filter(condition, inner):
+                left: Expression | None = None
+                for each in conjuncts(condition):
+                    if not self._decides(each, names):
+                        left = each if left is None else And(left, each)
+                below = self._undecided(inner, names)
+                return below if left is None else Filter(left, below)
+            case Join(one, other):
+                return Join(self._undecided(one, names), self._undecided(other, names))
+            case Extend(inner, variable, expression):
+                return Extend(self._undecided(inner, names), variable, expression)
+            case LeftJoin() | Minus():
+                return replace(body, left=self._undecided(body.left, names))
+        return body
+
+    def _decides(self, condition: Expression, names: Set[str]) -> bool:
+        """Whether the terms alone tell if a condition holds, which is then noted."""
+        if existences(condition):
+            return False
+        its_names = tuple(sorted(names_in(condition)))
+        if not names >= set(its_names):
+            return False
+        try:
+            value = value_of(condition, {name: place for place, name in enumerate(its_names)})
+        except (NotIncremental, UnsupportedQuery):
+            return False
+        self._conditions.append((its_names, value))
+        return True
+
+
+def _with_constants(body: Pattern, constants: Mapping[str, IRI | Literal]) -> Pattern:
+    if isinstance(body, BGP):
+        # By far the most frequent body.
+        return BGP(_filled(body.patterns, constants))
+    return replaced(
+        body, lambda part: constants.get(part.name) if isinstance(part, Variable) else None
+    )
+
+
+def _filled(
+    triples: Iterable[TriplePattern], constants: Mapping[str, IRI | Literal]
+) -> tuple[TriplePattern, ...]:
+    return tuple(
+        TriplePattern(
+            constants.get(s.name, s) if isinstance(s := each.subject, Variable) else s,
+            constants.get(p.name, p) if isinstance(p := each.predicate, Variable) else p,  # type: ignore[arg-type]
+            constants.get(o.name, o) if isinstance(o := each.object, Variable) else o,
+        )
+        for each in triples
+    )
 
 
 def can_be_substituted(body: Pattern, named: Set[str], blank: Set[str]) -> bool:
@@ -111,49 +173,6 @@ def conjuncts(condition: Expression) -> Iterator[Expression]:
         yield from conjuncts(condition.right)
     else:
         yield condition
-
-
-def _is_decided(condition: Expression, binding: Mapping[str, Term]) -> bool:
-    return not existences(condition) and names_in(condition) <= binding.keys()
-
-
-def _decided(body: Pattern, binding: Mapping[str, Term]) -> Pattern | None:
-    """The body without the conditions that the terms decide; None: one of them is not true."""
-    match body:
-        case Filter(condition, inner):
-            left: Expression | None = None
-            for each in conjuncts(condition):
-                if _is_decided(each, binding):
-                    holds = _truth(each, binding)
-                    if holds is False:
-                        return None
-                    if holds:
-                        continue
-                left = each if left is None else And(left, each)
-            below = _decided(inner, binding)
-            if below is None or left is None:
-                return below
-            return Filter(left, below)
-        case Join(one, other):
-            first, second = _decided(one, binding), _decided(other, binding)
-            return None if first is None or second is None else Join(first, second)
-        case Extend(inner, variable, expression):
-            below = _decided(inner, binding)
-            return None if below is None else Extend(below, variable, expression)
-        case LeftJoin() | Minus():
-            below = _decided(body.left, binding)
-            return None if below is None else replace(body, left=below)
-    return body
-
-
-def _truth(condition: Expression, binding: Mapping[str, Term]) -> bool | None:
-    """Whether a condition holds; None: that cannot be told from these terms."""
-    names = sorted(names_in(condition))
-    try:
-        value = value_of(condition, {name: place for place, name in enumerate(names)})
-    except (NotIncremental, UnsupportedQuery):
-        return None
-    return truth(value(tuple(binding[name] for name in names))) is True
 
 
 def _is_well_formed(triple: TriplePattern) -> bool:

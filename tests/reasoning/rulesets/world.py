@@ -18,7 +18,7 @@ from sensorstream.network.sources import Source, Sources
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
-from sensorstream.reasoning.rulesets.specialise import numbered, specialise
+from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 from sensorstream.sparql.algebra import Pattern
 
 
@@ -51,13 +51,14 @@ def concluded(rule_set: RuleSet, static: set[Triple]) -> set[Triple]:
 class World:
     """A static graph that is closed, and a window with what follows from it.
 
-    What streams or is concluded of the schema is added to the static graph for as long as it holds.
+    What makes the specialised rules outdated is added to the static graph for as long as it holds.
     """
 
     def __init__(self, rule_set: RuleSet, static: set[Triple]) -> None:
         self.rule_set = rule_set
         self.static = static
         self.window: set[Triple] = set()
+        self.starts = 0
         self._kinds = schema_kinds(rule_set.rules)
         self._start()
 
@@ -71,31 +72,36 @@ class World:
         delta = Delta(0, added=tuple(added), removed=tuple(removed))
         self.window = (self.window - set(delta.removed)) | set(delta.added)
         self._kb.apply(Origin.WINDOW, delta)
-        self._program.settle(0)
-        if (delta.removed and self._streamed) or self._of_schema() != self._streamed:
+        change = self._program.settle(0)
+        if (delta.removed and self._streamed) or self._outdated((*delta.added, *change.added)):
             self._start()
 
     def _start(self) -> None:
-        streamed: set[Triple] = {each for each in self.window if self._is_schema(each)}
+        self._streamed: set[Triple] = set()
         while True:
-            self._streamed = streamed
-            self._closed = concluded(self.rule_set, self.static | streamed)
+            self.starts += 1
+            closed = concluded(self.rule_set, self.static | self._streamed)
             self._kb = KnowledgeBase()
-            self._kb.add(Origin.STATIC, sorted(self._closed))
-            rules = specialise(self.rule_set.rules, self._kb.index)
+            self._kb.add(Origin.STATIC, sorted(closed))
+            self._special = Specialisation(self.rule_set.rules, self._kb.index)
             self._kb.apply(Origin.WINDOW, Delta(0, added=tuple(sorted(self.window))))
-            self._program = program(self._kb, Origin.INFERRED, rules)
-            self._program.settle(0)
+            self._program = program(self._kb, Origin.INFERRED, self._special.rules)
+            change = self._program.settle(0)
             assert not self._program.faults
-            streamed = self._of_schema() | streamed
-            if streamed == self._streamed:
+            outdated = self._outdated((*self.window, *change.added)) - closed
+            if not outdated:
                 return
+            self._streamed |= outdated
 
-    def _of_schema(self) -> set[Triple]:
-        """What streams or is concluded from it, and is of the schema."""
-        streamed = self._kb.triples(Origin.WINDOW | Origin.INFERRED)
-        new = {each for each in streamed if self._is_schema(each) and each not in self._closed}
-        return new | self._streamed
+    def _outdated(self, triples: Iterable[Triple]) -> set[Triple]:
+        """What makes other rules."""
+        return {
+            each
+            for each in triples
+            if any(kind.meets(Kind(each[1], each[2])) for kind in self._kinds)
+            and not self._is_static(each)
+            and self._special.is_outdated(each, self._kb.index, self._is_static)
+        }
 
-    def _is_schema(self, triple: Triple) -> bool:
-        return any(kind.meets(Kind(triple[1], triple[2])) for kind in self._kinds)
+    def _is_static(self, triple: Triple) -> bool:
+        return bool(self._kb.marks(triple) & Origin.STATIC)

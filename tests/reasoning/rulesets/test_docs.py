@@ -1,0 +1,32 @@
+"""What docs/rulesets.md shows is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules
+from sensorstream.reasoning.rulesets.reader import read
+from sensorstream.reasoning.rulesets.renaming import renamed
+from tests.reasoning.rulesets.graphs import PREFIXES
+
+PAGE = (Path(__file__).parents[3] / "docs" / "rulesets.md").read_text(encoding="utf-8")
+
+
+def test_the_rules_shown_are_those_of_the_files() -> None:
+    shown = [
+        rule
+        for text in re.findall(r"```sparql\n(.*?)```", PAGE, re.S)
+        for rule in read(f"{PREFIXES}\n{text}", "rulesets.md").rules
+    ]
+    assert len(shown) == 7
+    ours = {renamed(rule): rule.name for rule in bundled_rules("owl2rl").rules}
+    assert {rule.name: ours.get(renamed(rule)) for rule in shown if " " not in rule.name} == {
+        **{name: name for name in ("prp-dom", "cls-uni", "cls-int1", "prp-key", "prp-spo2")},
+        "unheard": None,
+    }
+
+
+def test_all_sets_are_told() -> None:
+    told = re.findall(r"^\| (`.*?) \| ", PAGE, re.M)
+    assert [name for cell in told for name in re.findall(r"`([\w-]+)`", cell)] == list(SUMMARIES)
