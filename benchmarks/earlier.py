@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-FIRST_EDITION: Final = "1367ed6"
-"""The last commit before the core's second edition."""
+FIRST_DESIGN: Final = "1367ed6"
+"""The last commit with the core's first design."""
 ROOT: Final = Path(__file__).parents[1]
 
 

@@ -17,7 +17,7 @@ from itertools import islice
 from random import Random
 from typing import Final
 
-from benchmarks.earlier import FIRST_EDITION, ROOT, measured, package_of
+from benchmarks.earlier import FIRST_DESIGN, ROOT, measured, package_of
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal
@@ -145,7 +145,7 @@ def cases() -> dict[str, Case]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.queries")
-    parser.add_argument("--before", default=FIRST_EDITION, metavar="COMMIT")
+    parser.add_argument("--before", default=FIRST_DESIGN, metavar="COMMIT")
     parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--measure", choices=cases(), help=argparse.SUPPRESS)
     given = parser.parse_args()

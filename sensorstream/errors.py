@@ -338,9 +338,18 @@ class BackgroundError(SensorStreamError):
 
 
 class QueryError(SensorStreamError):
-    """A SPARQL or SQL text that cannot be run."""
+    """A SPARQL or SQL text that cannot be run.
+
+    ``part`` is what of its meaning it is about: whoever has the places of the text finds its own.
+    """
 
     code = "query"
+
+    def __init__(
+        self, message: str, *, position: Position | None = None, part: object = None
+    ) -> None:
+        super().__init__(message, position=position)
+        self.part = part
 
 
 class QueryConflict(QueryError):

@@ -31,7 +31,18 @@ ARCHIVE_FOLDER: Final = DATA_FOLDER / "archive"
 class OntologySettings:
     """``[ontology]``."""
 
-    files: tuple[Path, ...] = _setting((), "Ontology files: RDF/XML, Turtle, N-Triples or OWL/XML.")
+    files: tuple[Path, ...] = _setting(
+        (), "Ontology files: RDF/XML, OWL/XML, Turtle, N-Triples or JSON-LD."
+    )
+    leave_out: tuple[str, ...] = _setting(
+        (), "The imports to do without, by their IRIs; others must be among the files."
+    )
+    undeclared: str = _setting(
+        "refuse",
+        "A restriction on a property that is not declared: refuse it, or infer from their use what "
+        "undeclared names are.",
+        ["refuse", "infer"],
+    )
 
 
 @dataclass(frozen=True, slots=True)

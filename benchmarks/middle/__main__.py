@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.earlier import FIRST_EDITION, ROOT, measured, package_of
+from benchmarks.earlier import FIRST_DESIGN, ROOT, measured, package_of
 from benchmarks.middle import aggregates, departments, event_files, individuals, start
 
 
@@ -49,7 +49,7 @@ SECTIONS: Final = {
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.middle")
-    parser.add_argument("--before", default=FIRST_EDITION, metavar="COMMIT")
+    parser.add_argument("--before", default=FIRST_DESIGN, metavar="COMMIT")
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--measure", choices=SECTIONS, help=argparse.SUPPRESS)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))

@@ -81,7 +81,9 @@ def read_url(url: str) -> Place:
             or zone.
     """
     if any(sign.isspace() or ord(sign) < 0x20 for sign in url):
-        raise WebhookError("the webhook URL holds white space or control characters")
+        raise WebhookError(
+            "the webhook URL holds white space or control characters: expected them encoded, as %20"
+        )
     try:
         parts = httpx.URL(url)
     except httpx.InvalidURL as error:
@@ -89,15 +91,22 @@ def read_url(url: str) -> Place:
     if parts.scheme not in _PORTS or not parts.raw_host:
         raise WebhookError(f"'{url}' is not a webhook URL: expected http:// or https:// and a host")
     if parts.userinfo:
-        raise WebhookError("a webhook URL may not hold a user name or password")
+        raise WebhookError(
+            "a webhook URL may not hold a user name or password: expected it without; "
+            "deliveries are signed"
+        )
     if parts.fragment:
-        raise WebhookError("a webhook URL may not hold a fragment (#…)")
+        raise WebhookError(
+            "a webhook URL may not hold a fragment (#…), which is never sent: expected it without"
+        )
     host = parts.raw_host.decode()
     if "%" in host:
-        raise WebhookError(f"the webhook's host '{host}' names a zone: expected none")
+        raise WebhookError(
+            f"the webhook's host '{host}' names a zone: expected the address without %…"
+        )
     port = _PORTS[parts.scheme] if parts.port is None else parts.port
     if not 0 < port < 65_536:
-        raise WebhookError(f"'{url}' is not a URL: there is no port {port}")
+        raise WebhookError(f"'{url}' is not a URL: there is no port {port}: expected 1 to 65535")
     return Place(parts, host, port)
 
 

@@ -45,6 +45,7 @@ from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.rule_questions import RuleQuestions
 from sensorstream.app.rulebook import Rulebook
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
@@ -278,7 +279,11 @@ class Application:
             settings.limits.question_seconds,
         )
         self.reasons = Reasons(
-            database, lambda: self.url, exchange, settings.limits.question_seconds
+            database,
+            lambda: self.url,
+            exchange,
+            settings.limits.question_seconds,
+            self.settings.reasoning.profile,
         )
         self.unmet = Unmet(
             machine.engine,
@@ -339,6 +344,17 @@ class Application:
         )
         self._cross_checks.start()
         stack.callback(self._cross_checks.stop)
+        if not self._elsewhere:
+            questions = RuleQuestions(
+                machine.engine,
+                exchange,
+                self._pipeline,
+                self.asking,
+                self.running,
+                self._metrics.registry,
+            )
+            questions.start()
+            stack.callback(questions.stop)
         stack.callback(self.alert_feed.close)
         stack.callback(log.feed.close)
 

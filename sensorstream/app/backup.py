@@ -33,6 +33,7 @@ from sensorstream.history.database import connect, translating
 from sensorstream.history.dumping import dump, fill
 from sensorstream.history.opening import open_history, open_kept
 from sensorstream.language.recovery import parse_with_recovery
+from sensorstream.reasoning.imports import surroundings
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
@@ -280,6 +281,7 @@ def named_files(settings: Settings) -> tuple[list[Path], list[Path]]:
 def _read(settings: Settings) -> Iterator[Path]:
     yield settings.path
     yield from settings.ontology.files
+    yield from surroundings(settings.ontology.files)
     yield from settings.rules.files
     yield from settings.functions.files
     for path in filter(is_rule_file, settings.rules.files):

@@ -34,7 +34,7 @@ from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.aside import Aside
-from sensorstream.reasoning.ontology import Ontology, parse_ontology
+from sensorstream.reasoning.ontology import Ontology, parse_put
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import Settings
 
@@ -110,7 +110,7 @@ class Exchange:
             ReasonerError: the new reasoner failed.
         """
         now = self.deployment
-        ontology = parse_ontology(content, media_type)
+        ontology = parse_put(now.settings.ontology, content, media_type)
         deployment = self._read(
             now.settings,
             ontology,
@@ -386,7 +386,7 @@ class NewRules:
     def take_over(self, message: Message) -> Outcome:
         """Put them in force; see :meth:`.Engine.adopt_rules`."""
         new = replace(self.deployment, put=message.id)
-        self._engine.adopt_rules(new.rules)
+        self._engine.adopt_rules(new.rules, message.received)
         self._exchange.mapper.plan = new.mapping
         self._exchange.deployment = new
         return self._engine.accepted(message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -10,6 +10,7 @@ from typing import Final
 from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
 from sensorstream.app.reference_files import read_reference_with_faults
+from sensorstream.app.rule_history import question_faults_of
 from sensorstream.app.rule_texts import misplaced
 from sensorstream.app.schemas import read_schemas
 from sensorstream.errors import SensorStreamError, SettingsError
@@ -17,9 +18,9 @@ from sensorstream.language.recovery import parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.check import check as mapping_faults
 from sensorstream.mapping.functions import Definition
-from sensorstream.reasoning.ontology import Ontology, load_ontology
+from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.rules.rule_compiler import rule_faults
-from sensorstream.settings import Settings
+from sensorstream.settings import OntologySettings, Settings
 
 _NOTHING_UNSAVED: Final[Mapping[Path, str]] = MappingProxyType({})
 
@@ -27,13 +28,13 @@ _NOTHING_UNSAVED: Final[Mapping[Path, str]] = MappingProxyType({})
 def faults(
     settings: Settings,
     unsaved: Mapping[Path, str] = _NOTHING_UNSAVED,
-    read_ontology: Callable[[Sequence[Path]], Ontology] | None = None,
+    read_ontology: Callable[[OntologySettings], Ontology] | None = None,
     functions: Mapping[str, Definition] | None = None,
 ) -> Iterator[SensorStreamError]:
     """All faults of the files that the settings name, except those that another fault hides.
 
     ``unsaved`` are the texts of rule files that count instead of those on disk; ``read_ontology``
-    is by default :func:`sensorstream.reasoning.ontology.load_ontology`. ``functions`` are the
+    is by default :func:`.deployed_ontology`. ``functions`` are the
     user's own that count instead of those of the Python files.
     """
 
@@ -53,7 +54,7 @@ def faults(
         if tree is not None:
             files.append(tree)
     try:
-        ontology = (read_ontology or load_ontology)(settings.ontology.files)
+        ontology = (read_ontology or deployed_ontology)(settings.ontology)
     except SensorStreamError as error:
         yield error
         return
@@ -68,6 +69,7 @@ def faults(
     yield from unread
     yield from mapping_faults(files, schema, reference)
     yield from rule_faults(files, schema, settings.time.timeline)
+    yield from question_faults_of(files, schema, settings)
     yield from mapping_file_faults(
         files,
         settings.rules.files,

@@ -19,7 +19,7 @@ from sensorstream.app.query_files import completed_rules, query_files
 from sensorstream.app.rule_texts import read_texts
 from sensorstream.app.webhooks import definition_text
 from sensorstream.errors import QueryError, SettingsError, WebhookError
-from sensorstream.reasoning.ontology import load_ontology
+from sensorstream.reasoning.ontology import deployed_ontology
 from sensorstream.settings import Settings
 from sensorstream.sparql.parser import parse_query
 
@@ -43,7 +43,7 @@ def read_folder(settings: Settings) -> Folder:
         OntologyError: the ontology cannot be read.
     """
     return Folder(
-        load_ontology(settings.ontology.files).ntriples().decode(),
+        deployed_ontology(settings.ontology).ntriples().decode(),
         read_texts(settings),
         _by_name(_queries(settings.folder)),
         _by_name(_webhooks(settings.folder)),

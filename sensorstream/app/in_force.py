@@ -11,7 +11,7 @@ from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.errors import LanguageError, OntologyError, SettingsError
 from sensorstream.journal.store import Store
 from sensorstream.journal.takeover import PutOntology, PutRules
-from sensorstream.reasoning.ontology import load_ontology, parse_ontology
+from sensorstream.reasoning.ontology import deployed_ontology, parse_put
 from sensorstream.settings import Settings
 
 _LOG = logging.getLogger(__name__)
@@ -20,9 +20,12 @@ _LOG = logging.getLogger(__name__)
 def read_files(settings: Settings) -> Deployment | str:
     """The deployment of the files that the settings name; or why there is none."""
     try:
-        return read_deployment(settings)
+        found = read_deployment(settings)
     except (LanguageError, OntologyError, SettingsError) as error:
         return str(error)
+    for remark in found.ontology.remarks:
+        _LOG.warning("%s: %s", remark.file, remark.text)
+    return found
 
 
 def in_force(
@@ -53,9 +56,9 @@ def in_force(
     put = None if message is None else ontology_text(message)
     if put is not None:
         _LOG.info("the ontology is the one put as %s, not the one of the files", put.entry)
-        ontology = parse_ontology(put.content, put.media_type)
+        ontology = parse_put(settings.ontology, put.content, put.media_type)
     elif isinstance(files, str):
-        ontology = load_ontology(settings.ontology.files)
+        ontology = deployed_ontology(settings.ontology)
     else:
         ontology = files.ontology
     texts, tables, change = None, None, ""

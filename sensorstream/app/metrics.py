@@ -192,6 +192,11 @@ class _ReasonerMetrics(Collector):
             "Requests for which the present reasoner's process was started again.",
             0 if reasoner is None else reasoner.restarts,
         )
+        yield GaugeMetricFamily(
+            "sensorstream_reasoner_largest_island",
+            "The most individuals about which the reasoner is asked together.",
+            0 if reasoner is None or reasoner.degraded else reasoner.largest_island,
+        )
         memo = CounterMetricFamily(
             "sensorstream_reasoner_memo",
             "Islands by result: found in the present reasoner's cache, or computed.",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sensorstream.analysis import Known, Note, query_notes, rules_notes
+from sensorstream.app.based import based, placed
 from sensorstream.app.file_kinds import DATALOG, OVER_TIME, is_over_time
 from sensorstream.app.recorded import build_engine
 from sensorstream.dotr.reader import read_program
@@ -71,10 +72,10 @@ def check_query_files(
     return found
 
 
-def completed_rules(files: Iterable[Path], *, based: bool = False) -> dict[Path, str]:
+def completed_rules(files: Iterable[Path], *, complete: bool = False) -> dict[Path, str]:
     """The texts of the files with rules over time, each with all Datalog rules before it.
 
-    ``based``: relative IRIs are resolved against the file.
+    ``complete``: relative IRIs are resolved against the file.
 
     Raises:
         QueryError: a text is not valid.
@@ -84,7 +85,7 @@ def completed_rules(files: Iterable[Path], *, based: bool = False) -> dict[Path,
     for path in filter(is_over_time, files):
         text = _text(path, {})
         _program(path, text)
-        texts[path] = f"BASE <{path.absolute().as_uri()}> {text}" if based else text
+        texts[path] = f"BASE <{path.absolute().as_uri()}> {text}" if complete else text
     known = "\n".join(text for path, text in texts.items() if path.suffix.lower() == DATALOG)
     return {
         path: f"{known}\n{text}" if known else text
@@ -94,11 +95,12 @@ def completed_rules(files: Iterable[Path], *, based: bool = False) -> dict[Path,
 
 
 def _check_query(path: Path, text: str, schema: Schema, engine: Engine, found: Found) -> None:
-    base = path.absolute().as_uri()
-    parsed = read_query(text, start=Position(str(path), 1, 1), base=base)
+    start = Position(str(path), 1, 1)
+    parsed = read_query(text, start=start, base=path.absolute().as_uri())
     if _is_continuous(parsed.meaning):
         try:
-            engine.queries.check("query", f"BASE <{base}> {text}")
+            with placed(start):
+                engine.queries.check("query", based(text, path))
         except UnsupportedQuery:
             raise
         except SensorStreamError:

@@ -100,15 +100,22 @@ class Reasons:
     """Finds out why alerts were raised. Thread-safe.
 
     ``url`` is that of the database, ``seconds`` how long the messages of one alert may take.
+    ``profile`` is what infers, in this process or elsewhere.
     """
 
     def __init__(
-        self, database: Engine, url: Callable[[], str], exchange: Exchange, seconds: float
+        self,
+        database: Engine,
+        url: Callable[[], str],
+        exchange: Exchange,
+        seconds: float,
+        profile: str,
     ) -> None:
         self._database = database
         self._url = url
         self._exchange = exchange
         self._seconds = seconds
+        self._profile = profile
         self._turns = Turns(_AT_ONCE, seconds, "finding out why an alert was raised")
 
     def of_alert(self, id_: str) -> Why:
@@ -122,7 +129,7 @@ class Reasons:
             Busy: too many ask at once.
         """
         raised, evidence = evidence_of_alert(self._database, id_)
-        profile = self._exchange.deployment.settings.reasoning.profile
+        profile = self._profile
         if raised.alert.kind != "rule":
             note = "the system raised this alert, no rule: its text says why"
             if raised.alert.kind == "query":
@@ -173,7 +180,9 @@ def _text(rule: syntax.SemanticRule, file: syntax.RuleFile, then: RulesThen) -> 
 
 
 def _absences(rule: syntax.SemanticRule) -> Iterator[str]:
-    """The conditions that no statement can show."""
+    """What no statement can show: conditions, and what the history has answered."""
+    if isinstance(rule.trigger, syntax.Every) and rule.trigger.question is not None:
+        yield "the history has answered with these values: what it had found is not kept"
     for condition in conditions_of(rule):
         if condition.negated:
             yield f"nothing was there for: {condition_text(condition)}"

@@ -16,6 +16,7 @@ from typing import Final
 
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference
+from sensorstream.app.rule_history import check_without_history
 from sensorstream.app.window_settings import window_spec
 from sensorstream.app.wiring import read_rules
 from sensorstream.engine.engine import Engine
@@ -76,7 +77,7 @@ def build_engine(
     Raises:
         BackgroundError: a static file cannot be read.
         OntologyError: HermiT or Pellet cannot use the static files.
-        LanguageError: a rule cannot be read or compiled.
+        LanguageError: a rule cannot be read or compiled, or asks the history.
         SettingsError: window, profile, lateness or line cannot be read, a rule file cannot be
             read, or there are rules without a window.
         ReasonerError: the reasoner does not start.
@@ -95,6 +96,8 @@ def build_engine(
     disorder = Disorder(read_lateness(lateness, timeline), {}, idle=0, max_held=sys.maxsize)
     background = static if isinstance(static, Background) else read_background(static)
     ontology = _ontology(background, profile)
+    compiled = compile_rules(read_rules(files), ontology.schema, timeline)
+    check_without_history(compiled)
     reasoner = make_reasoner(profile, ontology)
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, ontology.triples)
@@ -103,7 +106,7 @@ def build_engine(
             knowledge=knowledge,
             window=None if spec is None else make_window(spec),
             reasoner=reasoner,
-            rules=compile_rules(read_rules(files), ontology.schema, timeline),
+            rules=compiled,
             evaluator=NetworkEvaluator(knowledge, SnapshotEvaluator(Snapshot(knowledge))),
             max_rounds=RuleSettings().max_rounds,
             timeline=timeline,

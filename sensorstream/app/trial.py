@@ -64,6 +64,10 @@ class Trial:
         """The streams have ended; see :meth:`.Engine.finish`."""
         return self._trace(self.engine.finish())
 
+    def seen(self, outcome: Outcome) -> Trace:
+        """What has changed by an outcome that came from elsewhere."""
+        return self._trace(outcome)
+
     def _note(self, triple: Triple, old: int, _new: int) -> None:
         self._before.setdefault(triple, old)
 

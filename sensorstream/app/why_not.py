@@ -28,6 +28,10 @@ from sensorstream.sparql.parser import read_query
 from sensorstream.streams.selections import RunningRules
 
 _WHAT: Final = "finding out why a rule does not fire"
+_ELSEWHERE: Final = (
+    "put the messages of its key through 'sensorstream run --messages', which tells what becomes "
+    "of each"
+)
 _AT_ONCE: Final = 2
 _NICENESS: Final = 10
 _SETTLING: Final = 10.0
@@ -46,7 +50,7 @@ class Unmet:
         engine: Engine,
         pipeline: Pipeline,
         exchange: Exchange,
-        check_here: Callable[[str], None],
+        check_here: Callable[[str, str], None],
         seconds: float,
     ) -> None:
         self._engine = engine
@@ -72,7 +76,7 @@ class Unmet:
             Unavailable: a message takes long, or too many ask at once.
             RunsOnSpark: the engines are not here.
         """
-        self._check_here("why a rule does not fire")
+        self._check_here("why a rule does not fire", _ELSEWHERE)
         subject: Subject = BlankNode(individual) if individual.startswith("_:") else iri(individual)
         variable = variable.removeprefix("?")
         found = self._rule(name)

@@ -10,6 +10,7 @@ from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.intake import ahead_of, disorder_spec, filters_of, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference, read_tables
+from sensorstream.app.rule_history import question_faults
 from sensorstream.app.rule_texts import (
     parse_texts,
     path_of,
@@ -40,7 +41,7 @@ from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
 from sensorstream.network.budget import Limits
-from sensorstream.reasoning.ontology import Ontology, load_ontology
+from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import SnapshotEvaluator
@@ -148,7 +149,7 @@ def read_deployment(
     timeline = settings.time.timeline
     window = window_spec(settings.window, timeline)
     if ontology is None:
-        ontology = load_ontology(settings.ontology.files)
+        ontology = deployed_ontology(settings.ontology)
     if rules is not None:
         texts, files = {}, rules
     else:
@@ -171,12 +172,15 @@ def read_deployment(
         settings.limits.transform_seconds,
         named,
     )
+    semantic = compile_rules(files, ontology.schema, timeline)
+    for fault in question_faults(semantic, settings):
+        raise fault
     return Deployment(
         settings=settings,
         ontology=ontology,
         reference=reference,
         mapping=plan,
-        rules=compile_rules(files, ontology.schema, timeline),
+        rules=semantic,
         window=window,
         partition=window_partition(settings.window, ontology.schema),
         disorder=disorder_spec(settings),

@@ -30,7 +30,7 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from sensorstream.reasoning.ontology import parse_ontology
+from sensorstream.reasoning.ontology import parse_accepted
 
 if TYPE_CHECKING:
     from psycopg2 import extensions
@@ -286,7 +286,7 @@ def _in_force(cursor: extensions.cursor, name: IRI, store: PostgresStore) -> int
 
 def _is_in(content: bytes, media_type: str, name: IRI) -> bool:
     try:
-        triples = parse_ontology(content, media_type).triples
+        triples = parse_accepted(content, media_type).triples
     except OntologyError:
         # Refused when it was put, or written for a reader of before.
         return names(content.decode("utf-8", "replace"), name)

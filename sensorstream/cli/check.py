@@ -59,7 +59,7 @@ def command(
     from sensorstream.app.query_files import check_query_files, query_files
     from sensorstream.app.wiring import read_deployment, read_rules
     from sensorstream.cli.lasting import lasting
-    from sensorstream.reasoning.ontology import load_ontology
+    from sensorstream.reasoning.ontology import deployed_ontology
 
     summary = ""
     notes: list[Note] = []
@@ -68,11 +68,11 @@ def command(
     with lasting("reading the ontology and the rules", quiet=as_json):
         try:
             settings = _settings(config, files)
-            load = cache(load_ontology)
+            load = cache(deployed_ontology)
             found = [] if files else list(faults(settings, read_ontology=load))
             if not found or files:
                 queries = files or query_files(settings.folder)
-                schema = load(settings.ontology.files).schema
+                schema = load(settings.ontology).schema
                 checked = check_query_files(queries, schema, settings.time.line)
                 found, notes = checked.faults, checked.notes
                 summary = _counted((len(queries), "file", "files"))
@@ -205,6 +205,8 @@ def deployment_notes(
     from sensorstream.rules.continuous import evaluated_anew
     from sensorstream.rules.notes import rule_notes
 
+    for remark in ontology.remarks:
+        yield Note(remark.code, remark.text, Position(str(remark.file), 1, 1))
     yield from mapping_notes(files, own)
     yield from rule_notes(
         files,

@@ -11,7 +11,7 @@ from sensorstream.app.folder import Folder
 from sensorstream.app.versions import digest_of
 from sensorstream.app.webhooks import definition_text
 from sensorstream.cli.client import Client
-from sensorstream.reasoning.ontology import parse_ontology
+from sensorstream.reasoning.ontology import parse_accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class InForce:
 def read_in_force(client: Client, ours: Folder) -> InForce:
     """Ask a server what it has in force."""
     found = client.ontology()
-    ontology = parse_ontology(found.text.encode(), found.media_type).ntriples().decode()
+    ontology = parse_accepted(found.text.encode(), found.media_type).ntriples().decode()
     listed = client.rule_files()
     queries = {each["name"]: each["query"] for each in client.queries() if not each["stopped"]}
     webhooks = {

@@ -57,12 +57,12 @@ def command(
     from sensorstream.mapping.document import parse_document
     from sensorstream.mapping.rule_report import Explanation, explain
     from sensorstream.model.events import Message
-    from sensorstream.reasoning.ontology import load_ontology
+    from sensorstream.reasoning.ontology import deployed_ontology
 
     settings = load_settings(config)
     timeline = settings.time.timeline
     files = read_rules(settings.rules.files)
-    ontology = load_ontology(settings.ontology.files)
+    ontology = deployed_ontology(settings.ontology)
     schema = ontology.schema
     reference = read_reference(files, ontology.triples, settings.functions.files)
     plan = with_mapping_files(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -97,14 +97,15 @@ def offline_engine(
     except SettingsError as error:
         raise click.BadParameter(error.message, param_hint="--lateness") from None
     graphs: dict[IRI, TripleIndex] = {}
-    named: list[tuple[str, str]] = []
-    named += rules_over_time([*(each for each in queries if each.suffix == OVER_TIME), *rules])
+    over_time = [each for each in (*queries, *rules) if is_over_time(each)]
+    of_rules = rules_over_time([*(each for each in queries if each.suffix == OVER_TIME), *rules])
+    named: list[tuple[str, str, Path]] = []
     for file in queries:
         if file.suffix == OVER_TIME:
             continue
         name, text, query = read_query(file, background)
         graphs |= background.named(query.dataset, file)
-        named.append((name, text))
+        named.append((name, text, file))
     engine = build_engine(
         static=background,
         rules=semantic_rules(rules),
@@ -115,15 +116,34 @@ def offline_engine(
         graphs=graphs,
     )
     try:
-        return engine, [engine.register(name, text) for name, text in named]
-    except UnsupportedQuery as error:
-        engine.close()
-        # Its place is one in a text made of several: whoever reads it wants that in a file.
-        over_time = [each for each in (*queries, *rules) if is_over_time(each)]
-        raise next(iter(check_query_files(over_time, Schema(), line).faults), error) from None
+        try:
+            running = [engine.register(name, text) for name, text in of_rules]
+        except UnsupportedQuery as error:
+            # Its place is one in a text made of several: whoever reads it wants that in a file.
+            faults = check_query_files(over_time, Schema(), line).faults
+            raise next(iter(faults), error) from None
+        return engine, [*running, *register_queries(engine, named)]
     except BaseException:
         engine.close()
         raise
+
+
+def register_queries(
+    engine: Engine, named: Iterable[tuple[str, str, Path]]
+) -> list[ContinuousQuery]:
+    """Start queries of :func:`read_query`: name, text and file of each.
+
+    Raises:
+        QueryError: one cannot run; it has its place in the file.
+    """
+    from sensorstream.app.based import placed
+    from sensorstream.errors import Position
+
+    running: list[ContinuousQuery] = []
+    for name, text, file in named:
+        with placed(Position(str(file), 1, 1)):
+            running.append(engine.register(name, text))
+    return running
 
 
 def semantic_rules(rules: Sequence[Path]) -> list[Path]:
@@ -140,7 +160,7 @@ def rules_over_time(rules: Sequence[Path]) -> list[tuple[str, str]]:
     """
     from sensorstream.app.query_files import completed_rules
 
-    return [(file.stem, text) for file, text in completed_rules(rules, based=True).items()]
+    return [(file.stem, text) for file, text in completed_rules(rules, complete=True).items()]
 
 
 def read_query(file: Path, background: Background) -> tuple[str, str, Query]:
@@ -150,6 +170,7 @@ def read_query(file: Path, background: Background) -> tuple[str, str, Query]:
         QueryError: the text is not a valid query.
     """
     from sensorstream.analysis import Known, query_notes
+    from sensorstream.app.based import based
     from sensorstream.errors import Position
     from sensorstream.model.schema import Schema
     from sensorstream.sparql import parser
@@ -163,4 +184,4 @@ def read_query(file: Path, background: Background) -> tuple[str, str, Query]:
     registration = parsed.meaning.registration
     name = file.stem if registration is None else str(registration.name)
     # This makes the text complete without its file: relative IRIs resolve against the file.
-    return name, f"BASE <{base}> {text}", parsed.meaning
+    return name, based(text, file), parsed.meaning

@@ -18,6 +18,7 @@ _TYPES: Final = MappingProxyType(
         ".rdf": "application/rdf+xml",
         ".owl": "application/rdf+xml",
         ".owx": "application/owl+xml",
+        ".jsonld": "application/ld+json",
     }
 )
 

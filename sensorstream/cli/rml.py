@@ -76,9 +76,9 @@ def import_(mapping: Path, config: Path) -> None:
 
 
 def _schema(config: Path) -> Schema:
-    from sensorstream.reasoning.ontology import load_ontology
+    from sensorstream.reasoning.ontology import deployed_ontology
 
-    return load_ontology(load_settings(config).ontology.files).schema
+    return deployed_ontology(load_settings(config).ontology).schema
 
 
 def _report(refused: Sequence[LanguageError]) -> None:

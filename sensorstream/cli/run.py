@@ -274,17 +274,21 @@ def _of_files(mapping: Sequence[Path], options: _Options) -> _Tried:
 
 def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
     from sensorstream.app.wiring import build_machine, read_deployment, read_rules
-    from sensorstream.cli.offline import read_query
+    from sensorstream.cli.offline import read_query, register_queries
     from sensorstream.settings_file import load_settings
     from sensorstream.streams.background import Background
 
     settings = load_settings(config)
     deployment = read_deployment(settings)
+    for rule in deployment.rules:
+        if rule.question is not None:
+            told = f"rule {rule.name} asks the history, and there is none here: it does not fire"
+            click.echo(f"{rule.position}: {told}", err=True)
     background = Background()
-    named = [read_query(file, background)[:2] for file in queries]
+    named = [(*read_query(file, background)[:2], file) for file in queries]
     machine = build_machine(deployment, perf_counter)
     try:
-        running = [machine.engine.register(name, text) for name, text in named]
+        running = register_queries(machine.engine, named)
     except BaseException:
         machine.engine.close()
         raise

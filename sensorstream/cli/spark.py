@@ -75,14 +75,14 @@ class _Shell:
 
     def __init__(self, settings: Settings, stack: ExitStack) -> None:
         from sensorstream.history.opening import open_kept
-        from sensorstream.reasoning.ontology import load_ontology
+        from sensorstream.reasoning.ontology import deployed_ontology
         from sensorstream.spark.jobs.protocol import Task
         from sensorstream.spark.jobs.runner import Runner
         from sensorstream.spark.snapshot import Place
 
         self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="sensorstream-")))
         place = Place(open_kept(settings.history, stack), settings.archive.folder)
-        self._schema = load_ontology(settings.ontology.files).schema
+        self._schema = deployed_ontology(settings.ontology).schema
         line, limit = settings.time.timeline, settings.limits.question_seconds
         self._runner = Runner(Task(place, line, settings.spark.master, limit))
         self._worker = self._start()

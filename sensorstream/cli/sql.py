@@ -104,14 +104,14 @@ def on_history(settings: Settings, url: str, text: str) -> SqlResult:
 
 def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of Spark over the history at ``url``."""
-    from sensorstream.reasoning.ontology import load_ontology
+    from sensorstream.reasoning.ontology import deployed_ontology
     from sensorstream.spark.bulk_sql import run_spark_sql
     from sensorstream.spark.snapshot import Place
 
     return run_spark_sql(
         Place(url, settings.archive.folder),
         text,
-        schema=load_ontology(settings.ontology.files).schema,
+        schema=deployed_ontology(settings.ontology).schema,
         timeline=settings.time.timeline,
         master=settings.spark.master,
         timeout=settings.limits.question_seconds,
@@ -125,13 +125,13 @@ def on_archive(settings: Settings, url: str, text: str) -> SqlResult:
 
     require("archive", "the archive")
     from sensorstream.archive.asking import run_archive_sql
-    from sensorstream.reasoning.ontology import load_ontology
+    from sensorstream.reasoning.ontology import deployed_ontology
 
     return run_archive_sql(
         url,
         settings.archive.folder,
         text,
-        schema=load_ontology(settings.ontology.files).schema,
+        schema=deployed_ontology(settings.ontology).schema,
         timeline=settings.time.timeline,
         memory=settings.limits.question_memory,
         timeout=settings.limits.question_seconds,

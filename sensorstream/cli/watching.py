@@ -15,6 +15,7 @@ import click
 from sensorstream.app.mapping_files import is_rule_file
 from sensorstream.errors import SensorStreamError
 from sensorstream.language.parser import parse_with_faults
+from sensorstream.reasoning.imports import surroundings
 from sensorstream.settings_file import load_settings
 
 _PERIOD: Final = 0.3
@@ -78,7 +79,8 @@ def files_of_settings(config: Path) -> list[Path]:
         settings = load_settings(config)
     except SensorStreamError:
         return [config]
-    return [config, *_paths(settings), *files_of_rules(settings.rules.files)]
+    imported = surroundings(settings.ontology.files)
+    return [config, *_paths(settings), *imported, *files_of_rules(settings.rules.files)]
 
 
 def files_of_rules(paths: Sequence[Path]) -> list[Path]:

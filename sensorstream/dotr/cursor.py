@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final, NoReturn
 
@@ -13,8 +14,8 @@ from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.lexer import Lexeme, Source, tokens
 from sensorstream.sparql.parser import read_query
 
-_OPEN: Final = frozenset("({[")
-_CLOSED: Final = frozenset(")}]")
+_OPEN: Final = ("(", "{", "[")
+_CLOSED: Final = (")", "}", "]")
 
 
 class Cursor:
@@ -108,7 +109,11 @@ class Cursor:
             self.at += 1
             if depth == 0:
                 return self.at - 1
-        raise QueryError(f"'{self.tokens[start].value}' has no end", position=self.position(start))
+        opened = self.tokens[start].value
+        closed = _CLOSED[_OPEN.index(opened)]
+        raise QueryError(
+            f"'{opened}' has no end: expected '{closed}'", position=self.position(start)
+        )
 
     def between(self, first: int, last: int) -> str:
         """The text from one token to another one, as it is written, without the last one."""
@@ -128,7 +133,8 @@ class Cursor:
         if key not in self._read:
 
             def read(text: str) -> Query:
-                return self._reading(text, len(before), at)().meaning
+                # Texts that differ in constants share what was read, but no places.
+                return replace(self._reading(text, len(before), at)().meaning, places=None)
 
             self._read[key] = self._templates.query(text, self.prefixes, self.base, read)
         return self._read[key]

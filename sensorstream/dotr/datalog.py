@@ -102,7 +102,9 @@ def _read_atom(cursor: Cursor) -> TriplePattern:
         return _triple(cursor, at, first, name, second)
     cursor.expect(")")
     if not isinstance(name, IRI):
-        raise QueryError(f"expected {_ATOM}", position=cursor.position(at))
+        raise QueryError(
+            f"the name of a class is an IRI: expected {_ATOM}", position=cursor.position(at)
+        )
     return _triple(cursor, at, first, RDF_TYPE, name)
 
 
@@ -111,7 +113,10 @@ def _triple(
 ) -> TriplePattern:
     blank = isinstance(subject, BlankNode) or isinstance(object_, BlankNode)
     if not isinstance(predicate, IRI | Variable) or isinstance(subject, Literal) or blank:
-        raise QueryError(f"expected {_ATOM}", position=cursor.position(at))
+        raise QueryError(
+            f"not an atom, whose property is an IRI and whose subject no literal: expected {_ATOM}",
+            position=cursor.position(at),
+        )
     return TriplePattern(subject, predicate, object_)
 
 
@@ -158,7 +163,8 @@ def _iri(cursor: Cursor, token: Lexeme) -> IRI:
         prefix, _, local = written.partition(":")
         return iri(f"{cursor.prefixes[prefix]}{local}")
     except KeyError:
-        told = f"unknown prefix '{written.partition(':')[0]}:'"
+        prefix = written.partition(":")[0]
+        told = f"unknown prefix '{prefix}:': expected 'PREFIX {prefix}: <…>' before it"
     except TermError as error:
         told = error.message
     raise QueryError(told, position=cursor.position(cursor.at - 1))

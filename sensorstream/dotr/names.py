@@ -56,7 +56,11 @@ class Names:
         if len(owners) == 1:
             return f"?{attribute(owners[0], name)}"
         known = ", ".join(f"{label}.?{name}" for label in owners)
-        told = f"expected one of {known}" if owners else "no selector has it"
+        told = (
+            f"expected one of {known}"
+            if owners
+            else "no selector has it: expected a variable that one of them selects"
+        )
         raise QueryError(f"?{name}: {told}", position=cursor.position(at))
 
     def _attribute(self, cursor: Cursor, at: int) -> str:

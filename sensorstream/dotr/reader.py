@@ -107,7 +107,9 @@ def _named(rules: list[Rule], name: str, *, several: bool) -> tuple[Rule, ...]:
             number += 1
             rule = replace(rule, name=f"{name}-{number}" if several else name)
         if rule.name in found:
-            raise QueryError(f"a second rule named '{rule.name}'", position=rule.position)
+            raise QueryError(
+                f"a second rule named '{rule.name}': expected another name", position=rule.position
+            )
         found[rule.name] = rule
     return tuple(found.values())
 
@@ -194,7 +196,9 @@ def _read_template(cursor: Cursor) -> tuple[tuple[TriplePattern, ...], frozenset
     form = cursor.query("CONSTRUCT ", text, " WHERE {}", start).form
     assert isinstance(form, Construct)
     if not form.template:
-        raise QueryError("expected at least one triple", position=cursor.position(start))
+        raise QueryError(
+            "the rule makes no triple: expected at least one", position=cursor.position(start)
+        )
     return form.template, frozenset(found)
 
 
@@ -212,7 +216,7 @@ def _read_selector(cursor: Cursor, names: Names) -> Selector:
     query = cursor.query("", text, "", start)
     where = cursor.position(start)
     if not isinstance(query.form, Select):
-        raise QueryError("expected SELECT", position=where)
+        raise QueryError("a selector is a SELECT query: expected 'SELECT …'", position=where)
     dataset = query.dataset
     if dataset.default or dataset.named or dataset.windows or query.registration or query.report:
         raise QueryError(
@@ -245,8 +249,10 @@ def _read_part(cursor: Cursor, names: Names) -> Part:
     if cursor.take_word("."):
         variable = cursor.variable()
         if variable not in selector.variables:
+            known_names = ", ".join(f"?{each}" for each in selector.variables)
             raise QueryError(
-                f"{selector.label} has no ?{variable}", position=cursor.position(cursor.at - 1)
+                f"{selector.label} has no ?{variable}: expected one of {known_names}",
+                position=cursor.position(cursor.at - 1),
             )
         expression = Variable(attribute(selector.label, variable))
     elif function != "COUNT":
@@ -256,7 +262,7 @@ def _read_part(cursor: Cursor, names: Names) -> Part:
     at = cursor.at
     name = cursor.variable()
     if name in names.values:
-        raise QueryError(f"a second ?{name}", position=cursor.position(at))
+        raise QueryError(f"a second ?{name}: expected another name", position=cursor.position(at))
     scope = read_scope(cursor, known)
     names.values.append(name)
     return Aggregation(name, Aggregate(function, expression, distinct), selector, scope)
@@ -302,7 +308,10 @@ def _read_values(cursor: Cursor, names: Names) -> tuple[tuple[str, Expression], 
         at = cursor.at
         name = cursor.variable()
         if name in found:
-            raise QueryError(f"a second value for ?{name}", position=cursor.position(at))
+            raise QueryError(
+                f"a second value for ?{name}: expected one for each name",
+                position=cursor.position(at),
+            )
         cursor.expect("=")
         found[name] = _read_expression(cursor, names, (",",))
         if not cursor.take_word(","):

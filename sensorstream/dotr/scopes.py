@@ -78,6 +78,6 @@ def _length(cursor: Cursor) -> timedelta:
         cursor.fail(_LENGTH)
     if length < timedelta(0):
         raise QueryError(
-            "expected a length of time that is not negative", position=cursor.position(at)
+            f"'{written}' is negative: expected {_LENGTH}", position=cursor.position(at)
         )
     return length

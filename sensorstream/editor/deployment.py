@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from sensorstream.editor.vocabulary import Vocabulary
 from sensorstream.errors import SensorStreamError
-from sensorstream.reasoning.ontology import Ontology, load_ontology
-from sensorstream.settings import RuleSettings, Settings
+from sensorstream.reasoning.imports import surroundings
+from sensorstream.reasoning.ontology import Ontology, deployed_ontology
+from sensorstream.settings import OntologySettings, RuleSettings, Settings
 from sensorstream.settings_file import load_settings
 
 SETTINGS_FILE: Final = "sensorstream.toml"
@@ -53,29 +53,30 @@ class Ontologies:
 
     def __init__(self) -> None:
         self._kept: dict[object, tuple[Ontology, Vocabulary]] = {}
-        self._last: dict[tuple[Path, ...], Vocabulary] = {}
+        self._last: dict[OntologySettings, Vocabulary] = {}
 
-    def load(self, files: Sequence[Path]) -> Ontology:
-        """The ontology of some files.
+    def load(self, settings: OntologySettings) -> Ontology:
+        """The ontology of a deployment.
 
         Raises:
             OntologyError: a file cannot be loaded.
         """
-        return self._load(files)[0]
+        return self._load(settings)[0]
 
-    def names(self, files: Sequence[Path]) -> Vocabulary:
+    def names(self, settings: OntologySettings) -> Vocabulary:
         """Its names; those of the last files without fault, while there is a fault in them."""
         try:
-            names = self._load(files)[1]
+            names = self._load(settings)[1]
         except SensorStreamError:
-            return self._last.get(tuple(files), Vocabulary())
-        self._last[tuple(files)] = names
+            return self._last.get(settings, Vocabulary())
+        self._last[settings] = names
         return names
 
-    def _load(self, files: Sequence[Path]) -> tuple[Ontology, Vocabulary]:
-        key = tuple(map(state_of, files))
+    def _load(self, settings: OntologySettings) -> tuple[Ontology, Vocabulary]:
+        files = (*settings.files, *surroundings(settings.files))
+        key = (settings, *map(state_of, files))
         if key not in self._kept:
-            ontology = load_ontology(files)
+            ontology = deployed_ontology(settings)
             if len(self._kept) >= _MOST:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[key] = ontology, Vocabulary.of(ontology.schema, ontology.triples)

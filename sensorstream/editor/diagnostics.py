@@ -67,7 +67,7 @@ def _of_rules(
 def _notes(
     settings: Settings, unsaved: Mapping[Path, str], ontologies: Ontologies
 ) -> Iterator[Diagnostic]:
-    ontology = ontologies.load(settings.ontology.files)
+    ontology = ontologies.load(settings.ontology)
     files = [
         parse(unsaved[path] if path in unsaved else path.read_text("utf-8"), str(path))
         for path in settings.rules.files
@@ -83,7 +83,7 @@ def _of_query(
 ) -> Iterator[Diagnostic]:
     settings = deployment.settings
     line = settings.time.line if settings.path.is_file() else "datetime"
-    schema = ontologies.names(settings.ontology.files).schema
+    schema = ontologies.names(settings.ontology).schema
     found = check_query_files([file], schema, line, unsaved)
     yield from (_fault(each, file) for each in found.faults)
     for note in found.notes:

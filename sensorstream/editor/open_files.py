@@ -51,7 +51,7 @@ class OpenFiles:
         if text is None:
             return None
         settings = deployment_of(path).settings
-        names = self.ontologies.names(settings.ontology.files)
+        names = self.ontologies.names(settings.ontology)
         functions = self._functions.known(settings.functions.files)
         return OpenDocument(path, text, settings.folder, names, functions)
 

@@ -44,6 +44,7 @@ from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.rules.answers import Answer
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
@@ -136,6 +137,11 @@ class Cycle:
             window = None
         return min((due for due in (rules, window) if due is not None), default=None)
 
+    @property
+    def waiting_due(self) -> Instant | None:
+        """The same, of the rules whose time comes before the message that tells of it."""
+        return self.rules.due(self.memory, waiting_only=True)
+
     def present(self, time: Instant) -> Instant:
         """A time, or the present of window and rules if that is later."""
         known = (time, self.window.now, self.memory.time)
@@ -156,7 +162,7 @@ class Cycle:
         message, events = arrived.message, arrived.mapped.events
         heard = message.received if received is None else received
         passed: Outcome | None = None
-        if events and self.memory.due is not None:
+        if events and self.waiting_due is not None:
             passed = elapse(self, message, events[0].time, heard, waiting_only=True)
         if message.id in refused or message.id in self.refused:
             outcome = outcome_of(arrived, Status.REJECTED, timings)
@@ -393,8 +399,9 @@ class Cycle:
         late: str = "",
         silent: bool = False,
         in_turn: Collection[str] | None = None,
+        answer: Answer | None = None,
     ) -> Outcome:
-        """Let the rules react to what ``applied`` has changed."""
+        """Let the rules react to what ``applied`` has changed, or to an answer of the history."""
         timings = run.timings
         start, spent = self._counter(), timings.t_i + timings.t_w
         result = run_rules(
@@ -411,6 +418,7 @@ class Cycle:
             prefix=names,
             late=late,
             in_turn=in_turn,
+            answer=answer,
         )
         # The rules' own share: what their actions cost window and reasoner is counted there.
         timings.t_s += self._counter() - start - (timings.t_i + timings.t_w - spent)

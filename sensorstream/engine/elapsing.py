@@ -15,6 +15,7 @@ from sensorstream.engine.outcome import Outcome, Status, Timings, following
 from sensorstream.errors import InternalFault, SensorStreamError
 from sensorstream.model.events import Event, Message
 from sensorstream.model.timeline import Instant
+from sensorstream.rules.answers import Answer
 
 if TYPE_CHECKING:
     from sensorstream.engine.cycle import Cycle
@@ -41,11 +42,11 @@ def elapse(
         time: how far it has come.
         received: the time of arrival.
         with_window: whether the window moves, too.
-        waiting_only: leave out rules that are evaluated every so often.
+        waiting_only: leave out rules that a message tells when it is their time.
     """
     done: Outcome | None = None
     for number in range(1, _MOST_STEPS + 1):
-        due = cycle.memory.due if waiting_only else cycle.due(with_window=with_window)
+        due = cycle.waiting_due if waiting_only else cycle.due(with_window=with_window)
         if due is None or due > time:
             break
         # Time never goes back: a message may have brought a later one.
@@ -87,7 +88,7 @@ def step(
         with_window: whether the window moves, too.
     """
     before = cycle.degraded
-    outcome = _turn_of(cycle, None, entry, now, received, names, late, with_window)
+    outcome = turn_of(cycle, None, entry, now, received, names, late, with_window=with_window)
     if isinstance(outcome, Exception):
         due = cycle.rules.due_by(cycle.memory, now)
         turns: list[tuple[Collection[str], bool]] = [((each,), False) for each in due]
@@ -98,19 +99,19 @@ def step(
             prefix = f"{names}-{number}"
             own: Outcome | Exception = outcome
             if len(turns) > 1:
-                own = _turn_of(cycle, rules, entry, now, received, prefix, late, moves)
+                own = turn_of(cycle, rules, entry, now, received, prefix, late, with_window=moves)
             if isinstance(own, Exception):
-                own = _passed_over(cycle, entry, now, own, prefix, rules, with_window=moves)
+                own = passed_over(cycle, entry, now, own, prefix, rules, with_window=moves)
             done = own if done is None else following(done, own)
         if done is None:
-            done = _passed_over(cycle, entry, now, outcome, names, (), with_window=False)
+            done = passed_over(cycle, entry, now, outcome, names, (), with_window=False)
         outcome = done
     cycle.memory.time = now
     outcome = cycle.with_queries(outcome)
     return cycle.with_reasoner(outcome, before) if cycle.degraded else outcome
 
 
-def _turn_of(
+def turn_of(
     cycle: Cycle,
     rules: Collection[str] | None,
     entry: Message,
@@ -118,17 +119,28 @@ def _turn_of(
     received: Instant,
     names: str,
     late: str,
-    with_window: bool,
+    *,
+    with_window: bool = False,
+    answer: Answer | None = None,
 ) -> Outcome | Exception:
     """What comes of it that the time of rules has come; an error has left no trace.
 
-    ``rules``: only what of these is due is done now.
+    ``rules``: only what of these is due is done now. ``answer``: what the history has answered to
+    one of them.
     """
     run = cycle.run_of(entry.id, Timings())
     try:
         applied = [run.enter(Event((), now, entry.id))] if with_window else []
         outcome = cycle.ruled(
-            run, entry, now, applied, names=names, late=late, silent=True, in_turn=rules
+            run,
+            entry,
+            now,
+            applied,
+            names=names,
+            late=late,
+            silent=True,
+            in_turn=rules,
+            answer=answer,
         )
     except Exception as error:
         run.take_back()
@@ -141,7 +153,7 @@ def _turn_of(
     return outcome
 
 
-def _passed_over(
+def passed_over(
     cycle: Cycle,
     entry: Message,
     now: Instant,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sensorstream.engine import exchange
+from sensorstream.engine import answering, exchange
 from sensorstream.engine.arrival import Arrived, Unmapped
 from sensorstream.engine.cycle import Cycle
 from sensorstream.engine.dues import Dues, times_of
@@ -39,6 +39,7 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.rules.answers import Answer, Asked
 from sensorstream.rules.conditions import ConditionEvaluator, unlimited
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
@@ -291,6 +292,14 @@ class Engine:
             outcome = self._cycle.with_queries(outcome)
         return self._marked(outcome)
 
+    def asked(self) -> list[Asked]:
+        """The questions of rules to the history that wait for their answers, the oldest first."""
+        return answering.asked(self._cycle)
+
+    def answer(self, entry: Message, answer: Answer) -> Outcome:
+        """Let a rule have the answer of the history; see :func:`.answering.answered`."""
+        return self._marked(answering.answered(self._cycle, entry, answer))
+
     def number_stays_after(self, number: int) -> None:
         """Give stays that begin from now on numbers above ``number``, and above all before.
 
@@ -470,9 +479,9 @@ class Engine:
         """
         self.evaluator.check(rule.queries for rule in rules)
 
-    def adopt_rules(self, rules: Sequence[CompiledRule]) -> None:
+    def adopt_rules(self, rules: Sequence[CompiledRule], received: Instant | None = None) -> None:
         """Exchange the semantic rules between two messages; see :func:`.exchange.adopt_rules`."""
-        exchange.adopt_rules(self._cycle, rules)
+        exchange.adopt_rules(self._cycle, rules, received)
 
     def readmit(self, message: Message, aside: Aside) -> Outcome:
         """Exchange a reasoner that failed for a new one; see :func:`.exchange.readmit`."""

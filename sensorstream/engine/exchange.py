@@ -58,19 +58,36 @@ def adopt(
         cycle.shedder.shedding = shedding
 
 
-def adopt_rules(cycle: Cycle, rules: Sequence[CompiledRule]) -> None:
+def adopt_rules(
+    cycle: Cycle, rules: Sequence[CompiledRule], received: Instant | None = None
+) -> None:
     """Exchange the semantic rules; the window stays, and no rule runs now.
 
     What is remembered of a rule is remembered of its name. A rule that is evaluated every so
     often begins anew if that time has changed: its ticks were counted in the old one; one that
-    waits if anything of its trigger has changed.
+    waits if anything of its trigger has changed. ``received`` is the time of arrival: a rule that
+    is new has no moments from before it.
     """
     before = {rule.name: (rule.every, rule.waits) for rule in cycle.rules.rules}
     cycle.rules = RuleIndex(rules)
     cycle.evaluator.prepare(rule.queries for rule in rules)
     same = {rule.name for rule in rules if before.get(rule.name) == (rule.every, rule.waits)}
     cycle.memory.forget_but(same)
+    _begin(cycle, received)
     cycle.dropped += cycle.notices.dropped({rule.name for rule in rules})
+
+
+def _begin(cycle: Cycle, received: Instant | None) -> None:
+    """Let new rules with moments of their own count from the present on, if it is known."""
+    if cycle.window.now is None:
+        return
+    present = cycle.present(cycle.window.now)
+    by_clock = None if received is None else cycle.clock.present(received)
+    if by_clock is not None and cycle.clock.for_rules:
+        present = max(present, by_clock)
+    for rule in cycle.rules.rules:
+        if rule.punctual and rule.every is not None:
+            cycle.memory.ticks.setdefault(rule.name, rule.every.number(present))
 
 
 def readmit(cycle: Cycle, message: Message, aside: Aside) -> Outcome:

@@ -44,6 +44,7 @@ from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.event_lines import instant_of
 from sensorstream.streams.patterns_in_time import Knowledge
@@ -220,11 +221,14 @@ class LiveQueries:
             return
         plan = self.processor.check(name, parsed, self._terms.graphs, replaces=replaces)
         if isinstance(plan, Anew) and not self._terms.anew:
-            raise UnsupportedQuery(
+            error = UnsupportedQuery(
                 f"it cannot be kept in step: {plan.reason}. Evaluated anew at every change it "
                 "costs each message time, maybe a fork of the server: the setting "
-                "limits.evaluate_anew = true allows such queries"
+                "limits.evaluate_anew = true allows such queries",
+                part=plan.part,
             )
+            give_place(error, parsed.places)
+            raise error
 
     def register(
         self, name: str, text: str, entry: str = "", *, replaces: bool = False
@@ -264,7 +268,9 @@ class LiveQueries:
         for name in query.dataset.named:
             if graphs is not None and name not in graphs:
                 known = ", ".join(f"<{each}>" for each in graphs) or "none"
-                raise QueryError(f"FROM NAMED <{name}>: no such graph; given: {known}")
+                error = QueryError(f"FROM NAMED <{name}>: no such graph; given: {known}", part=name)
+                give_place(error, query.places)
+                raise error
         return query
 
     def lose(self, name: str, entry: str, error: Exception) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator
-from contextlib import closing
+from collections.abc import Collection, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import Any, Final, TypeAlias
+
+from psycopg2 import extensions
 
 from sensorstream.engine.outcome import Status
 from sensorstream.history.database import connect, translating
@@ -43,12 +45,7 @@ def journal_rows(
             conditions.append(f"kind <> '{_MESSAGE}'")
         conditions.append("kind = any(%s)")
         values.append(list(kinds))
-    with (
-        closing(connect(url, application="sensorstream replay")) as connection,
-        translating("cannot read the journal"),
-        connection.cursor("replay") as cursor,
-    ):
-        cursor.itersize = _AT_A_TIME
+    with _reading(url, "replay", _AT_A_TIME) as cursor:
         cursor.execute(
             f"select {_COLUMNS} from store.messages where {' and '.join(conditions)} order by seq",
             values,
@@ -64,12 +61,7 @@ def journal_changes(url: str, kinds: Collection[str], source: str | None) -> Gen
     Raises:
         HistoryError: the journal cannot be read.
     """
-    with (
-        closing(connect(url, application="sensorstream versions")) as connection,
-        translating("cannot read the journal"),
-        connection.cursor("versions") as cursor,
-    ):
-        cursor.itersize = 1
+    with _reading(url, "versions", 1) as cursor:
         cursor.execute(
             f"select {_COLUMNS} from store.messages where kind <> '{_MESSAGE}' "
             "and kind = any(%s) and (%s::text is null or source = %s) order by seq",
@@ -84,25 +76,13 @@ def last_messages(url: str, most: int, most_bytes: int) -> list[JournalRow]:
     Raises:
         HistoryError: the journal cannot be read.
     """
-    found: list[JournalRow] = []
-    with (
-        closing(connect(url, application="sensorstream trial")) as connection,
-        translating("cannot read the journal"),
-        connection.cursor("trial") as cursor,
-    ):
-        # A batch is in memory at once.
-        cursor.itersize = 10
+    # A batch is in memory at once.
+    with _reading(url, "trial", 10) as cursor:
         cursor.execute(
             f"select {_COLUMNS} from store.messages where kind = %s order by seq desc limit %s",
             (_MESSAGE, most),
         )
-        for row in map(_row, cursor):
-            most_bytes -= len(row[5])
-            if most_bytes < 0:
-                break
-            found.append(row)
-    found.reverse()
-    return found
+        return _first(cursor, most_bytes)[::-1]
 
 
 def numbered_rows(url: str, numbers: Collection[int], most_bytes: int) -> list[JournalRow]:
@@ -111,23 +91,12 @@ def numbered_rows(url: str, numbers: Collection[int], most_bytes: int) -> list[J
     Raises:
         HistoryError: the journal cannot be read.
     """
-    found: list[JournalRow] = []
-    with (
-        closing(connect(url, application="sensorstream why")) as connection,
-        translating("cannot read the journal"),
-        connection.cursor("why") as cursor,
-    ):
-        cursor.itersize = 1
+    with _reading(url, "why", 1) as cursor:
         cursor.execute(
             f"select {_COLUMNS} from store.messages where seq = any(%s) order by seq desc",
             (list(numbers),),
         )
-        for row in map(_row, cursor):
-            most_bytes -= len(row[5])
-            if most_bytes < 0:
-                break
-            found.append(row)
-    return found
+        return _first(cursor, most_bytes)
 
 
 def change_at(url: str, kind: str, seq: int) -> JournalRow | None:
@@ -136,11 +105,7 @@ def change_at(url: str, kind: str, seq: int) -> JournalRow | None:
     Raises:
         HistoryError: the journal cannot be read.
     """
-    with (
-        closing(connect(url, application="sensorstream why")) as connection,
-        translating("cannot read the journal"),
-        connection.cursor() as cursor,
-    ):
+    with _reading(url, "why") as cursor:
         for condition, order in (("<=", "desc"), (">", "asc")):
             cursor.execute(
                 f"select {_COLUMNS} from store.messages where kind = %s and kind <> '{_MESSAGE}' "
@@ -165,6 +130,30 @@ def record_of(row: JournalRow) -> Record:
         degraded,
         origin or "",
     )
+
+
+@contextmanager
+def _reading(url: str, what_for: str, at_a_time: int | None = None) -> Iterator[extensions.cursor]:
+    """A cursor on a connection of its own; its rows come so many ``at_a_time``, or all at once."""
+    with (
+        closing(connect(url, application=f"sensorstream {what_for}")) as connection,
+        translating("cannot read the journal"),
+        connection.cursor(None if at_a_time is None else what_for) as cursor,
+    ):
+        if at_a_time is not None:
+            cursor.itersize = at_a_time
+        yield cursor
+
+
+def _first(rows: Iterable[tuple[Any, ...]], most_bytes: int) -> list[JournalRow]:
+    """The first rows whose contents have no more bytes together."""
+    found: list[JournalRow] = []
+    for row in map(_row, rows):
+        most_bytes -= len(row[5])
+        if most_bytes < 0:
+            break
+        found.append(row)
+    return found
 
 
 def _row(found: tuple[Any, ...]) -> JournalRow:

@@ -25,7 +25,7 @@ from sensorstream.history.database import (
     translating,
     translating_writes,
 )
-from sensorstream.history.effect_writer import EffectWriter
+from sensorstream.history.effects_store import EffectsStore
 from sensorstream.history.engines import Standings, forget_standings, store_standings
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.migrations import migrate
@@ -68,7 +68,7 @@ class PostgresStore:
         self._journal = _connected(url) if writes is Writes.ALL else self._connection
         # Who has the journal writes effects again that a crash has lost; who reads it elsewhere,
         # as Spark does, goes on after what it has seen stored.
-        self._effects = EffectWriter(
+        self._effects = EffectsStore(
             self._connection, timeline, durable=Writes.JOURNAL not in writes
         )
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import HistoryError
+from sensorstream.journal.answer import AnswerRule
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import (
@@ -31,6 +32,7 @@ KINDS: Final[tuple[type[Entry], ...]] = (
     TakeMessage,
     Tick,
     PassTime,
+    AnswerRule,
     PutOntology,
     PutRules,
     ReadmitReasoner,

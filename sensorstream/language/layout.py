@@ -128,6 +128,8 @@ class _Layout:
         """The indentation of a token that begins a line; None for one that goes on with it."""
         if kind in _LINES or (kind == "MESSAGE" and self._kind != "_ON"):
             return 0
+        if kind == "_FROM" and following == "_HISTORY":
+            return 0
         if (kind == "_IF" and following != "_VALID") or (kind == "_FOR" and following == "_EACH"):
             return 0
         if kind == "_AND" and gap.is_broken:

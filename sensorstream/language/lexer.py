@@ -62,7 +62,7 @@ _TOKEN: Final = re.compile(
 _SILENT: Final = (
     *("prefix", "xmlns", "mapping", "rule", "on", "for", "each", "in", "if", "and", "then"),
     *("individual", "a", "at", "as", "key", "table", "from", "value", "valid", "or", "with"),
-    *("base", "let", "graph", "becomes", "until", "of", "old", "new"),
+    *("base", "let", "graph", "becomes", "until", "of", "old", "new", "history"),
 )
 _KEPT: Final = (
     *("message", "change", "insert", "update", "expire", "every", "when", "not", "exists", "count"),

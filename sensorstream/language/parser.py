@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from lark import Token, Transformer
 from lark.exceptions import UnexpectedToken, VisitError
@@ -16,7 +17,10 @@ from sensorstream.language import syntax
 from sensorstream.language.hole import call, split
 from sensorstream.language.lexer import KEYWORDS, RuleLexer, RuleText
 from sensorstream.language.wellformed import faults, place
+from sensorstream.model.schedules import DAYS
 from sensorstream.model.severities import SEVERITIES
+
+_TIME_OF_DAY: Final = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?")
 
 
 def parse(text: str, file: str = "") -> syntax.RuleFile:
@@ -341,8 +345,38 @@ class _Builder(Transformer[Token, Any]):
 
     old = new = named
 
-    def every(self, children: list[Token]) -> syntax.Every:
-        return syntax.Every(self._duration(children[1]), self._at(children[0]))
+    def every(self, children: list[Any]) -> syntax.Every:
+        word, schedule, question = children
+        return syntax.Every(schedule, question, self._at(word))
+
+    def multiples(self, children: list[Token]) -> syntax.Duration:
+        return self._duration(children[0])
+
+    def local_time(self, children: list[Token]) -> syntax.LocalTime:
+        day, time, zone = children
+        if day.value not in DAYS:
+            raise LanguageError(
+                f"unknown day '{day.value}': expected {', '.join(DAYS[:-1])} or {DAYS[-1]}",
+                position=self._at(day),
+            )
+        shown = self._constant(time, "a time of day")
+        if not _TIME_OF_DAY.fullmatch(shown):
+            raise LanguageError(
+                f"'{shown}' is not a time of day: expected one such as 07:00 or 23:59:59",
+                position=self._at(time),
+            )
+        place = self._constant(zone, "a time zone")
+        try:
+            ZoneInfo(place)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise LanguageError(
+                f"there is no time zone '{place}': expected one such as Europe/Vienna or UTC",
+                position=self._at(zone),
+            ) from None
+        return syntax.LocalTime(day.value, shown, place, self._at(day))
+
+    def asked(self, children: list[Token]) -> syntax.Sparql | None:
+        return self._sparql(children[1]) if children else None
 
     def when(self, children: list[Any]) -> syntax.When:
         word, condition, _, lasting, until = children

@@ -91,12 +91,19 @@ def trigger_text(trigger: syntax.Trigger) -> str:
             before = "" if old is None else f" old ?{old.name}"
             after = "" if new is None else f" new ?{new.name}"
             return f"on update {_name(name)} as ?{variable.name}{before}{after}"
-        case syntax.Every():
-            return f"every {_quoted(trigger.duration.text)}"
+        case syntax.Every(schedule, question):
+            asked = f"\nfrom history select {_sparql(question)}" if question else ""
+            return f"every {_schedule(schedule)}{asked}"
         case syntax.When(condition, lasting, until):
             held = f" for {_quoted(lasting.text)}" if lasting else ""
             end = f"\nuntil {condition_text(until)}" if until else ""
             return f"when {condition_text(condition)} becomes true{held}{end}"
+
+
+def _schedule(schedule: syntax.Duration | syntax.LocalTime) -> str:
+    if isinstance(schedule, syntax.Duration):
+        return _quoted(schedule.text)
+    return f"{schedule.day} at {_quoted(schedule.time)} in {_quoted(schedule.zone)}"
 
 
 def condition_text(condition: syntax.Condition) -> str:

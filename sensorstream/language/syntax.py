@@ -381,10 +381,29 @@ class OnUpdate:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
-    """``every "PT10S"``: each time application time has moved on by that much."""
+class LocalTime:
+    """``day at "07:00" in "Europe/Vienna"``: when the clocks of a place show that time.
 
-    duration: Duration
+    ``day`` is ``day``, or the weekday that is meant: ``monday`` to ``sunday``. ``time`` is
+    ``HH:MM`` or ``HH:MM:SS``, ``zone`` a name of the IANA time zone database.
+    """
+
+    day: str
+    time: str
+    zone: str
+    position: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """``every "PT10S"`` or ``every day at …``, with ``from history select { SELECT … }`` or not.
+
+    Each time application time has moved on by that much, or has come to such a time. With
+    ``question`` the history is asked then, and the rule is tried with each of its solutions.
+    """
+
+    schedule: Duration | LocalTime
+    question: Sparql | None = None
     position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 

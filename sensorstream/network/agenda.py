@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Protocol
 
@@ -72,6 +72,11 @@ class Agenda:
             return None
         top = self._top()
         return None if top is None else top[0]
+
+    @property
+    def entries(self) -> Sequence[Timed]:
+        """All that are due at some time."""
+        return tuple(self._times)
 
     def first(self, wanted: Callable[[Timed], bool]) -> Instant | None:
         """When the next wanted entry is due; O(entries)."""

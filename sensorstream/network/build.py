@@ -15,6 +15,7 @@ from sensorstream.network.expressions.values import FALSE, TRUE
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.operators.closure import Closure
+from sensorstream.network.operators.delayed import Delayed
 from sensorstream.network.operators.delta_join import DeltaJoin, Pattern, Test
 from sensorstream.network.operators.distinct import Distinct
 from sensorstream.network.operators.ends import Ends
@@ -116,6 +117,8 @@ class _Builder:
             case plans.Slice(_, conditions, offset, limit):
                 key = order_of(conditions, slots_of(inputs[0].variables)) if conditions else None
                 return Slice(inputs[0], key, offset, limit)
+            case plans.Delayed(_, delay, names):
+                return self._delayed(inputs[0], delay, names)
             case plans.Closure(source, start, end):
                 one, other = source.variables
                 return Closure(inputs[0], (one, other), start, end)
@@ -203,6 +206,11 @@ class _Builder:
         condition = plan.condition
         holds = test_of(condition, slots_of(source.variables))
         return Beyond(source, plan.constant, holds, output, expression_text(condition))
+
+    def _delayed(self, source: Node, delay: int, names: Sequence[str]) -> Node:
+        assert isinstance(source, Group)
+        network = self._network
+        return Delayed(source, names, delay, network.now, network.agenda, network.wake)
 
     def _mark(self, plan: plans.Mark) -> Node:
         left, right = self.built(plan.left), self.built(plan.right)

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import count
 
+from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits, Meter
 from sensorstream.network.copies import Copies
@@ -30,8 +31,17 @@ class Network:
     the operators it concerns make of it, however many others there are.
     """
 
-    def __init__(self, limits: Limits = NO_LIMITS, budget: Budget | None = None) -> None:
-        """A network of its own, or with the ``budget`` of another one."""
+    def __init__(
+        self,
+        limits: Limits = NO_LIMITS,
+        budget: Budget | None = None,
+        now: Callable[[], Instant | None] = lambda: None,
+    ) -> None:
+        """A network of its own, or with the ``budget`` of another one.
+
+        ``now`` is the time of the instant at work, for operators that look back.
+        """
+        self.now = now
         self.budget = Budget(limits) if budget is None else budget
         self.load = Load(limits)
         self.agenda = Agenda()

@@ -70,7 +70,7 @@ def parted_order(
             Project(OrderBy(inner, conditions), variables)
         ):
             if not names_ordered_by(conditions) <= {each.name for each in variables}:
-                raise NotIncremental("DISTINCT ordered by what is not selected")
+                raise NotIncremental("DISTINCT ordered by what is not selected", part=conditions[0])
             return type(pattern)(Project(inner, variables)), conditions, None
     return pattern, (), None
 

@@ -19,11 +19,21 @@ class Source:
     text: str = field(compare=False)
     parts: tuple[Source, ...] = ()
     """The graphs whose triples it has, each triple once; without any it is a graph itself."""
+    past: Past | None = None
+    """What it is the past of, if there is such a graph."""
 
     @property
     def graphs(self) -> tuple[Source, ...]:
         """The graphs that it reads."""
         return self.parts or (self,)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a graph held ``delay`` units of the time line ago, and holds no earlier."""
+
+    source: Source
+    delay: int
 
 
 DEFAULT = Source("default", "")

@@ -6,16 +6,12 @@ Source: OWL 2 Mapping to RDF Graphs (W3C, 2012), sections 3.1 (imports) and 3.2.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import pyoxigraph as ox
-from lxml import etree
-
-from sensorstream.errors import OntologyError, Position, TermError
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.errors import OntologyError
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
@@ -28,23 +24,33 @@ from sensorstream.model.vocabulary import (
     RDF,
     RDF_TYPE,
 )
+from sensorstream.reasoning.documents import MEDIA_TYPES, parse_document, read_document
+from sensorstream.reasoning.imports import Catalogs, Missing, unresolved
+from sensorstream.reasoning.undeclared import (
+    DATATYPE_PROPERTY,
+    OBJECT_PROPERTY,
+    Undeclared,
+    undeclared,
+)
+from sensorstream.settings import OntologySettings
 
-_TURTLE_SUFFIXES: Final = frozenset({".ttl", ".turtle", ".n3"})
-_NTRIPLES_SUFFIXES: Final = frozenset({".nt", ".ntriples"})
-_XML_SUFFIXES: Final = frozenset({".rdf", ".owl", ".owx", ".xml"})
-MEDIA_TYPES: Final = {
-    "text/turtle": ".ttl",
-    "application/n-triples": ".nt",
-    "application/rdf+xml": ".rdf",
-    "application/owl+xml": ".owx",
-}
-"""The formats of ontologies that come without a file name, and the suffix of each."""
+_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What a reader of the ontology should know, and is no fault; ``code`` is stable."""
+
+    code: str
+    file: Path
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ontology:
     """The static knowledge of a deployment: axioms and individuals.
 
+    ``files`` are all that were read, also those that a catalog has named, and the catalogs.
     ``triples`` hold no duplicates and keep the order of the files; blank nodes are labelled
     by that order, so that two loads of the same files are equal.
     """
@@ -52,26 +58,41 @@ class Ontology:
     files: tuple[Path, ...]
     triples: tuple[Triple, ...] = field(repr=False)
     schema: Schema = field(repr=False)
+    remarks: tuple[Remark, ...] = ()
 
     def ntriples(self) -> bytes:
         """All triples as N-Triples."""
         return to_ntriples(self.triples)
 
 
-def load_ontology(files: Sequence[Path]) -> Ontology:
-    """Read RDF/XML, OWL/XML, Turtle or N-Triples files as one ontology.
+def load_ontology(
+    files: Sequence[Path], leave_out: Collection[str] = (), names: str = "refuse"
+) -> Ontology:
+    """Read files as one ontology, in any syntax of :mod:`.documents`.
 
-    ``owl:imports`` is resolved among the given files by ontology or version IRI; nothing is
-    downloaded.
+    ``owl:imports`` is resolved by ontology or version IRI among the given files, then by the
+    catalogs beside the importing files; those named in ``leave_out`` are left out. Nothing is
+    downloaded. ``names`` are those that nothing declares: ``refuse`` them in restrictions, or
+    ``infer`` what they are from their use.
 
     Raises:
         OntologyError: a file cannot be read or parsed (with its line), imports a file that is not
             given, or is not valid OWL.
     """
-    return _merged(files, [_parse(file) for file in files])
+    reading = _Reading(leave_out)
+    for file in files:
+        reading.take(file, read_document(file))
+    return _checked(files, reading, names)
 
 
-def parse_ontology(content: bytes, media_type: str) -> Ontology:
+def deployed_ontology(settings: OntologySettings) -> Ontology:
+    """The ontology of a deployment's settings; see :func:`load_ontology`."""
+    return load_ontology(settings.files, settings.leave_out, settings.undeclared)
+
+
+def parse_ontology(
+    content: bytes, media_type: str, leave_out: Collection[str] = (), names: str = "refuse"
+) -> Ontology:
     """An ontology from a text instead of files; ``media_type`` is one of :data:`MEDIA_TYPES`.
 
     Raises:
@@ -83,32 +104,146 @@ def parse_ontology(content: bytes, media_type: str) -> Ontology:
             f"'{media_type}' is not an ontology format: expected one of {', '.join(MEDIA_TYPES)}"
         )
     file = Path(f"ontology{MEDIA_TYPES[media_type]}")
-    return _merged([file], [_parse_content(file, content)])
+    reading = _Reading(leave_out, catalogs=False)
+    reading.take(file, parse_document(file, content))
+    return _checked([file], reading, names)
 
 
-def _merged(files: Sequence[Path], parsed: Sequence[Iterator[Triple]]) -> Ontology:
-    merged: dict[Triple, None] = {}
-    labels: dict[str, BlankNode] = {}
-    imports: dict[IRI, Path] = {}
-    for number, (file, found) in enumerate(zip(files, parsed, strict=True)):
+def parse_put(settings: OntologySettings, content: bytes, media_type: str) -> Ontology:
+    """An ontology that was put in a deployment; see :func:`parse_ontology`."""
+    return parse_ontology(content, media_type, settings.leave_out, settings.undeclared)
+
+
+def parse_accepted(content: bytes, media_type: str) -> Ontology:
+    """An ontology that a server has in force, whatever its settings allow; it is not checked.
+
+    Raises:
+        OntologyError: it cannot be parsed.
+    """
+    file = Path(f"ontology{MEDIA_TYPES.get(media_type, '')}")
+    reading = _Reading((), catalogs=False)
+    reading.take(file, (t for t in parse_document(file, content) if t[1] != OWL_IMPORTS))
+    return Ontology((file,), tuple(reading.merged), Schema.of(reading.merged))
+
+
+class _Reading:
+    """The triples of the files read so far, and what they import."""
+
+    def __init__(self, leave_out: Collection[str], *, catalogs: bool = True) -> None:
+        self._leave_out = frozenset(leave_out)
+        self._catalogs = Catalogs() if catalogs else None
+        self._labels: dict[str, BlankNode] = {}
+        self._given: set[Term] = set()
+        self._count = 0
+        self._imports: dict[IRI, Path] = {}
+        self.files: dict[Path, None] = {}
+        self.merged: dict[Triple, None] = {}
+        self.remarks: list[Remark] = []
+
+    def take(self, file: Path, found: Iterable[Triple]) -> None:
+        """Add the triples of one file."""
+        number, self._count = self._count, self._count + 1
+        self.files[file] = None
         for s, p, o in found:
             # A label identifies a node within one file only.
-            triple = (_relabel(s, number, labels), p, _relabel(o, number, labels))
-            merged[triple] = None  # type: ignore[index]  # a relabelled subject is a subject
+            triple = (_relabel(s, number, self._labels), p, _relabel(o, number, self._labels))
+            self.merged[triple] = None  # type: ignore[index]  # a relabelled subject is a subject
             if p == OWL_IMPORTS and isinstance(o, IRI):
-                imports.setdefault(o, file)
-    triples = tuple(merged)
-    given = {o for _, p, o in triples if p == OWL_VERSION_IRI}
-    given |= {s for s, p, o in triples if p == RDF_TYPE and o == OWL_ONTOLOGY}
-    for target, file in imports.items():
-        if target not in given:
-            raise OntologyError(
-                f"{file}: imports <{target}>, which is not one of the given files: "
-                "download it and list it beside this one"
-            )
+                self._imports.setdefault(o, file)
+            elif p == OWL_VERSION_IRI:
+                self._given.add(o)
+            elif p == RDF_TYPE and o == OWL_ONTOLOGY:
+                self._given.add(s)
+
+    def resolve(self) -> None:
+        """Find every import, those of the files found for it included.
+
+        Raises:
+            OntologyError: one is nowhere, or the file that a catalog has for it cannot be read.
+        """
+        known = {each.resolve() for each in self.files}
+        mapped: set[IRI] = set()
+        while found := list(self._mapped(mapped)):
+            for missing, file in found:
+                mapped.add(missing.target)
+                told = f"the import of <{missing.target}> is {file}: the catalog beside it says so"
+                self.remarks.append(Remark("import-mapped", missing.file, told))
+                if file.resolve() not in known:
+                    known.add(file.resolve())
+                    self.take(file, read_document(file))
+        nowhere = [each for each in self._missing() if each.target not in mapped]
+        for each in nowhere:
+            if each.target in self._leave_out:
+                self._leave(each)
+        nowhere = [each for each in nowhere if each.target not in self._leave_out]
+        if nowhere:
+            raise unresolved(nowhere)
+
+    def _missing(self) -> list[Missing]:
+        return [Missing(t, file) for t, file in self._imports.items() if t not in self._given]
+
+    def _mapped(self, done: Collection[IRI]) -> Iterator[tuple[Missing, Path]]:
+        """The missing imports for which a catalog has a file, except those that are done."""
+        if self._catalogs is None:
+            return
+        for missing in self._missing():
+            if missing.target not in self._leave_out and missing.target not in done:
+                file = self._catalogs.file_of(missing)
+                if file is not None:
+                    yield missing, file
+
+    def read_files(self) -> tuple[Path, ...]:
+        """The files, then the catalogs."""
+        return (*self.files, *(self._catalogs.files if self._catalogs else ()))
+
+    def _leave(self, missing: Missing) -> None:
+        told = (
+            f"the import of <{missing.target}> is left out, as [ontology] leave_out says: "
+            "what it declares is not known here"
+        )
+        self.remarks.append(Remark("import-left-out", missing.file, told))
+        for triple in [t for t in self.merged if t[1] == OWL_IMPORTS and t[2] == missing.target]:
+            del self.merged[triple]
+
+
+def _checked(files: Sequence[Path], reading: _Reading, names: str) -> Ontology:
+    reading.resolve()
+    triples = tuple(reading.merged)
     schema = Schema.of(triples)
-    _check(files, triples, schema)
-    return Ontology(tuple(files), triples, schema)
+    unknown = undeclared(triples, schema)
+    file = files[0] if files else Path()
+    if names == "infer":
+        triples = tuple(dict.fromkeys((*triples, *unknown.declarations())))
+        schema = Schema.of(triples)
+    remarks = (*reading.remarks, *(Remark("undeclared", file, t) for t in _told(unknown, names)))
+    _check(files, triples, schema, unknown)
+    return Ontology(reading.read_files(), triples, schema, remarks)
+
+
+def _told(unknown: Undeclared, names: str) -> Iterator[str]:
+    """What is said of names that are used and not declared."""
+    taken = names == "infer"
+    way = "" if taken else ': declare it, or set [ontology] undeclared = "infer"'
+    for kind, word in (
+        (OBJECT_PROPERTY, "an object property"),
+        (DATATYPE_PROPERTY, "a datatype property"),
+        (None, "a property"),
+    ):
+        found = [name for name, shown in unknown.properties.items() if shown == kind]
+        if found and kind is None:
+            yield (
+                f"used as a property, and not declared: {_listed(found)}: left out of reasoning, "
+                "because nothing shows of which kind"
+            )
+        elif found:
+            yield f"used as {word}, and not declared: {_listed(found)}{way}"
+    if unknown.classes:
+        yield f"used as a class, and not declared: {_listed(unknown.classes)}{way}"
+
+
+def _listed(names: Sequence[IRI]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(f"<{name}>" for name in names[:_SHOWN]) + more
 
 
 def to_ntriples(triples: Iterable[Triple]) -> bytes:
@@ -122,95 +257,9 @@ def _relabel(term: Term, file: int, labels: dict[str, BlankNode]) -> Term:
     return labels.setdefault(f"{file}{term}", BlankNode(f"_:ontology{len(labels)}"))
 
 
-def _parse(file: Path) -> Iterator[Triple]:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise OntologyError(f"{file}: cannot be read: {error.strerror}") from None
-    return _parse_content(file, content)
-
-
-def _parse_content(file: Path, content: bytes) -> Iterator[Triple]:
-    suffix = file.suffix.lower()
-    if suffix in _NTRIPLES_SUFFIXES:
-        return _parse_rdf(file, content, ox.RdfFormat.N_TRIPLES)
-    if suffix in _XML_SUFFIXES and content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        root = _parse_xml(file, content)
-        if root.tag == f"{{{OWL}}}Ontology":
-            return _parse_owl_xml(file, root)
-        return _parse_rdf(file, content, ox.RdfFormat.RDF_XML)
-    # Many ".owl" files on the web are Turtle.
-    if suffix in _TURTLE_SUFFIXES | _XML_SUFFIXES:
-        return _parse_rdf(file, content, ox.RdfFormat.TURTLE)
-    known = ", ".join(sorted(_TURTLE_SUFFIXES | _NTRIPLES_SUFFIXES | _XML_SUFFIXES))
-    raise OntologyError(f"{file}: unknown kind of file: expected one of {known}")
-
-
-def _parse_rdf(file: Path, content: bytes, kind: ox.RdfFormat) -> Iterator[Triple]:
-    base = file.resolve().as_uri()
-    try:
-        for quad in ox.parse(input=content, format=kind, base_iri=base):
-            subject, predicate = from_oxigraph(quad.subject), from_oxigraph(quad.predicate)
-            assert isinstance(subject, IRI | BlankNode)
-            assert isinstance(predicate, IRI)
-            yield subject, predicate, from_oxigraph(quad.object)
-    except SyntaxError as error:
-        position = Position(str(file), error.lineno or 1, error.offset or 1)
-        raise OntologyError(str(error.msg), position=position) from None
-    except TermError as error:
-        raise OntologyError(f"{file}: {error.message}") from None
-
-
-def _parse_xml(file: Path, content: bytes) -> etree._Element:
-    parser = etree.XMLParser(
-        # lxml resolves entities declared in the file itself, which are common in ontologies,
-        # and bounds them; external ones it refuses.
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-    )
-    try:
-        return etree.fromstring(content, parser)
-    except etree.XMLSyntaxError as error:
-        line, column = error.position
-        position = Position(str(file), max(line, 1), max(column, 1))
-        raise OntologyError(f"not well-formed XML: {error.msg}", position=position) from None
-
-
-def _parse_owl_xml(file: Path, root: etree._Element) -> Iterator[Triple]:
-    name = IRI(root.get("ontologyIRI") or file.resolve().as_uri())
-    # owlready2 would fetch the imports; they are checked here like all others.
-    for each in root.findall(f"{{{OWL}}}Import"):
-        yield name, OWL_IMPORTS, IRI((each.text or "").strip())
-        root.remove(each)
-    content = _owlready(str(file), etree.tostring(root), to_triples=True)
-    yield from _parse_rdf(file, content, ox.RdfFormat.N_TRIPLES)
-
-
-def _owlready(what: str, content: bytes, *, to_triples: bool = False) -> bytes:
-    """Load a document with owlready2 and read every class; returns its N-Triples if requested."""
-    import owlready2  # heavy, and not needed to import this module
-
-    world = owlready2.World()
-    try:
-        loaded = world.get_ontology("urn:sensorstream:ontology#").load(fileobj=io.BytesIO(content))
-        for each in (*world.classes(), *world.properties()):
-            # owlready2 reads class expressions at their first use.
-            _ = each.is_a, each.equivalent_to
-        written = io.BytesIO()
-        if to_triples:
-            loaded.save(written, format="ntriples")
-        return written.getvalue()
-    except OntologyError:
-        raise
-    except Exception as error:  # owlready2 has no common error class
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise OntologyError(f"{what}: owlready2 cannot load it: {reason}") from error
-    finally:
-        world.close()
-
-
-def _check(files: Sequence[Path], triples: tuple[Triple, ...], schema: Schema) -> None:
+def _check(
+    files: Sequence[Path], triples: tuple[Triple, ...], schema: Schema, unknown: Undeclared
+) -> None:
     where = ", ".join(map(str, files)) or "no file"
     both = schema.object_properties & schema.datatype_properties
     if both:
@@ -225,11 +274,38 @@ def _check(files: Sequence[Path], triples: tuple[Triple, ...], schema: Schema) -
         if isinstance(o, Literal):
             raise OntologyError(f"{where}: a restriction is on {o.n3}: expected a property")
         if not o.startswith(OWL):
+            shown = unknown.properties.get(o) if isinstance(o, IRI) else None
+            way = (
+                'or [ontology] undeclared = "infer", which takes it as its use shows'
+                if shown is not None
+                else "for its use does not show which"
+            )
             raise OntologyError(
                 f"{where}: a restriction is on <{o}>, which is not declared: "
-                "expected an owl:ObjectProperty or owl:DatatypeProperty"
+                f"expected an owl:ObjectProperty or owl:DatatypeProperty, {way}"
             )
     # Annotations cannot be wrong as OWL, and imports are checked already.
     world = [t for t in triples if t[1] != OWL_IMPORTS]
     if any(isinstance(o, IRI) and o.startswith((OWL, RDF)) for _, _, o in world):
-        _owlready(where, to_ntriples(world))
+        _load_with_owlready(where, to_ntriples(world))
+
+
+def _load_with_owlready(where: str, content: bytes) -> None:
+    """Load a document with owlready2 and read every class.
+
+    Raises:
+        OntologyError: owlready2 cannot load it.
+    """
+    import owlready2  # heavy, and not needed to import this module
+
+    world = owlready2.World()
+    try:
+        world.get_ontology("urn:sensorstream:ontology#").load(fileobj=io.BytesIO(content))
+        for each in (*world.classes(), *world.properties()):
+            # owlready2 reads class expressions at their first use.
+            _ = each.is_a, each.equivalent_to
+    except Exception as error:  # owlready2 has no common error class
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise OntologyError(f"{where}: owlready2 cannot load it: {reason}") from error
+    finally:
+        world.close()

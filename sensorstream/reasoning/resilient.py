@@ -59,6 +59,11 @@ class ResilientReasoner:
         return self._worker.waiting
 
     @property
+    def largest_island(self) -> int:
+        """The most individuals that are asked about together; 1 if every one is alone."""
+        return self._reasoner.largest_island
+
+    @property
     def memo(self) -> Memo:
         """The cache of answers."""
         return self._reasoner.memo

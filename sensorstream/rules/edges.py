@@ -90,7 +90,10 @@ def compile_edge(
     if when.lasting is not None:
         length = read_duration(when.lasting, line)
         if length <= 0:
-            raise LanguageError("expected a time above 0", position=when.lasting.position)
+            raise LanguageError(
+                "a condition cannot last for no time: expected a time above 0",
+                position=when.lasting.position,
+            )
     clear = endings_of(of, begins.returned)
     edge = Edge(begins, ends)
     reads_now = edge.reads_now

@@ -10,6 +10,7 @@ from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Individual, Message
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.rules.answers import Answer
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
 from sensorstream.rules.lineage import Lineage
 from sensorstream.rules.memory import AlertKey, News, RuleMemory
@@ -86,6 +87,8 @@ class Run:
     """Alerts to be cleared when the rules of this round have fired."""
     in_turn: Collection[str] | None = None
     """The rules whose time has come; None: all of which something is due."""
+    answer: Answer | None = None
+    """What the history has answered to a rule."""
 
     def __post_init__(self) -> None:
         self.prefix = self.prefix or self.message.id

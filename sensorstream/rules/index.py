@@ -18,12 +18,15 @@ _Numbered: TypeAlias = tuple[int, CompiledRule]
 class RuleIndex:
     """The semantic rules of a deployment, in order."""
 
-    __slots__ = ("_every", "_on_expiry", "_on_insertion", "listen", "rules")
+    __slots__ = ("_every", "_on_expiry", "_on_insertion", "_scheduled", "listen", "rules")
 
     def __init__(self, rules: Iterable[CompiledRule]) -> None:
         self.rules = tuple(rules)
         self.listen = any(rule.listens for rule in self.rules)
         """Whether one of them wants to know of whom a message says something."""
+        self._scheduled = [
+            (rule.name, rule.every, rule.punctual) for rule in self.rules if rule.every is not None
+        ]
         self._every: list[_Numbered] = []
         self._on_insertion: dict[Term, list[_Numbered]] = {}
         self._on_expiry: dict[Term, list[_Numbered]] = {}
@@ -35,16 +38,17 @@ class RuleIndex:
                 wake, class_name = rule.waits_for
                 waiting[wake].setdefault(class_name, []).append((number, rule))
 
-    def due(self, memory: RuleMemory) -> Instant | None:
+    def due(self, memory: RuleMemory, *, waiting_only: bool = False) -> Instant | None:
         """From which instant on a rule fires by time alone; None: none does.
 
-        A rule that is evaluated every so often begins with the first message.
+        A rule that is evaluated every so often begins with the first message. ``waiting_only``:
+        without those whose moments are told by the message that comes later.
         """
         ticks = memory.ticks
         dues = [
-            (ticks[rule.name] + 1) * rule.every
-            for _, rule in self._every
-            if rule.every is not None and rule.name in ticks
+            schedule.moment(ticks[name] + 1)
+            for name, schedule, punctual in self._scheduled
+            if name in ticks and (punctual or not waiting_only)
         ]
         waiting = memory.due
         return min(dues if waiting is None else [*dues, waiting], default=None)
@@ -58,7 +62,7 @@ class RuleIndex:
             or (
                 rule.every is not None
                 and rule.name in memory.ticks
-                and memory.ticks[rule.name] < time // rule.every
+                and memory.ticks[rule.name] < rule.every.number(time)
             )
         ]
 
@@ -68,7 +72,8 @@ class RuleIndex:
             if rule.name in names:
                 memory.give_up(time, rule.name)
                 if rule.every is not None and rule.name in memory.ticks:
-                    memory.ticks[rule.name] = max(memory.ticks[rule.name], time // rule.every)
+                    passed = rule.every.number(time)
+                    memory.ticks[rule.name] = max(memory.ticks[rule.name], passed)
 
     def awake(self, moment: Moment) -> Sequence[CompiledRule]:
         """The rules whose trigger may have a solution, in order; O(those, and the change)."""

@@ -10,6 +10,7 @@ from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, M
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Subject, Term
 from sensorstream.model.timeline import Instant
+from sensorstream.rules.answers import Answer
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Changes, Firing, RuleHost, Run
 from sensorstream.rules.index import RuleIndex
@@ -49,6 +50,7 @@ def run_rules(
     prefix: str = "",
     late: str = "",
     in_turn: Collection[str] | None = None,
+    answer: Answer | None = None,
 ) -> RuleResult:
     """Let the rules react to a message that the host has taken in (paper section 4.4).
 
@@ -70,6 +72,7 @@ def run_rules(
         prefix: what names and alert ids begin with; "": the message's id.
         late: a note for alerts that should have been raised earlier.
         in_turn: the rules whose time has come; None: all of which something is due.
+        answer: what the history has answered to one of the rules.
 
     Raises:
         RuleCycle: the rules still request changes after ``max_rounds`` rounds.
@@ -79,7 +82,17 @@ def run_rules(
     # Changes must not accumulate when no rule evaluates a condition.
     host.evaluator.begin()
     host.evaluator.settle()
-    run = Run(host, message, time, memory, said=said, prefix=prefix, late=late, in_turn=in_turn)
+    run = Run(
+        host,
+        message,
+        time,
+        memory,
+        said=said,
+        prefix=prefix,
+        late=late,
+        in_turn=in_turn,
+        answer=answer,
+    )
     fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
     latest: list[list[str]] = []
     moment = Moment(run, True, delta, departures, by_message=not silent)

@@ -11,6 +11,7 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
 from sensorstream.language.printer import print_rule, trigger_text
+from sensorstream.model.schedules import Schedule
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
@@ -18,6 +19,7 @@ from sensorstream.rules.actions import Action, ActionCompiler
 from sensorstream.rules.condition_compiler import Condition, compile_condition
 from sensorstream.rules.conditions import ConditionQuery
 from sensorstream.rules.edges import Edge, compile_edge
+from sensorstream.rules.history import HistoryQuery, compile_question, read_history_query
 from sensorstream.rules.lineage import Block, Lineage, trigger_blocks
 from sensorstream.rules.silence import compile_silence
 from sensorstream.rules.triggers import (
@@ -26,7 +28,8 @@ from sensorstream.rules.triggers import (
     Wake,
     bound_by,
     compile_trigger,
-    every,
+    is_punctual,
+    schedule_of,
     waits_for,
 )
 
@@ -39,7 +42,8 @@ class CompiledRule:
     """One semantic rule, ready to run; conditions stand in the order of evaluation.
 
     ``waits_for`` is the class whose members must arrive or leave before the trigger has a solution.
-    ``every`` is the length of time after which it is evaluated again.
+    ``every`` are the moments at which it is evaluated; if it is ``punctual``, before a message that
+    comes later than one of them.
     ``queries`` are the SPARQL queries of its conditions, ``lineage`` is what these match.
     """
 
@@ -47,7 +51,7 @@ class CompiledRule:
     position: Position
     trigger: Trigger
     waits_for: tuple[Wake, IRI] | None
-    every: int | None
+    every: Schedule | None
     conditions: tuple[Condition, ...]
     queries: tuple[ConditionQuery, ...]
     actions: tuple[Action, ...]
@@ -58,6 +62,9 @@ class CompiledRule:
     """Of a ``when`` its conditions."""
     listens: bool = False
     """Whether it wants to know of whom a message says something."""
+    punctual: bool = False
+    question: HistoryQuery | None = None
+    """What it asks the history."""
 
 
 def compile_rules(
@@ -112,6 +119,7 @@ def compile_rule(
     matched: list[Block] = list(trigger_blocks(rule, file))
     edge: Edge | None = None
     waiting: Collection[str] = ()
+    question: HistoryQuery | None = None
     silent = ""
     if isinstance(rule.trigger, syntax.When):
         trigger, edge = compile_edge(rule, rule.trigger, file, timeline)
@@ -123,6 +131,10 @@ def compile_rule(
         silent = rule.trigger.variable.name
         waiting = (silent,)
         trigger = compile_silence(rule, rule.trigger, file, timeline)
+    elif isinstance(rule.trigger, syntax.Every) and rule.trigger.question is not None:
+        question = read_history_query(rule.trigger.question, file)
+        bound |= question.returned
+        trigger = compile_question(rule, rule.trigger, file, timeline)
     else:
         trigger = compile_trigger(rule.trigger, rule.name, file, timeline)
     for condition in rule.conditions:
@@ -138,7 +150,7 @@ def compile_rule(
         rule.position,
         trigger,
         waits_for(rule, file),
-        every(rule, timeline),
+        schedule_of(rule.trigger, timeline) if isinstance(rule.trigger, syntax.Every) else None,
         (*cheap, *costly),
         tuple(queries),
         tuple(compiler.compile(action) for action in rule.actions),
@@ -149,7 +161,9 @@ def compile_rule(
             frozenset(waiting) - {NOW},
             silent,
         ),
-        trigger_text(rule.trigger) if isinstance(rule.trigger, _WAITING) else "",
+        trigger_text(rule.trigger) if question or isinstance(rule.trigger, _WAITING) else "",
         edge,
         listens=isinstance(rule.trigger, syntax.OnSilence),
+        punctual=is_punctual(rule.trigger),
+        question=question,
     )

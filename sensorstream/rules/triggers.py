@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import time
 from enum import Enum
 from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import syntax
 from sensorstream.model.events import Delta, Departure
+from sensorstream.model.schedules import DAYS, LocalTimes, Multiples, Schedule
 from sensorstream.model.terms import IRI, Literal, Subject, Term
-from sensorstream.model.timeline import Timeline
+from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Run
@@ -21,7 +23,8 @@ NO_SOLUTION: Final[Solutions] = ()
 NOW: Final = "now"
 """The variable that is the event's time in every rule."""
 LAST: Final = "last"
-"""The variable of ``on silence`` that is when the individual last said something."""
+"""The variable of ``on silence`` that is when the individual last said something, and of a punctual
+``every`` that is the moment before."""
 
 
 class Moment:
@@ -154,8 +157,10 @@ def compile_trigger(
             return lambda moment: each(moment, moment.losses.get(left, ()))
         case syntax.OnUpdate():
             return _on_update(trigger, file.resolve(trigger.name), line)
-        case syntax.Every(duration=duration):
-            return _every(rule, read_duration(duration, line), line)
+        case syntax.Every():
+            schedule = schedule_of(trigger, line)
+            given = _at_its_time if is_punctual(trigger) else _once_at
+            return _every(rule, schedule, given, line)
 
 
 def _once(moment: Moment, line: Timeline) -> Solutions:
@@ -258,14 +263,31 @@ def waits_for(rule: syntax.SemanticRule, file: syntax.RuleFile) -> tuple[Wake, I
             return None
 
 
-def every(rule: syntax.SemanticRule, line: Timeline) -> int | None:
-    """The length of time between two evaluations; None: the rule waits for something else.
+def schedule_of(trigger: syntax.Every, line: Timeline) -> Schedule:
+    """The moments at which a rule is evaluated.
 
     Raises:
-        LanguageError: the text is not a length of the time line.
+        LanguageError: a length that is not one of the time line, or the time of a clock on the line
+            of integers.
     """
-    trigger = rule.trigger
-    return read_duration(trigger.duration, line) if isinstance(trigger, syntax.Every) else None
+    schedule = trigger.schedule
+    if isinstance(schedule, syntax.Duration):
+        return Multiples(read_duration(schedule, line))
+    if line is Timeline.INTEGER:
+        raise LanguageError(
+            "the time line of integers has no days: expected a number of its units, such as "
+            'every "3600", or line = "datetime" under [time] in the settings',
+            position=schedule.position,
+        )
+    weekday = None if schedule.day == DAYS[0] else DAYS.index(schedule.day) - 1
+    return LocalTimes(schedule.zone, time.fromisoformat(schedule.time), weekday)
+
+
+def is_punctual(trigger: syntax.Trigger) -> bool:
+    """Whether a moment of ``every`` is told as that moment, before the message that tells of it."""
+    return isinstance(trigger, syntax.Every) and (
+        isinstance(trigger.schedule, syntax.LocalTime) or trigger.question is not None
+    )
 
 
 def bound_by(trigger: syntax.Trigger) -> frozenset[str]:
@@ -277,6 +299,8 @@ def bound_by(trigger: syntax.Trigger) -> frozenset[str]:
             return frozenset([trigger.variable.name, LAST, NOW])
         case syntax.OnUpdate():
             return frozenset([*(each.name for each in trigger.variables), NOW])
+        case syntax.Every() if is_punctual(trigger):
+            return frozenset([LAST, NOW])
     return frozenset([NOW])
 
 
@@ -286,18 +310,32 @@ def conditions_of(rule: syntax.SemanticRule) -> tuple[syntax.Condition, ...]:
     return (*begins, *rule.conditions)
 
 
-def _every(rule: str, length: int, line: Timeline) -> Trigger:
+_Told: TypeAlias = Callable[[Moment, Instant, Instant, Timeline], Solutions]
+"""The solutions of a moment of a schedule, and the one before it."""
+
+
+def _once_at(moment: Moment, _now: Instant, _last: Instant, line: Timeline) -> Solutions:
+    return _once(moment, line)
+
+
+def _at_its_time(_moment: Moment, now: Instant, last: Instant, line: Timeline) -> Solutions:
+    return ({LAST: line.literal(last), NOW: line.literal(now)},)
+
+
+def _every(rule: str, schedule: Schedule, told: _Told, line: Timeline) -> Trigger:
     def trigger(moment: Moment) -> Solutions:
         if not moment.is_first:
             return NO_SOLUTION
         run = moment.run
         if not run.is_in_turn(rule):
             return NO_SOLUTION
-        tick, last = run.time // length, run.memory.ticks.get(rule)
+        tick, last = schedule.number(run.time), run.memory.ticks.get(rule)
         if last is not None and tick <= last:
             return NO_SOLUTION
         run.news.ticks[rule] = tick
         # The first message only sets the start of the count.
-        return NO_SOLUTION if last is None else _once(moment, line)
+        if last is None:
+            return NO_SOLUTION
+        return told(moment, schedule.moment(tick), schedule.moment(last), line)
 
     return trigger

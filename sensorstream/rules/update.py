@@ -110,7 +110,7 @@ def _operation(
 def _checked(parsed: Parsed[Update]) -> Parsed[Update]:
     """The update, after a check that a rule can use all of it."""
     if not parsed.meaning.operations:
-        raise LanguageError("expected INSERT or DELETE", position=parsed.start)
+        raise LanguageError("the update is empty: expected INSERT or DELETE", position=parsed.start)
     for operation in parsed.meaning.operations:
         match operation:
             case algebra.InsertData(quads) | algebra.DeleteData(quads) | DeleteWhere(quads):

@@ -229,7 +229,7 @@ class _Question:
                 every = self._compiled.every
                 next_ = "with the second message"
                 if tick is not None and every is not None:
-                    next_ = f"at {self._time((tick + 1) * every)}"
+                    next_ = f"at {self._time(every.moment(tick + 1))}"
                 self._steps.append(Step("trigger", text, held=True, note=f"{where}; tried {next_}"))
             case _:
                 self._steps.append(Step("trigger", text, held=True, note=where))

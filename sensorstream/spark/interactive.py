@@ -11,7 +11,7 @@ from sensorstream.errors import QueryError
 from sensorstream.extras import require
 from sensorstream.history.opening import open_kept
 from sensorstream.history.views import view_definitions
-from sensorstream.reasoning.ontology import load_ontology
+from sensorstream.reasoning.ontology import deployed_ontology
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 from sensorstream.spark.bulk_sql import (
@@ -72,7 +72,7 @@ class Session:
         self._timeout = settings.limits.question_seconds
         url = url or open_kept(settings.history, stack)
         self._place = Place(url, settings.archive.folder)
-        schema = load_ontology(settings.ontology.files).schema
+        schema = deployed_ontology(settings.ontology).schema
         self._views = {each.name: each for each in view_definitions(schema, settings.time.timeline)}
         self.spark = stack.enter_context(spark_session(master or settings.spark.master))
         prepare_session(self.spark)

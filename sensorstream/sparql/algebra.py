@@ -20,13 +20,16 @@ operators (Anicic et al., "EP-SPARQL", 2011, section 4).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 from sensorstream.model.terms import IRI, BlankNode, Literal
+
+if TYPE_CHECKING:
+    from sensorstream.sparql.places import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -616,11 +619,12 @@ class ValidTime:
     """``AT "start"``: what held then; ``DURING "start"/"end"``: what held at a time between.
 
     The times are as written: only the deployment knows its time line. DURING is half open: a
-    statement that began at ``end`` is not seen. ``end`` is None for AT.
+    statement that began at ``end`` is not seen. ``end`` is None for AT. A variable is the time of a
+    rule that asks the history.
     """
 
-    start: str
-    end: str | None = None
+    start: str | Variable
+    end: str | Variable | None = None
 
 
 # Query forms (section 16)
@@ -669,6 +673,8 @@ class Query:
     valid_time: ValidTime | None = None
     """For a query over history only."""
     alert: AlertClause | None = None
+    places: Places | None = field(default=None, compare=False, repr=False)
+    """Where its parts stand in the text that it was read from; no part of its meaning."""
 
 
 # Updates (SPARQL 1.1 Update, section 3)

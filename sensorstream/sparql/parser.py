@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final, Generic, TypeVar, cast
 
@@ -25,6 +25,7 @@ from sensorstream.sparql.lexer import (
     check_tokens,
     too_deep,
 )
+from sensorstream.sparql.places import Places
 from sensorstream.sparql.walk import depth
 
 _Meaning = TypeVar("_Meaning", Query, Update)
@@ -43,11 +44,13 @@ class Parsed(Generic[_Meaning]):
     """The nodes of operators and functions, with their places, by identity: see ``id``."""
 
     def position(self, part: object) -> Position:
-        """Where a term, variable, path, filter, GRAPH, SERVICE or window was first written.
+        """Where a term, variable, path or filter was first written, or an operator or clause is.
 
         For a part that is not in the text, or of another kind: the start of the text.
         """
-        return self.places.get(part, self.start)
+        if part in self.places:
+            return self.places[part]
+        return self.operations.get(id(part), (part, self.start))[1]
 
     def operation(self, node: Expression, otherwise: Position) -> Position:
         """Where an operator or the name of a function stands."""
@@ -98,7 +101,9 @@ def read_query(
         check_tokens(source, most_tokens)
     builder = UpdateBuilder(source, base, prefixes)
     meaning = cast(Query, _parse(source, "query", builder))
-    return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
+    places = Places(start, builder.places(), builder.operations())
+    meaning = replace(meaning, places=places)
+    return Parsed(meaning, start, places.first, builder.declared(), places.each)
 
 
 def read_update(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from sensorstream.sparql import walk
 from sensorstream.sparql.algebra import (
     BGP,
     Exists,
@@ -115,12 +116,7 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
 
 
 def existences(expression: object) -> tuple[Exists, ...]:
-    """The EXISTS of an expression, those within other EXISTS left out."""
+    """The EXISTS of an expression, or of several, those within other EXISTS left out."""
     if isinstance(expression, Exists):
         return (expression,)
-    found: list[Exists] = []
-    for name in getattr(expression, "__dataclass_fields__", ()):
-        value = getattr(expression, name)
-        for each in value if isinstance(value, tuple) else (value,):
-            found.extend(existences(each))
-    return tuple(found)
+    return tuple(found for each in walk.children(expression) for found in existences(each))

@@ -40,12 +40,16 @@ def nodes(node: object) -> Iterator[object]:
 
 
 def children(node: object) -> Iterator[object]:
-    """The direct children of a node: the values of its fields, or the members of a tuple."""
+    """The direct children of a node: the values of its fields, or the members of a tuple.
+
+    Fields that are no part of the meaning (``compare=False``) are left out.
+    """
     if isinstance(node, tuple):
         yield from node
     elif is_dataclass(node):
         for field in fields(node):
-            yield getattr(node, field.name)
+            if field.compare:
+                yield getattr(node, field.name)
 
 
 def depth(node: object) -> int:
@@ -93,7 +97,7 @@ def renewed(node: _Node, new: Sequence[object]) -> _Node:
         return node
     if isinstance(node, tuple):
         return cast(_Node, tuple(new))
-    names = (field.name for field in fields(cast(Any, node)))
+    names = (field.name for field in fields(cast(Any, node)) if field.compare)
     return cast(_Node, replace(cast(Any, node), **dict(zip(names, new, strict=True))))
 
 

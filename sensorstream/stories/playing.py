@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from sensorstream.app.based import based, placed
 from sensorstream.app.trial import Trace, Trial
 from sensorstream.app.wiring import (
     Deployment,
@@ -29,6 +30,7 @@ from sensorstream.settings import Settings, TimeSettings, WindowSettings
 from sensorstream.sparql.parser import read_query
 from sensorstream.stories.comparing import Scene, Since, status_text
 from sensorstream.stories.graphs import turtle_triples
+from sensorstream.stories.past import Past
 from sensorstream.stories.story import Advance, Amount, Expectation, Given, Query, Story
 from sensorstream.stories.verdict import Difference, Verdict
 
@@ -98,9 +100,12 @@ class _Played:
     count: int = 0
     since: Since = field(default_factory=Since)
     trial: Trial = field(init=False)
+    past: Past = field(init=False)
 
     def __post_init__(self) -> None:
-        self.trial = Trial(self.machine.engine)
+        engine, deployment = self.machine.engine, self.deployment
+        self.trial = Trial(engine)
+        self.past = Past(engine, deployment.rules, deployment.timeline)
 
     def differences(self, story: Story) -> Iterator[Difference]:
         steps = [*story.steps, None]
@@ -156,13 +161,23 @@ class _Played:
                 trace = self.trial.advance(self.now)
         else:
             trace = self._give(step)
-        outcomes = list(in_order(trace.outcome))
-        self.since.outcomes += outcomes
+        self.past.keep(trace.outcome)
         self.since.asserted |= dict.fromkeys(trace.asserted)
         self.since.inferred |= dict.fromkeys(trace.inferred)
+        outcomes = list(in_order(trace.outcome))
+        outcomes += self._answers(outcomes[-1].message)
+        self.since.outcomes += outcomes
         times = [each.time for each in outcomes if each.time is not None]
         self.now = max([self.now, *times])
         return outcomes
+
+    def _answers(self, entry: Message) -> Iterator[Outcome]:
+        """What comes of it that the history answers what rules have asked."""
+        for outcome in self.past.answers(entry):
+            yield outcome
+            trace = self.trial.seen(outcome)
+            self.since.asserted |= dict.fromkeys(trace.asserted)
+            self.since.inferred |= dict.fromkeys(trace.inferred)
 
     def _give(self, step: Given) -> Trace:
         self.count += 1
@@ -201,7 +216,8 @@ class _Played:
         registration = read_query(text, start=start, base=base).meaning.registration
         unnamed = path.stem if step.path else "query"
         name = unnamed if registration is None else str(registration.name)
-        self.machine.engine.register(name, f"BASE <{base}> {text}")
+        with placed(start):
+            self.machine.engine.register(name, based(text, path))
 
     def _time(self, text: str, step: Given | Advance) -> Instant:
         try:

@@ -27,7 +27,7 @@ from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.clock import SystemClock
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.records import Record
-from sensorstream.reasoning.ontology import parse_ontology
+from sensorstream.reasoning.ontology import parse_put
 from sensorstream.streaming.chunk import PROTOCOL, pack, unpack
 from sensorstream.streaming.controls import Controls
 from sensorstream.streaming.keyed_engine import Kept, KeyedEngine
@@ -141,7 +141,8 @@ def deployment_of(task: HostTask) -> Deployment:
     Raises:
         SensorStreamError: a file of the deployment is not valid on this machine.
     """
-    ontology = None if task.ontology is None else parse_ontology(*task.ontology)
+    put = task.ontology
+    ontology = None if put is None else parse_put(task.settings.ontology, *put)
     if task.rules is None:
         return read_deployment(task.settings, ontology)
     texts, tables = task.rules.files, task.rules.tables

@@ -13,7 +13,8 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.build import KeptRow, flat, keep_rows, kept_rows, row_of
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.intervals.plan import TimedRow
-from sensorstream.network.node import Node
+from sensorstream.network.node import Node, operators
+from sensorstream.network.operators.delayed import Delayed
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.rows import Row, cancelled, slots_of
@@ -161,7 +162,8 @@ class ContinuousQuery:
         """When it may report next though no event comes; None: it waits for one."""
         if self.schedule.kind is ReportKind.PERIOD:
             return self.due
-        moves = (window.moves for window in self.windows)
+        moves = [window.moves for window in self.windows]
+        moves += [each.due for each in self._delays()]
         return min((each for each in moves if each is not None), default=None)
 
     @property
@@ -225,6 +227,7 @@ class ContinuousQuery:
             unreported,
             latest=latest,
             layout=self.layout,
+            delays=tuple(tuple(each.later_changes()) for each in self._delays()),
         )
 
     def _timed_state(
@@ -242,6 +245,18 @@ class ContinuousQuery:
     def layout(self) -> str:
         """What the rows of its state are of."""
         return layout_of(self.root, self.plan)
+
+    def _delays(self) -> list[Delayed]:
+        """Its delayed groups, in an order that is the same after a restart."""
+        return [each for each in operators(self.root) if isinstance(each, Delayed)]
+
+    def restore_delays(self, state: QueryState) -> None:
+        """Let delayed groups go on from a state; the network settles before :meth:`restore`."""
+        delays = self._delays()
+        readable = state.layout == self.layout
+        known = state.delays if readable else ((),) * len(delays)
+        for each, changes in zip(delays, known, strict=True):
+            each.await_changes(changes)
 
     def restore(self, state: QueryState) -> bool:
         """Go on from a state; windows and graphs are as they were then.

@@ -11,7 +11,8 @@ from hashlib import blake2b
 
 from sensorstream.network.intervals.build import timed_operators
 from sensorstream.network.intervals.node import TimedNode
-from sensorstream.network.node import Node
+from sensorstream.network.node import Node, operators
+from sensorstream.network.operators.delayed import Delayed
 from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.plan.text import plan_text
 
@@ -20,11 +21,12 @@ def layout_of(root: Node, plan: Plan) -> str:
     """The digest of a query's layout; equal where a state of one build can be read by another.
 
     A pattern in time depends on all its operators. What a query over windows remembers is derived
-    again, so that only the columns of its result matter.
+    again, so that only its delayed groups and the columns of its result matter.
     """
     if isinstance(root, TimedNode):
         return _digest(_operators(root))
-    return _digest((f"anew {isinstance(plan, Anew)}", _columns(root.variables)))
+    delays = (each.describe() for each in operators(root) if isinstance(each, Delayed))
+    return _digest((f"anew {isinstance(plan, Anew)}", _columns(root.variables), *delays))
 
 
 def layout_of_rules(plan: Plan) -> str:

@@ -34,7 +34,7 @@ class Lengths:
 
     def shape(self, definition: WindowDefinition) -> WindowShape:
         """The window that a definition means."""
-        span, step = self.length(definition.range), self.length(definition.step)
+        span, step = (self.length(each, definition) for each in (definition.range, definition.step))
         by_time = not isinstance(definition.range, int)
         if definition.kind is WindowKind.LANDMARK:
             span, by_time = None, not isinstance(definition.step, int)
@@ -56,7 +56,7 @@ class Lengths:
             origin or 0,
             start,
             end,
-            self.length(definition.delay) or 0,
+            self.length(definition.delay, definition) or 0,
         )
 
     def schedule(self, query: Query) -> Schedule:
@@ -71,9 +71,8 @@ class Lengths:
             return Schedule(ReportKind.INSTANT, relation)
         match report.kind:
             case ReportKind.PERIOD:
-                return Schedule(
-                    report.kind, relation or Relation.RSTREAM, period=self.length(report.every)
-                )
+                period = self.length(report.every, report)
+                return Schedule(report.kind, relation or Relation.RSTREAM, period=period)
             case ReportKind.TRIPLES:
                 assert isinstance(report.every, int)
                 return Schedule(report.kind, relation or Relation.RSTREAM, triples=report.every)
@@ -83,14 +82,18 @@ class Lengths:
         """A length of time in units of the time line; it may be nothing."""
         return self.length(length) or 0 if length else 0
 
-    def length(self, length: timedelta | int | None) -> int | None:
-        """A length of time in units of the time line; a number stays what it counts."""
+    def length(self, length: timedelta | int | None, part: object = None) -> int | None:
+        """A length of time in units of the time line; a number stays what it counts.
+
+        ``part`` is what of the query has it.
+        """
         if not isinstance(length, timedelta):
             return length
         units = length * self.second / timedelta(seconds=1)
         if units < 1 or units != int(units):
             raise UnsupportedQuery(
                 f"{length} is no whole number of units of the time line: expected "
-                + ("whole seconds" if self.second == 1 else "at least a microsecond")
+                + ("whole seconds" if self.second == 1 else "at least a microsecond"),
+                part=part,
             )
         return int(units)

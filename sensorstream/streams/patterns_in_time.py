@@ -94,7 +94,11 @@ class Patterns:
         """
         _check_form(query)
         made = plan_in_time(query.form.pattern, self.clock, query.base, graphs)
-        strata({**self._ends, name: self._ends_of(query, made)}, self._rules())
+        try:
+            strata({**self._ends, name: self._ends_of(query, made)}, self._rules())
+        except UnsupportedQuery as error:
+            error.part = query.form
+            raise
         return made
 
     def check_rules(self, rules: Ends | None) -> None:
@@ -218,27 +222,32 @@ def _check_form(query: Query) -> None:
     if isinstance(form, Ask | Describe):
         raise UnsupportedQuery(
             f"{type(form).__name__.upper()} with a pattern in time: its solutions come one by "
-            "one: write SELECT"
+            "one: write SELECT",
+            part=form,
         )
     for each in (*query.dataset.default, *query.dataset.named):
         raise UnsupportedQuery(
             f"FROM <{each}>: a pattern in time matches what happens in the streams, and the "
-            "background knowledge: leave the clause out"
+            "background knowledge: leave the clause out",
+            part=each,
         )
     if query.dataset.windows:
         raise UnsupportedQuery(
             f"FROM NAMED WINDOW <{query.dataset.windows[0].name}>: a pattern in time reads no "
-            "window: bound how long it takes by FILTER(getDURATION() < …)"
+            "window: bound how long it takes by FILTER(getDURATION() < …)",
+            part=query.dataset.windows[0],
         )
     if query.valid_time is not None:
         raise UnsupportedQuery(
-            f"{valid_time_text(query.valid_time)}: a pattern in time follows the present"
+            f"{valid_time_text(query.valid_time)}: a pattern in time follows the present",
+            part=query.valid_time,
         )
     relation = query.registration.relation if query.registration is not None else None
     if relation in (Relation.RSTREAM, Relation.DSTREAM):
         raise UnsupportedQuery(
             f"REGISTER {relation.value}: the solutions of a pattern in time come and never go: "
-            "write REGISTER ISTREAM or REGISTER QUERY"
+            "write REGISTER ISTREAM or REGISTER QUERY",
+            part=query.registration,
         )
     if query.report is not None and query.report.kind in (
         ReportKind.WINDOW_CLOSE,
@@ -246,7 +255,8 @@ def _check_form(query: Query) -> None:
     ):
         raise UnsupportedQuery(
             "REPORT ON WINDOW CLOSE and REPORT EVERY n TRIPLES are about windows, and a pattern "
-            "in time has none: leave the clause out, or write REPORT EVERY with a length of time"
+            "in time has none: leave the clause out, or write REPORT EVERY with a length of time",
+            part=query.report,
         )
     if isinstance(form, Construct):
         _check_template(form.template)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
+from sensorstream.network.plan.delays import sources_read
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan
-from sensorstream.network.sources import DEFAULT, Source, Sources, merged
+from sensorstream.network.sources import DEFAULT, Past, Source, Sources, merged
 from sensorstream.sparql.algebra import Describe, Graph, Query
 from sensorstream.sparql.printing.query_forms import valid_time_text
 from sensorstream.sparql.walk import nodes
@@ -37,7 +38,7 @@ def sources_of(
     query: Query, shapes: Mapping[IRI, WindowShape], named: Mapping[IRI, TripleIndex]
 ) -> Sources:
     """What the names of a query mean; equal windows are one source, whatever their names."""
-    windows = {name: Source(shape, f"window <{name}>") for name, shape in shapes.items()}
+    windows = {name: _window(name, shape) for name, shape in shapes.items()}
     inside = dict.fromkeys(windows[e.name] for e in query.dataset.windows if e.in_default)
     return Sources(
         merged(DEFAULT, *inside),
@@ -46,26 +47,60 @@ def sources_of(
     )
 
 
+def windows_read(plan: Plan, sources: Sources) -> dict[Source, WindowShape]:
+    """The windows that a query needs, by what they are to its plan.
+
+    One that the plan does not read is among them, for its steps are moments to report at, too;
+    unless the plan reads what it is the past of, whose steps are the same.
+    """
+    read = set(sources_read(plan))
+    needed: dict[Source, WindowShape] = {}
+    for source in sources.windows.values():
+        present = None if source.past is None else source.past.source
+        if present in read:
+            needed[present] = _shape(present)
+        if source in read or present not in read:
+            needed[source] = _shape(source)
+    return needed
+
+
+def _window(name: IRI, shape: WindowShape) -> Source:
+    present, text = shape.undelayed, f"window <{name}>"
+    if present is None:
+        return Source(shape, text)
+    return Source(shape, text, past=Past(Source(present, f"{text} without its delay"), shape.delay))
+
+
+def _shape(source: Source) -> WindowShape:
+    assert isinstance(source.key, WindowShape)
+    return source.key
+
+
 def _check_form(query: Query, *, graphs: bool) -> None:
     if isinstance(query.form, Describe):
         raise UnsupportedQuery(
             "DESCRIBE: it does not say which triples are to be kept in step; write CONSTRUCT with "
-            "those that describe a thing, such as CONSTRUCT WHERE { ?thing ?property ?value }"
+            "those that describe a thing, such as CONSTRUCT WHERE { ?thing ?property ?value }",
+            part=query.form,
         )
     if query.valid_time is not None:
         raise UnsupportedQuery(
             f"{valid_time_text(query.valid_time)}: a continuous query follows the present; ask "
-            "history once, with 'sensorstream query --on history'"
+            "history once, with 'sensorstream query --on history'",
+            part=query.valid_time,
         )
     if graphs:
         return
     for each in (*query.dataset.default, *query.dataset.named):
         raise UnsupportedQuery(
             f"FROM <{each}>: a continuous query reads the knowledge base as one graph, and its "
-            "windows: leave the clause out"
+            "windows: leave the clause out",
+            part=each,
         )
-    if any(isinstance(each, Graph) for each in nodes(query.form.pattern)):
-        raise UnsupportedQuery(
-            "GRAPH: a continuous query reads the knowledge base as one graph: "
-            "leave GRAPH and its braces out"
-        )
+    for graph in nodes(query.form.pattern):
+        if isinstance(graph, Graph):
+            raise UnsupportedQuery(
+                "GRAPH: a continuous query reads the knowledge base as one graph: "
+                "leave GRAPH and its braces out",
+                part=graph,
+            )

@@ -95,7 +95,7 @@ class StreamProcessor:
         line: Timeline = Timeline.INTEGER,
         knowledge: Knowledge | None = None,
     ) -> None:
-        self.network = Network(limits)
+        self.network = Network(limits, now=lambda: self.now)
         self.queries: dict[str, ContinuousQuery] = {}
         self.traces: dict[str, Trace] = {}
         self.counts = Counts()
@@ -299,6 +299,14 @@ class StreamProcessor:
                     self._agenda.note(window)
         self.network.settle()
         self._broken.stop(self._stop)
+        for name, _, at_rest in state.queries:
+            if (query := self.queries.get(name)) is not None:
+                try:
+                    query.restore_delays(at_rest)
+                except Exception as error:
+                    self._broken.note(query, error)
+        self.network.settle()
+        self._broken.stop(self._stop)
         self._candidates.clear()
         self.now = state.now
         self.counts = Counts(*state.counts)
@@ -379,8 +387,7 @@ class StreamProcessor:
         worked = 0
         while (due := self._next_before(time)) is not None:
             if worked == most:
-                entries: list[Timed] = [*self._windows.streams, *self.queries.values()]
-                for entry in entries:
+                for entry in self._agenda.entries:
                     self._broken.move(entry, partial(entry.skip, time))
             worked += 1
             self.now = due

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from sensorstream.dotr.syntax import Program
-from sensorstream.errors import InternalFault, SensorStreamError
+from sensorstream.errors import InternalFault, QueryError, SensorStreamError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI
@@ -18,11 +18,12 @@ from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.network.sources import DEFAULT, Source
 from sensorstream.sparql.algebra import Construct, Query, Relation
+from sensorstream.sparql.places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns, constructed
-from sensorstream.streams.planning import planned, sources_of
+from sensorstream.streams.planning import planned, sources_of, windows_read
 from sensorstream.streams.report import Sink
 from sensorstream.streams.selections import RunningRules, Selections
 from sensorstream.streams.shape import WindowShape
@@ -36,7 +37,8 @@ class QueryMaker:
 
     If one cannot be made, nothing is left of it. Every method raises
 
-    - :class:`.UnsupportedQuery`, if it asks for something that no stream can answer,
+    - :class:`.UnsupportedQuery`, at its place in the text, if it asks for something that no stream
+      can answer,
     - :class:`.Overrun`, if it takes more than the limits to begin,
     - :class:`.InternalFault` for a fault of ours.
     """
@@ -64,6 +66,9 @@ class QueryMaker:
             if is_in_time(query):
                 return self._patterns.plan(name, query, named or ())
             return planned(query, self._shapes(query), named)
+        except QueryError as error:
+            give_place(error, query.places)
+            raise
         except Exception as error:
             raise _told(error) from error
 
@@ -116,15 +121,14 @@ class QueryMaker:
         named: Mapping[IRI, TripleIndex],
     ) -> ContinuousQuery:
         schedule = self._lengths.schedule(query)
-        windows: dict[IRI, StreamWindow] = {}
+        windows: dict[Source, StreamWindow] = {}
         try:
-            shapes = self._shapes(query)
-            for window_name, shape in shapes.items():
-                windows[window_name] = self._windows.open(shape)
-            sources = sources_of(query, shapes, named)
+            sources = sources_of(query, self._shapes(query), named)
+            for source, shape in windows_read(plan, sources).items():
+                windows[source] = self._windows.open(shape)
             indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self._default}
             indexes |= {sources.named[name]: index for name, index in named.items()}
-            indexes |= {sources.windows[name]: window.graph for name, window in windows.items()}
+            indexes |= {source: window.graph for source, window in windows.items()}
             with self._network.budget.alone():
                 root = build(plan, self._network, indexes)
                 return ContinuousQuery(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant
@@ -49,6 +49,16 @@ class WindowShape:
     start: Instant | None = None
     end: Instant | None = None
     delay: int = 0
+
+    @property
+    def undelayed(self) -> WindowShape | None:
+        """The window of which it holds the past, computed at the same moments; None: there is none.
+
+        Steps that are not a multiple of the delay apart come at other moments.
+        """
+        if not self.delay or (self.step is not None and self.delay % self.step):
+            return None
+        return replace(self, delay=0)
 
     @property
     def tick(self) -> StreamTick:

@@ -8,6 +8,7 @@ from sensorstream.kb.occurrences import StreamElement
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.build import KeptRow
 from sensorstream.network.intervals.source import Waiting
+from sensorstream.network.operators.delayed import LaterChange
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.ruleset import KeptEvent
 from sensorstream.streams.shape import StreamTick
@@ -52,6 +53,8 @@ class QueryState:
     """The first moment that rules over time have taken events of; None: all there are."""
     layout: str = ""
     """What its rows are of (:mod:`.layout`); empty in checkpoints of older versions."""
+    delays: tuple[tuple[LaterChange, ...], ...] = ()
+    """What each of its delayed groups has still to give out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import paho.mqtt.client as paho
 import pytest
-from paho.mqtt.enums import CallbackAPIVersion
 from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
@@ -27,6 +25,7 @@ from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
     PASSWORD,
     USER,
+    Subscriber,
     amqtt_broker,
     free_port,
     mosquitto_broker,
@@ -77,26 +76,6 @@ def bench(outbox: Any, make_delivery: Callable[..., Delivery]) -> Iterator[Bench
     made = Bench(outbox, make_delivery)
     yield made
     made.stop()
-
-
-class Subscriber:
-    """Reads a topic of MQTT."""
-
-    def __init__(self, port: int, version: str, topic: str) -> None:
-        protocol = paho.MQTTv5 if version == "5" else paho.MQTTv311
-        self.received: list[paho.MQTTMessage] = []
-        self.ready = False
-        self._client = paho.Client(CallbackAPIVersion.VERSION2, protocol=protocol)
-        self._client.username_pw_set(USER, PASSWORD)
-        self._client.on_message = lambda _client, _data, message: self.received.append(message)
-        self._client.on_subscribe = lambda *_: setattr(self, "ready", True)
-        self._client.connect("127.0.0.1", port)
-        self._client.subscribe(topic, 1)
-        self._client.loop_start()
-
-    def stop(self) -> None:
-        self._client.disconnect()
-        self._client.loop_stop()
 
 
 @pytest.fixture(params=["amqtt 3.1.1", "mosquitto 5"])

@@ -120,6 +120,7 @@ def test_a_contradiction_is_quarantined_with_what_clashes_and_alerted(
     ]
     asked = metric(application, "sensorstream_reasoner_memo_total", result="miss")
     assert asked > 0
+    assert metric(application, "sensorstream_reasoner_largest_island") == 1
     hits = metric(application, "sensorstream_reasoner_memo_total", result="hit")
     send(application, "c", 3, kind="staff")
     eventually(lambda: metric(application, "sensorstream_reasoner_memo_total", result="hit") > hits)

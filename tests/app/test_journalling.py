@@ -113,6 +113,7 @@ def test_each_resource_answers_or_says_that_the_engines_are_elsewhere(
         "/queries/people/results",
         "/queries/people/graph",
         "/queries/people/step",
+        "/why-not?rule=people&individual=http://example.org/a",
     ):
         answer = client(path)
         assert answer.status_code == 409, path

@@ -61,9 +61,9 @@ def test_an_aggregate_may_be_distinct_and_has_a_name() -> None:
         ("consuming B", "consuming A", r"r.dotr:7:11: 'A' cannot be consumed"),
         ("last B", "latest B", r"r.dotr:4:5: unexpected 'latest'"),
         ("and last B", "and last A", r"r.dotr:4:10: a second 'A'"),
-        ("SELECT ?z", "ASK", r"r.dotr:4:12: expected SELECT"),
+        ("SELECT ?z", "ASK", r"r.dotr:4:12: a selector is a SELECT query"),
         ("\nwith", "\nwidth", r"r.dotr:6:7: .*no selector has it"),
-        ("?p ?y })", "?p ?y }", r"r.dotr:3:7: '\(' has no end"),
+        ("?p ?y })", "?p ?y }", r"r.dotr:3:7: '\(' has no end: expected '\)'"),
     ],
 )
 def test_a_fault_is_told_with_its_place(old: str, new: str, told: str) -> None:
@@ -80,7 +80,7 @@ def test_a_fault_is_told_with_its_place(old: str, new: str, told: str) -> None:
         (":p(?x) :- :q(?x)", r"expected ',' or '\.'"),
         (":p(?x) :- not :q(?x).", r"\?x of the head"),
         ("z:p(?x) :- :q(?x).", "2:1: unknown prefix 'z:'"),
-        ('"p"(?x) :- :q(?x).', "2:1: expected an atom"),
+        ('"p"(?x) :- :q(?x).', "2:1: the name of a class is an IRI: expected an atom"),
     ],
 )
 def test_a_fault_of_a_datalog_rule_is_told(text: str, told: str) -> None:

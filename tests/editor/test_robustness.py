@@ -19,6 +19,7 @@ from sensorstream.editor.symbols import symbols
 from sensorstream.editor.text import SourceText
 from sensorstream.errors import Position
 from sensorstream.resources import bundled
+from sensorstream.settings import OntologySettings
 
 RULES = (bundled("mapping_rules") / "tracking.rules").read_text("utf-8") + (
     'table t from "t.csv" key "a" value "b"\n'
@@ -117,10 +118,11 @@ def test_a_file_of_a_thousand_rules_is_checked_and_completed(tmp_path: Path) -> 
 def test_an_ontology_with_a_fault_leaves_the_names_of_before(tmp_path: Path) -> None:
     ontology = tmp_path / "o.ttl"
     ontology.write_text("<http://e/#C> a <http://www.w3.org/2002/07/owl#Class> .")
+    deployment = OntologySettings(files=(ontology,))
     ontologies = Ontologies()
-    assert len(ontologies.names([ontology]).names) == 1
+    assert len(ontologies.names(deployment).names) == 1
     ontology.write_text("this is no Turtle")
-    assert len(ontologies.names([ontology]).names) == 1
+    assert len(ontologies.names(deployment).names) == 1
 
 
 def test_samples_that_are_no_messages_are_left_out(tmp_path: Path) -> None:

@@ -16,9 +16,11 @@ from threading import Thread
 from typing import Any, Final
 
 import amqtt.broker
+import paho.mqtt.client
 import paho.mqtt.publish
 from amqtt.broker import Broker
 from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
+from paho.mqtt.enums import CallbackAPIVersion
 from pwdlib import PasswordHash
 
 USER: Final = "sensors"
@@ -124,6 +126,26 @@ def publish(
     told = [(topic, payload, 1, retain) for topic, payload in messages]
     auth = {"username": USER, "password": PASSWORD}
     paho.mqtt.publish.multiple(told, "127.0.0.1", port, auth=auth)  # type: ignore[arg-type]
+
+
+class Subscriber:
+    """Reads a topic of MQTT."""
+
+    def __init__(self, port: int, version: str, topic: str) -> None:
+        protocol = paho.mqtt.client.MQTTv5 if version == "5" else paho.mqtt.client.MQTTv311
+        self.received: list[paho.mqtt.client.MQTTMessage] = []
+        self.ready = False
+        self._client = paho.mqtt.client.Client(CallbackAPIVersion.VERSION2, protocol=protocol)
+        self._client.username_pw_set(USER, PASSWORD)
+        self._client.on_message = lambda _client, _data, message: self.received.append(message)
+        self._client.on_subscribe = lambda *_: setattr(self, "ready", True)
+        self._client.connect("127.0.0.1", port)
+        self._client.subscribe(topic, 1)
+        self._client.loop_start()
+
+    def stop(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
 
 
 @contextmanager

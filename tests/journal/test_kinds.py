@@ -8,6 +8,7 @@ import pytest
 
 from sensorstream.alert_grouping import Grouping
 from sensorstream.errors import HistoryError
+from sensorstream.journal.answer import AnswerRule
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import KINDS, entry_of, new_record
 from sensorstream.journal.message import TakeMessage
@@ -25,10 +26,17 @@ from sensorstream.journal.records import Record
 from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.journal.tick import Tick
+from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Message
+from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
+from sensorstream.rules.answers import Answer
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
+MOMENT = (("last", Literal("a\n")), ("now", Literal("2", XSD_INTEGER)))
+TOLD = r'{"last": "\"a\\n\"", "now": "\"2\"^^<http://www.w3.org/2001/XMLSchema#integer>"}'
+ANSWERED = f'{{"moment": {TOLD}, "solutions": [{TOLD}, {{}}]}}'.encode()
+FAILED = f'{{"moment": {TOLD}, "failure": "é"}}'.encode()
 RULES = '{"ü.rules": "b", "a.rules": ""}'.encode()
 TABLES = b'{"files": {"a.rules": ""}, "tables": {"t.csv": "a"}}'
 WHOLE = b'{"files": {"a.ttl": ""}, "tables": {}, "whole": true}'
@@ -39,6 +47,8 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (TakeMessage(b"<a/>", "hall"), "message", b"<a/>", "hall"),
     (Tick(b"17"), "tick", b"17", ""),
     (PassTime(17, 23), "time", b"17 23", ""),
+    (AnswerRule(Answer("ü", MOMENT, (MOMENT, ()))), "answer", ANSWERED, "ü"),
+    (AnswerRule(Answer("r", MOMENT, failure="é")), "answer", FAILED, "r"),
     (PutOntology(b":A a :B .", "text/turtle"), "ontology", b":A a :B .", "text/turtle"),
     (PutOntology(b"", "text/turtle", "key:a b"), "ontology", b"", "text/turtle key:a b"),
     (PutRules({"ü.rules": "b", "a.rules": ""}, "key:me", whole=False), "rules", RULES, "key:me"),

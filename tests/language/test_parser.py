@@ -18,6 +18,7 @@ from sensorstream.language.syntax import (
     ForEach,
     Hole,
     IndividualAction,
+    LocalTime,
     MappingRule,
     Name,
     Number,
@@ -167,6 +168,11 @@ def test_numbers_have_the_datatypes_of_sparql() -> None:
         ("on insert :C as ?x", OnInsert(local("C"), Variable("x"))),
         ("on expire :C as ?x", OnExpire(local("C"), Variable("x"))),
         ('every "PT10S"', Every(Duration("PT10S"))),
+        ('every friday at "07:00" in "UTC"', Every(LocalTime("friday", "07:00", "UTC"))),
+        (
+            'every "PT1H" from history select { SELECT * {} }',
+            Every(Duration("PT1H"), Sparql("SELECT * {}")),
+        ),
         ("when exists :C becomes true", When(Exists(local("C")))),
         (
             'when not exists :C becomes true for "PT1M" until exists :D',
@@ -314,6 +320,26 @@ def test_nodes_know_their_place() -> None:
             "1:32: '1.5' is not a count: expected digits",
         ),
         ('rule r every "{?x}" then reply "a"', "1:14: a length of time has no holes"),
+        (
+            'rule r every dy at "07:00" in "UTC" then reply "a"',
+            "1:14: unknown day 'dy': expected day, monday",
+        ),
+        (
+            'rule r every day at "7:00" in "UTC" then reply "a"',
+            "1:21: '7:00' is not a time of day: expected one",
+        ),
+        (
+            'rule r every day at "24:00" in "UTC" then reply "a"',
+            "1:21: '24:00' is not a time of day",
+        ),
+        (
+            'rule r every day at "07:00" in "Wien" then reply "a"',
+            "1:32: there is no time zone 'Wien': expected",
+        ),
+        (
+            'rule r every day at "07:00" in "../x" then reply "a"',
+            "1:32: there is no time zone '../x'",
+        ),
         ("prefix ex: <http://e/{@x}>", "1:12: a prefix's IRI has no holes"),
         ('xmlns m = "{@x}"', "1:11: a namespace has no holes"),
     ],

@@ -66,6 +66,12 @@ constants = st.one_of(
     st.builds(s.Name, st.none(), locals_.map(lambda t: (f"http://e/{t}",))),
 )
 durations = free_text.map(s.Duration)
+local_times = st.builds(
+    s.LocalTime,
+    st.sampled_from(["day", "monday", "sunday"]),
+    st.sampled_from(["07:00", "23:59:59"]),
+    st.sampled_from(["Europe/Vienna", "UTC"]),
+)
 numbers = st.sampled_from(["0", "-12", "7.40", "1e3", "+2.5E-7", "true", "false"]).map(s.Number)
 
 
@@ -192,7 +198,7 @@ triggers = st.one_of(
     st.just(s.OnMessage()),
     st.builds(s.OnInsert, constants, bound),
     st.builds(s.OnExpire, constants, bound),
-    st.builds(s.Every, durations),
+    st.builds(s.Every, durations | local_times, st.none() | queries),
     st.builds(s.When, conditions, st.none() | durations, st.none() | conditions),
 )
 rule_templates = templates(rule_holes)

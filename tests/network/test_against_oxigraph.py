@@ -107,7 +107,11 @@ def follow(
         world.anchor()
         world.network.settle()
     try:
-        plan = anew(project, SOURCES, None, "a test") if fallback else world.plan(project)
+        plan = (
+            anew(project, SOURCES, None, NotIncremental("a test"))
+            if fallback
+            else world.plan(project)
+        )
     except NotIncremental:
         assume(False)
         return
@@ -182,7 +186,7 @@ def test_a_network_without_queries_holds_nothing(pattern: Pattern) -> None:
     try:
         plan = world.plan(selected(pattern))
     except NotIncremental:
-        plan = anew(selected(pattern), SOURCES, None, "a test")
+        plan = anew(selected(pattern), SOURCES, None, NotIncremental("a test"))
     assert len(world.network) == 0
     node = world.build(plan)
     world.network.listen(node, _deaf)

@@ -73,3 +73,23 @@ def test_a_length_of_the_wrong_time_line_is_refused(play: Play) -> None:
     with pytest.raises(LanguageError, match="PT1M") as caught:
         play('rule r every "PT1M" then alert info "tick"')
     assert str(caught.value.position) == "test.rules:3:14"
+
+
+def test_a_time_of_the_clock_is_told_with_the_one_before(play: Play) -> None:
+    stage = play(
+        'rule r every day at "07:00" in "Europe/Vienna" then alert info "{?last} {?now}"',
+        Timeline.DATETIME,
+    )
+    at = Timeline.DATETIME.instant
+    assert texts(stage.say(time=at("2026-03-28T07:00:00Z"))) == []
+    assert texts(stage.say(time=at("2026-03-29T04:59:59Z"))) == []
+    assert texts(stage.say(time=at("2026-03-29T05:00:00Z"))) == [
+        "2026-03-28T06:00:00Z 2026-03-29T05:00:00Z"
+    ]
+    assert texts(stage.say(time=at("2026-03-29T05:00:01Z"))) == []
+
+
+def test_a_time_of_the_clock_is_none_of_the_line_of_integers(play: Play) -> None:
+    with pytest.raises(LanguageError, match="integers has no days: expected a number") as caught:
+        play('rule r every day at "07:00" in "UTC" then alert info "tick"')
+    assert str(caught.value.position) == "test.rules:3:14"

@@ -272,7 +272,8 @@ _REPORTS = st.one_of(
 )
 
 
-_VALID_TIMES = st.none() | st.builds(a.ValidTime, st.text(max_size=9), st.none() | st.text())
+_SPANS: st.SearchStrategy[str | a.Variable] = st.one_of(st.text(max_size=9), VARIABLES)
+_VALID_TIMES = st.none() | st.builds(a.ValidTime, _SPANS, st.none() | _SPANS)
 
 
 _WORDS = st.text().map(lambda text: text.replace("{", "").replace("}", ""))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +21,7 @@ import pytest
 
 from sensorstream.app.wiring import read_deployment
 from sensorstream.history.database import engine
+from sensorstream.history.journal_rows import record_of
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.history.writer_lock import Writes
@@ -30,6 +33,7 @@ from sensorstream.settings_file import load_settings
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
 from tests.streaming.test_passing_time import WAITING
+from tests.streaming.test_patterns_by_key import registered
 
 PATIENCE = 800
 RELATIONS = ("individuals", "statements", "alerts", "human", "x")
@@ -129,13 +133,27 @@ def finished(command: subprocess.Popen[str]) -> str:
     return told
 
 
-def test_reasoner_and_rules_that_wait_do_on_spark_what_they_do_in_a_server(
+JUMP = """PREFIX : <http://example.org/t#>
+rule jump
+define { dotr_id1 a :Jump ; :from ?q ; :to ?p }
+from High(SELECT ?p ?x { ?p :x ?x FILTER(?x > 70) })
+ and last Low(SELECT ?q ?y { ?q :x ?y FILTER(?y < 50) }) within 8 s from High
+with ?p = High.?p, ?q = Low.?q
+consuming Low
+alert warning "from {?q} to {?p}" key "{?p}" """
+FALL = """PREFIX : <http://example.org/t#>
+SELECT ?p ?q ALERT info "{?p} is followed by {?q}" KEY "{?p}" WHERE {
+  { ?p :x ?x } SEQ { ?q :x ?y }
+  FILTER(?x > ?y && getDURATION() <= "PT3S"^^<http://www.w3.org/2001/XMLSchema#duration>) }"""
+
+
+def test_what_takes_time_does_on_spark_what_it_does_in_a_server_over_a_restart(
     tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
 ) -> None:
     pytest.importorskip("pyspark", reason="the extra spark is not installed")
     url, expected = new_database(), new_database()
     more = (
-        f'[history]\nurl = "{url}"\n[spark]\nmaster = "local[2]"\n'
+        f'[history]\nurl = "{url}"\ncheckpoint_every = 5\n[spark]\nmaster = "local[2]"\n'
         f'[pipeline]\nfolder = "{tmp_path / "state"}"\n'
     )
     write_deployment(tmp_path, more)
@@ -150,16 +168,23 @@ def test_reasoner_and_rules_that_wait_do_on_spark_what_they_do_in_a_server(
     file.write_text(file.read_text().replace('profile = "plain"', 'profile = "hermit"'))
     settings = load_settings(file, {})
     deployment = read_deployment(settings)
+    texts = {"jump": JUMP, "fall": FALL}
     records = [
-        record(seq, seen(camera, seq, (seq % 9, 20 if seq % 3 else 80)), camera)
-        for seq, camera in enumerate(("north", "south") * 12, 1)
+        record_of(registered(seq, name, text)) for seq, (name, text) in enumerate(texts.items(), 1)
     ]
-    silence = record(25, PassTime(24, 44).encode()[0], kind=PassTime.kind)
+    people = [
+        (time, camera, time % 9, 20 if time % 3 else 80)
+        for time, camera in enumerate(("north", "south") * 12, 1)
+    ]
+    records += (record(t + 2, seen(camera, t, (who, x)), camera) for t, camera, who, x in people)
+    silence = record(27, PassTime(24, 44).encode()[0], kind=PassTime.kind)
     records.append(replace(silence, message=replace(silence.message, received=45)))
-    write(url, records, Writes.JOURNAL, None)
+    subscribed(url, *texts)
     write(expected, records, Writes.ALL, of_one_engine(deployment, records))
 
-    finished(started(settings, "--once"))
+    for part in (records[:15], records[15:]):
+        write(url, part, Writes.JOURNAL, None)
+        finished(started(settings, "--once"))
 
     database = engine(expected)
     install_views(database, deployment.ontology.schema, Timeline.INTEGER)
@@ -170,24 +195,74 @@ def test_reasoner_and_rules_that_wait_do_on_spark_what_they_do_in_a_server(
     # Some in the stream, and each when all are silent.
     assert {rule for rule, *_ in raised(url)} == {"far", "near", "gone"}
     assert any("#Far" in str(row) for row in rows(url, "statements")), "the reasoner infers"
+    # Patterns and rules over time: what each key says by itself, each once.
+    lines = [line for key in ("north", "south") for line in ran(tmp_path, texts, people, key)]
+    assert reported(url) == sorted(map(said, (line for line in lines if "op" in line)))
+    alerts = [
+        (line["query"], line["key"], line["time"], line["alert"])
+        for line in lines
+        if "alert" in line
+    ]
+    assert raised(url, "query") == sorted(alerts)
+    assert {rule for rule, *_ in alerts} == set(texts)
 
 
-def raised(url: str) -> list[tuple[Any, ...]]:
+def ran(
+    folder: Path, texts: Mapping[str, str], people: Sequence[tuple[int, str, int, int]], key: str
+) -> list[dict[str, Any]]:
+    """What ``sensorstream run --rules`` prints of the events of one key."""
+    (folder / "jump.dotr").write_text(texts["jump"])
+    (folder / "fall.rq").write_text(texts["fall"])
+    file = folder / f"{key}.jsonl"
+    with file.open("w") as events:
+        for moment, camera, who, x in people:
+            graph = f"@prefix : <http://example.org/t#> . :{camera}-{who} a :Human ; :x {x} ."
+            if camera == key:
+                events.write(json.dumps({"time": moment, "graph": graph}) + "\n")
+    command = (sys.executable, "-m", "sensorstream", "run", "--rules", folder / "jump.dotr")
+    given = ("--query", folder / "fall.rq", "--events", file)
+    done = subprocess.run([*command, *given], capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def reported(url: str) -> list[str]:
+    """What reports are in the outbox, sorted."""
+    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
+        cursor.execute("select report_data from store.events where report_query is not null")
+        return sorted(said(json.loads(data)) for (data,) in cursor)
+
+
+def said(report: dict[str, Any]) -> str:
+    """A report of a rule over time, or of one row of a pattern.
+
+    Identifiers of what is made follow from its time, which ``run`` counts in other units.
+    """
+    if "graph" in report:
+        what = re.sub(r"<urn:dotr:\w+-id1>", "<made>", report["graph"])
+        return repr((report["rule"], report["time"], what))
+    (row,) = report["bindings"] if "intervals" in report else [report["bindings"]]
+    (interval,) = report.get("intervals") or [report["interval"]]
+    return repr((report["query"], report["time"], interval, sorted(row.items())))
+
+
+def raised(url: str, kind: str = "rule") -> list[tuple[Any, ...]]:
     """The alerts, but for the entry that tells an engine what time it is."""
     with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
         cursor.execute(
             "select rule, key, time, split_part(text, ' (late', 1) from store.alerts "
-            "order by rule, key, time"
+            "where kind = %s order by rule, key, time",
+            (kind,),
         )
         return cursor.fetchall()
 
 
-def subscribed(url: str) -> None:
-    """A webhook gets all alerts."""
+def subscribed(url: str, *queries: str) -> None:
+    """A webhook gets all alerts, and the reports of some queries."""
     with PostgresStore.open(url, Timeline.INTEGER) as store, store._transaction("test") as cursor:
         cursor.execute(
-            "insert into store.webhooks (id, url, secret, created_at, number, place) "
-            "values ('w', 'http://127.0.0.1:9/', 'secret', now(), 1, 0)"
+            "insert into store.webhooks (id, url, secret, created_at, number, place, queries) "
+            "values ('w', 'http://127.0.0.1:9/', 'secret', now(), 1, 0, %s)",
+            (list(queries),),
         )
 
 

@@ -103,6 +103,10 @@ PATTERNS = (
     "{ WINDOW :v { ?x :p ?y } } UNION { WINDOW :w { ?x :q ?y } }",
     "{ SELECT ?x (COUNT(*) AS ?y) WHERE { WINDOW :v { ?x ?any ?z } } GROUP BY ?x }"
     " WINDOW :w { ?x :q ?z }",
+    "{ SELECT ?x (COUNT(*) AS ?y) WHERE { WINDOW :v { ?x ?any ?o } } GROUP BY ?x }"
+    " { SELECT ?x (COUNT(*) AS ?z) WHERE { WINDOW :w { ?x ?any ?o } } GROUP BY ?x }",
+    "{ SELECT (COUNT(*) AS ?y) WHERE { WINDOW :v { ?x :p ?o } } }"
+    " { SELECT (COUNT(?x) AS ?z) WHERE { WINDOW :w { ?x :p ?o } } }",
 )
 
 windows = st.one_of(

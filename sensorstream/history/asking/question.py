@@ -9,7 +9,7 @@ from typing import Final
 from sensorstream.errors import Position, QueryError, TermError
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.sparql.algebra import Dataset, Query, ValidTime
+from sensorstream.sparql.algebra import Dataset, Query, ValidTime, Variable
 from sensorstream.sparql.answerable import check_answerable, check_graphs
 from sensorstream.sparql.bounds import MOST_TOKENS
 from sensorstream.sparql.parser import Parsed, read_query
@@ -19,6 +19,8 @@ HISTORY: Final = "history"
 ALL: Final = "all"
 SPARK: Final = "spark"
 ARCHIVE: Final = "archive"
+_BEGINNING: Final[Instant] = -(2**63) + 1
+"""Every statement of history has ended after it."""
 PLACES: Final = (CACHE, HISTORY, ALL, SPARK, ARCHIVE)
 """What a SPARQL query may be asked of: the window with the static data; what left the window; both
 together; the same as history, answered by Spark; what left PostgreSQL for the archive."""
@@ -85,6 +87,18 @@ def read_question(
     return Question(query, parsed, _valid_time(parsed, timeline, at, during))
 
 
+def question_before(parsed: Parsed[Query], timeline: Timeline, end: Instant) -> Question:
+    """A question that sees what held before ``end``, unless it has a valid time of its own.
+
+    ``parsed`` is checked, and its valid time has no variables.
+
+    Raises:
+        QueryError: a time that is not of the time line.
+    """
+    time = _valid_time(parsed, timeline, None, None)
+    return Question(parsed.meaning, parsed, time or Interval(_BEGINNING, end))
+
+
 def check_no_time(at: str | None, during: str | None, place: str) -> None:
     """Refuse a valid time where it cannot be asked for.
 
@@ -134,9 +148,15 @@ def _instants(
 ) -> Moment | Interval | None:
     if time is None:
         return None
+    for each in (time.start, time.end):
+        if isinstance(each, Variable):
+            raise fault(
+                f"{each} has no value here: expected a time; only the question of a rule to the "
+                "history knows ?now and ?last"
+            )
     try:
-        start = timeline.instant(time.start)
-        end = None if time.end is None else timeline.instant(time.end)
+        start = timeline.instant(str(time.start))
+        end = None if time.end is None else timeline.instant(str(time.end))
     except TermError as error:
         raise fault(error.message) from None
     if end is None:

@@ -67,12 +67,14 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
             return _truth_value(_comparison(expression, places))
         case In():
             return _truth_value(_membership(expression, places))
-        case Call(name, arguments):
-            return _call(name, arguments, places)
-        case FunctionCall(function, arguments):
-            return _named_by_iri(function, arguments, places)
+        case Call():
+            return _call(expression, places)
+        case FunctionCall():
+            return _named_by_iri(expression, places)
         case Exists():
-            raise NotIncremental("EXISTS in a place where its pattern cannot be maintained")
+            raise NotIncremental(
+                "EXISTS in a place where its pattern cannot be maintained", part=expression
+            )
     raise UnsupportedQuery(f"unknown expression: {expression}")
 
 
@@ -213,19 +215,21 @@ def _computed(expression: Expression, places: Mapping[str, int]) -> Value:
     return lambda row: term_of(operand(row))
 
 
-def _named_by_iri(
-    function: IRI, arguments: tuple[Expression, ...], places: Mapping[str, int]
-) -> Value:
+def _named_by_iri(call: FunctionCall, places: Mapping[str, int]) -> Value:
     """A cast, or one of the functions of :data:`EXTENSIONS`."""
+    function, arguments = call.function, call.arguments
     if cast := CASTS.get(function):
         if len(arguments) != 1:
-            raise UnsupportedQuery(f"<{function}>(): expected one argument, not {len(arguments)}")
+            raise UnsupportedQuery(
+                f"<{function}>(): expected one argument, not {len(arguments)}", part=call
+            )
         return _strict(cast, value_of(arguments[0], places))
     extension = EXTENSIONS.get(function)
     if extension is None:
         raise UnsupportedQuery(
             f"<{function}>(): there is no such function; those named by an IRI are the casts, "
-            f"such as xsd:integer(?x), and {', '.join(f'<{each}>' for each in EXTENSIONS)}"
+            f"such as xsd:integer(?x), and {', '.join(f'<{each}>' for each in EXTENSIONS)}",
+            part=call,
         )
     left, right = (value_of(each, places) for each in arguments)
 
@@ -255,9 +259,10 @@ def with_base(node: _Node, base: IRI | None) -> _Node:
     return node if base is None else replaced(node, change)
 
 
-def _call(name: str, arguments: tuple[Expression, ...], places: Mapping[str, int]) -> Value:
+def _call(call: Call, places: Mapping[str, int]) -> Value:
+    name, arguments = call.name, call.arguments
     if name in UNREPEATABLE:
-        raise NotIncremental(f"{name}() has another value each time")
+        raise NotIncremental(f"{name}() has another value each time", part=call)
     if name == "BOUND":
         (variable,) = arguments
         bound = value_of(variable, places)
@@ -276,14 +281,16 @@ def _call(name: str, arguments: tuple[Expression, ...], places: Mapping[str, int
             return None if found is None else then(row) if found else otherwise(row)
 
         return choose
-    _check_pattern(name, arguments)
+    _check_pattern(call)
     function = FUNCTIONS.get(name)
     if name in ("IRI", "URI"):
         # With a second argument: the base of the query, put there by the compiler.
         function = iri_function(str(arguments[1]) if len(arguments) == 2 else "")
         values = values[:1]
     if function is None:
-        raise UnsupportedQuery(f"{name}(): there is no such function in a continuous query")
+        raise UnsupportedQuery(
+            f"{name}(): there is no such function in a continuous query", part=call
+        )
     if len(values) == 1:
         (single,) = values
         return lambda row: function(single(row))
@@ -293,8 +300,9 @@ def _call(name: str, arguments: tuple[Expression, ...], places: Mapping[str, int
     return lambda row: function(*[each(row) for each in values])
 
 
-def _check_pattern(name: str, arguments: tuple[Expression, ...]) -> None:
+def _check_pattern(call: Call) -> None:
     """Check that a constant regular expression is valid."""
+    name, arguments = call.name, call.arguments
     flags = 2 if name == "REGEX" else 3
     if name not in ("REGEX", "REPLACE") or not isinstance(arguments[1], Literal):
         return
@@ -302,4 +310,4 @@ def _check_pattern(name: str, arguments: tuple[Expression, ...]) -> None:
     if isinstance(options, Literal):
         reason = fault_of_pattern(arguments[1].lexical, options.lexical)
         if reason:
-            raise UnsupportedQuery(f"{name}(): '{arguments[1].lexical}' {reason}")
+            raise UnsupportedQuery(f"{name}(): '{arguments[1].lexical}' {reason}", part=call)

@@ -68,16 +68,18 @@ def block(patterns: Iterable[TriplePattern], fresh: Iterator[int], graph: IRI | 
     """
     ways: _Ways = [_Way()]
     for pattern in patterns:
-        ways = _both(ways, _of_pattern(pattern, fresh))
+        ways = _both(ways, _of_pattern(pattern, fresh), pattern.predicate)
     found = [_planned(way, graph) for way in ways]
     return found[0] if len(found) == 1 else plans.Union(tuple(found))
 
 
-def _both(one: _Ways, other: _Ways) -> _Ways:
+def _both(one: _Ways, other: _Ways, written: Variable | Path) -> _Ways:
+    """Both, by the path that is ``written``."""
     if len(one) * len(other) > _MOST_WAYS:
         raise UnsupportedQuery(
             f"the alternatives of the paths in one block of a pattern in time come to more than "
-            f"{_MOST_WAYS} blocks: put some of them into a group of their own: {{ ?x :a|:b ?y }}"
+            f"{_MOST_WAYS} blocks: put some of them into a group of their own: {{ ?x :a|:b ?y }}",
+            part=written,
         )
     return [_Way((*a.steps, *b.steps), (*a.filters, *b.filters)) for a, b in product(one, other)]
 
@@ -97,9 +99,8 @@ def _of_path(subject: End, path: Path, object_: End, fresh: Iterator[int]) -> _W
             return _of_path(object_, inner, subject, fresh)
         case PathSequence(left, right):
             between = Variable(f".path{next(fresh)}")
-            return _both(
-                _of_path(subject, left, between, fresh), _of_path(between, right, object_, fresh)
-            )
+            one = _of_path(subject, left, between, fresh)
+            return _both(one, _of_path(between, right, object_, fresh), path)
         case Alternative(left, right):
             return [
                 *_of_path(subject, left, object_, fresh),

@@ -99,8 +99,8 @@ class Length:
     units: int
 
 
-def length_of(literal: Literal, clock: Clock) -> Length | None:
-    """The length that a constant means; None if it is none.
+def length_of(literal: Literal, clock: Clock, part: object = None) -> Length | None:
+    """The length that a constant means, in some ``part`` of the query; None if it is none.
 
     Raises:
         UnsupportedQuery: it has months or years, and the time line has no calendar.
@@ -119,7 +119,8 @@ def length_of(literal: Literal, clock: Clock) -> Length | None:
     if found and clock.line is Timeline.INTEGER:
         raise UnsupportedQuery(
             f"'{literal.lexical}': the time line has whole numbers, no months or years: expected "
-            "a length of days, hours, minutes or seconds"
+            "a length of days, hours, minutes or seconds",
+            part=part,
         )
     units = time // _MICROSECOND * clock.second // 1_000_000
     return Length(-found, -units) if sign else Length(found, units)
@@ -145,10 +146,10 @@ def longest(condition: Expression, clock: Clock) -> int | None:
 def _against_constant(condition: Expression, clock: Clock) -> tuple[str, Length] | None:
     match condition:
         case Comparison(operator, Call("GETDURATION"), Literal() as constant):
-            length = length_of(constant, clock)
+            length = length_of(constant, clock, condition)
         case Comparison(operator, Literal() as constant, Call("GETDURATION")):
             operator = _TURNED[operator]  # type: ignore[assignment]
-            length = length_of(constant, clock)
+            length = length_of(constant, clock, condition)
         case _:
             return None
     return None if length is None else (operator, length)
@@ -197,10 +198,11 @@ def check_lengths(condition: Expression, clock: Clock) -> None:
         match each:
             case Comparison(_, Call("GETDURATION"), (Literal() | IRI()) as constant) | Comparison(
                 _, (Literal() | IRI()) as constant, Call("GETDURATION")
-            ) if not isinstance(constant, Literal) or length_of(constant, clock) is None:
+            ) if not isinstance(constant, Literal) or length_of(constant, clock, each) is None:
                 raise UnsupportedQuery(
                     f"{expression_text(each)}: the length of an interval is compared with "
-                    'durations only: expected e.g. getDURATION() < "PT10M"^^xsd:duration'
+                    'durations only: expected e.g. getDURATION() < "PT10M"^^xsd:duration',
+                    part=each,
                 )
 
 

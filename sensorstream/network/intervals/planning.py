@@ -100,17 +100,17 @@ class _Planner:
             case Join(left, right):
                 return _join(self.planned(left), self.planned(right))
             case Seq(left, right, consumption):
-                one, other = self._happening("SEQ", left, right)
+                one, other = self._happening("SEQ", pattern, left, right)
                 return timed.Seq(one, other, consumption=consumption)
             case Equals(left, right):
-                return timed.Equals(*self._happening("EQUALS", left, right))
+                return timed.Equals(*self._happening("EQUALS", pattern, left, right))
             case LeftJoin(left, right, condition):
                 return timed.Optional(self.planned(left), self.planned(right), _plain(condition))
             case OptionalSeq(left, right, condition):
-                one, other = self._happening("OPTIONALSEQ", left, right)
+                one, other = self._happening("OPTIONALSEQ", pattern, left, right)
                 return timed.OptionalSeq(other, one, _plain(condition))
             case EqualsOptional(left, right, condition):
-                one, other = self._happening("EQUALSOPTIONAL", left, right)
+                one, other = self._happening("EQUALSOPTIONAL", pattern, left, right)
                 return timed.EqualsOptional(one, other, _plain(condition))
             case Minus(left, right):
                 return timed.Minus(self.planned(left), self.planned(right))
@@ -123,7 +123,7 @@ class _Planner:
                 below, expression = self._marked(self.planned(inner), expression)
                 return _extended(below, variable.name, expression)
             case Graph(name, inner):
-                return self._graph(name, inner)
+                return self._graph(pattern, name, inner)
             case Slice(inner, offset, limit):
                 return self._first(inner, offset, limit)
             case Values(variables, rows):
@@ -146,7 +146,8 @@ class _Planner:
             raise UnsupportedQuery(
                 "ORDER BY with LIMIT or OFFSET in a pattern in time: what comes later could stand "
                 "before what has been told: leave ORDER BY out, then LIMIT takes the solutions "
-                "that end first; or use MIN or MAX"
+                "that end first; or use MIN or MAX",
+                part=below.conditions[0],
             )
         return timed.First(self.planned(pattern), offset, limit)
 
@@ -170,14 +171,15 @@ class _Planner:
             _plain(aggregate.expression)
         return timed.Group(below, tuple(keys), pattern.aggregates)
 
-    def _happening(self, operator: str, *patterns: Pattern) -> list[Plan]:
+    def _happening(self, operator: str, written: Pattern, *sides: Pattern) -> list[Plan]:
         """The plans of what an operator compares by their intervals."""
-        found = [self.planned(each) for each in patterns]
+        found = [self.planned(each) for each in sides]
         if any(map(timed.is_timeless, found)):
             raise UnsupportedQuery(
                 f"{operator}: one of its sides holds always (a path of any length, GRAPH or VALUES "
                 "alone), so it is neither before nor equal to anything: put it into a group "
-                "together with what happens"
+                "together with what happens",
+                part=written,
             )
         return found
 
@@ -187,12 +189,12 @@ class _Planner:
         """Replace each EXISTS by a variable that says whether its pattern matches."""
         for found in existences(expression):
             flag = Variable(f".exists{next(self._fresh)}")
-            below = self._mark(below, found.pattern, flag.name)
+            below = self._mark(below, found, flag.name)
             expression = replaced(expression, partial(_exchanged, found, flag))
         return below, expression
 
-    def _mark(self, below: Plan, pattern: Pattern, flag: str) -> Plan:
-        outer = frozenset(below.variables)
+    def _mark(self, below: Plan, asked: Exists, flag: str) -> Plan:
+        outer, pattern = frozenset(below.variables), asked.pattern
         lifted: list[Expression] = []
         inside: list[Expression] = []
         while isinstance(pattern, Filter):
@@ -204,23 +206,26 @@ class _Planner:
         if deep := borrowed(pattern, outer):
             raise UnsupportedQuery(
                 f"EXISTS within a pattern in time: ?{min(deep)} of the outer pattern is used deep "
-                "within: only filters that stand directly in its braces see outer variables"
+                "within: only filters that stand directly in its braces see outer variables",
+                part=asked,
             )
         for condition in lifted:
             if existences(condition) or asks_for_time(condition):
                 raise UnsupportedQuery(
                     "EXISTS within a pattern in time: a filter in it that looks at outer variables "
-                    "cannot ask for the interval, or for another EXISTS: write a filter for each"
+                    "cannot ask for the interval, or for another EXISTS: write a filter for each",
+                    part=condition,
                 )
         return timed.Mark(below, self.planned(pattern), tuple(lifted), flag)
 
     # -- graphs -----------------------------------------------------------------------------
 
-    def _graph(self, name: IRI | Variable, inner: Pattern) -> Plan:
+    def _graph(self, written: Graph, name: IRI | Variable, inner: Pattern) -> Plan:
         if not self._graphs:
             raise UnsupportedQuery(
                 "GRAPH: a pattern in time matches what happens in the streams, and the background "
-                "knowledge, which is one graph here: leave GRAPH out"
+                "knowledge, which is one graph here: leave GRAPH out",
+                part=written,
             )
         if isinstance(name, IRI):
             if name not in self._graphs:
@@ -245,22 +250,25 @@ def _refuse(pattern: Pattern) -> NoReturn:
         case Window():
             raise UnsupportedQuery(
                 "WINDOW within a pattern in time: its patterns match what happens in all streams; "
-                "bound how long it takes by FILTER(getDURATION() < …)"
+                "bound how long it takes by FILTER(getDURATION() < …)",
+                part=pattern,
             )
         case Service():
             raise UnsupportedQuery(
                 "SERVICE: a pattern in time matches what happens in the streams, and the "
-                "background knowledge"
+                "background knowledge",
+                part=pattern,
             )
-    raise UnsupportedQuery(f"{type(pattern).__name__}: not within a pattern in time")
+    raise UnsupportedQuery(f"{type(pattern).__name__}: not within a pattern in time", part=pattern)
 
 
 def _plain(expression: _Given) -> _Given:
-    if expression is not None and existences(expression):
+    for asked in existences(expression):
         raise UnsupportedQuery(
             "EXISTS within a pattern in time stands in FILTER, HAVING or BIND, not in GROUP BY, in "
             "an aggregate, or directly in the group of an optional part: bind it before by "
-            "BIND(EXISTS { … } AS ?found), or put the optional part into braces of its own"
+            "BIND(EXISTS { … } AS ?found), or put the optional part into braces of its own",
+            part=asked,
         )
     return expression
 
@@ -339,4 +347,5 @@ def _check(plan: Plan, clock: Clock) -> None:
                         check_lengths(each.condition, clock)
                         timed_test(each.condition, names, clock)
     except NotIncremental as error:
-        raise UnsupportedQuery(f"within a pattern in time: {error.message}") from None
+        told = f"within a pattern in time: {error.message}"
+        raise UnsupportedQuery(told, part=error.part) from None

@@ -132,6 +132,17 @@ class Group(Node):
             if new is not None:
                 self.added.append(new)
 
+    @property
+    def apart(self) -> bool:
+        # A group's new row differs from the old one, and from those of all other groups.
+        return True
+
+    def of_nothing(self) -> list[Row]:
+        """The rows of it if its input had none."""
+        if self._keys:
+            return []
+        return [self._row(None, GroupState(self._aggregates.kept))]
+
     def load(self) -> None:
         self._take(self.inputs[0].rows(), 1, {})
         for key, group in self._groups.items():

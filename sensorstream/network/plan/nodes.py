@@ -7,7 +7,7 @@ operator (:mod:`sensorstream.network.build`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -122,6 +122,8 @@ class Anew(Plan):
     windows: tuple[tuple[IRI, Source], ...]
     output: tuple[str, ...]
     reason: str
+    part: object = field(default=None, compare=False, repr=False)
+    """What of the query the reason is about."""
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -258,6 +260,24 @@ class Group(Over):
     @property
     def certain(self) -> frozenset[str]:
         return self.source.certain.intersection(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Delayed(Over):
+    """What a group was ``delay`` units of the time line ago, under other names."""
+
+    delay: int
+    names: tuple[str, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def certain(self) -> frozenset[str]:
+        certain = self.source.certain
+        pairs = zip(self.names, self.source.variables, strict=True)
+        return frozenset(name for name, old in pairs if old in certain)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ def check_one_shot(plan: Anew) -> None:
         ox.Store().query(one_shot_text(plan, names), custom_functions=FUNCTIONS)
     except (SyntaxError, ValueError, RuntimeError) as error:
         raise UnsupportedQuery(
-            f"it cannot be kept in step ({plan.reason}), nor evaluated anew: {error}"
+            f"it cannot be kept in step ({plan.reason}), nor evaluated anew: {error}",
+            part=plan.part,
         ) from None
 
 

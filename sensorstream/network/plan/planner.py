@@ -16,6 +16,7 @@ from sensorstream.network.plan.conjunction import (
     join,
     projected,
 )
+from sensorstream.network.plan.delays import Delays
 from sensorstream.network.plan.named_aggregates import named_aggregates
 from sensorstream.network.plan.nodes import (
     Anew,
@@ -84,7 +85,7 @@ def plan(pattern: Pattern, sources: Sources, base: IRI | None = None) -> Plan:
     try:
         return plan_in_step(pattern, sources, base)
     except NotIncremental as error:
-        return anew(pattern, sources, base, error.message)
+        return anew(pattern, sources, base, error)
 
 
 def plan_in_step(pattern: Pattern, sources: Sources, base: IRI | None = None) -> Plan:
@@ -104,16 +105,17 @@ def plan_in_step(pattern: Pattern, sources: Sources, base: IRI | None = None) ->
     return made
 
 
-def anew(pattern: Pattern, sources: Sources, base: IRI | None, reason: str) -> Anew:
-    """The plan that evaluates a pattern anew at every change.
+def anew(pattern: Pattern, sources: Sources, base: IRI | None, why: NotIncremental) -> Anew:
+    """The plan that evaluates a pattern anew at every change, and why it does.
 
     Raises:
         UnsupportedQuery: Oxigraph cannot evaluate it, or it has too many patterns.
     """
     if (found := patterns_of(pattern)) > _MOST_ANEW:
         raise UnsupportedQuery(
-            f"it cannot be kept in step ({reason}), and what is evaluated anew may have "
-            f"{_MOST_ANEW} patterns, not {found}"
+            f"it cannot be kept in step ({why.message}), and what is evaluated anew may have "
+            f"{_MOST_ANEW} patterns, not {found}",
+            part=why.part,
         )
     names = (
         tuple(each.name for each in pattern.variables)
@@ -127,7 +129,8 @@ def anew(pattern: Pattern, sources: Sources, base: IRI | None, reason: str) -> A
         tuple(sources.named.items()),
         tuple(sources.windows.items()),
         names,
-        reason,
+        why.message,
+        why.part,
     )
     check_one_shot(made)
     return made
@@ -139,6 +142,7 @@ class _Planner:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self._fresh = count()
+        self._delays = Delays()
 
     def planned(self, pattern: Pattern, source: Source) -> Plan:
         """The plan of a pattern whose triples are those of a source."""
@@ -173,7 +177,8 @@ class _Planner:
                 return self._slice(pattern, source)
             case Service():
                 raise UnsupportedQuery(
-                    "SERVICE: a continuous query cannot follow what changes elsewhere"
+                    "SERVICE: a continuous query cannot follow what changes elsewhere",
+                    part=pattern,
                 )
         # Patterns in time have a planner of their own.
         raise AssertionError(pattern)
@@ -267,12 +272,12 @@ class _Planner:
         """Replace each EXISTS by a variable that says whether its pattern matches."""
         for found in existences(expression):
             flag = f".exists{next(self._fresh)}"
-            below = self._mark(below, found.pattern, flag, source)
+            below = self._mark(below, found, flag, source)
             expression = replaced(expression, _exchange(found, Variable(flag)))
         return expression, below
 
-    def _mark(self, below: Plan, pattern: Pattern, flag: str, source: Source) -> Plan:
-        outer = frozenset(below.variables)
+    def _mark(self, below: Plan, asked: Exists, flag: str, source: Source) -> Plan:
+        outer, pattern = frozenset(below.variables), asked.pattern
         lifted: list[Expression] = []
         while isinstance(pattern, Filter) and borrowed(pattern, outer) > borrowed(
             pattern.pattern, outer
@@ -281,14 +286,18 @@ class _Planner:
             pattern = pattern.pattern
         if borrowed(pattern, outer):
             names = ", ".join(f"?{name}" for name in sorted(borrowed(pattern, outer)))
-            raise NotIncremental(f"EXISTS: {names} of the outer pattern is used deep within")
-        if any(existences(each) for each in lifted):
-            raise NotIncremental("EXISTS: a filter on outer variables holds another EXISTS")
+            raise NotIncremental(
+                f"EXISTS: {names} of the outer pattern is used deep within", part=asked
+            )
+        for inner in existences(tuple(lifted)):
+            raise NotIncremental(
+                "EXISTS: a filter on outer variables holds another EXISTS", part=inner
+            )
         return Mark(below, self.planned(pattern, source), tuple(lifted), flag)
 
     def _left_join(self, pattern: LeftJoin, source: Source) -> Plan:
-        if pattern.condition is not None and existences(pattern.condition):
-            raise NotIncremental("OPTIONAL with EXISTS in its filter")
+        for asked in existences(pattern.condition):
+            raise NotIncremental("OPTIONAL with EXISTS in its filter", part=asked)
         left, right = self.planned(pattern.left, source), self.planned(pattern.right, source)
         return LeftJoinPlan(left, right, pattern.condition)
 
@@ -305,9 +314,9 @@ class _Planner:
                 below = self._extend(below, name, key.expression, source)
             if name not in keys:
                 keys.append(name)
-        if any(existences(each.expression) for _, each in pattern.aggregates):
-            raise NotIncremental("EXISTS within an aggregate")
-        return GroupPlan(below, tuple(keys), pattern.aggregates)
+        for asked in existences(tuple(each for _, each in pattern.aggregates)):
+            raise NotIncremental("EXISTS within an aggregate", part=asked)
+        return self._delays.of(GroupPlan(below, tuple(keys), pattern.aggregates))
 
     def _grouped(self, pattern: Group, source: Source) -> Plan:
         """What is grouped, narrowed to what keys and aggregates look at."""
@@ -323,8 +332,8 @@ class _Planner:
     def _slice(self, pattern: Slice, source: Source) -> Plan:
         inner, conditions, outside = parted_order(pattern.pattern)
         below = self.planned(inner, source)
-        if any(existences(each.expression) for each in conditions):
-            raise NotIncremental("EXISTS within ORDER BY")
+        for asked in existences(conditions):
+            raise NotIncremental("EXISTS within ORDER BY", part=asked)
         sliced = SlicePlan(below, conditions, pattern.offset, pattern.limit)
         return sliced if outside is None else projected(sliced, outside)
 

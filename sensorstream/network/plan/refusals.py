@@ -45,12 +45,15 @@ def check_windows(pattern: Pattern, sources: Sources) -> None:
         if not isinstance(each, Window):
             continue
         if not isinstance(each.name, IRI):
-            raise UnsupportedQuery(f"WINDOW {each.name}: name one of the query's windows")
+            raise UnsupportedQuery(
+                f"WINDOW {each.name}: name one of the query's windows", part=each
+            )
         if each.name not in sources.windows:
             known = ", ".join(f"<{name}>" for name in sources.windows) or "none"
             raise UnsupportedQuery(
                 f"WINDOW <{each.name}>: no such window; the query defines {known} "
-                "(FROM NAMED WINDOW)"
+                "(FROM NAMED WINDOW)",
+                part=each,
             )
 
 

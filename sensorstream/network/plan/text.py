@@ -61,6 +61,8 @@ def plan_text(plan: plans.Plan) -> str:
         case plans.Group(_, keys, aggregates):
             values = ", ".join(f"{name} = {expression_text(of)}" for name, of in aggregates)
             return f"Group{f' by {_names(keys)}' if keys else ''}: {values}"
+        case plans.Delayed(_, delay, names):
+            return f"What was so {delay} units of time ago -> {_names(names)}"
         case plans.Closure(_, start, end):
             ends = [f"from {start.n3}" if start else "", f"to {end.n3}" if end else ""]
             return " ".join(["One or more steps", *filter(None, ends)])

@@ -23,10 +23,10 @@ from sensorstream.dotr.syntax import (
     attribute,
 )
 from sensorstream.dotr.syntax import Scope as WrittenScope
-from sensorstream.errors import UnsupportedQuery
+from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.network.plan.nodes import Anew, Plan
-from sensorstream.network.plan.planner import plan
+from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.selection.plan import (
     Absent,
     Aggregated,
@@ -37,9 +37,10 @@ from sensorstream.network.selection.plan import (
     Scope,
     Taken,
 )
-from sensorstream.network.sources import DEFAULT, INSTANT, Sources
+from sensorstream.network.sources import DEFAULT, INSTANT, Source, Sources
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import And, Comparison, Expression, Filter, Project, Variable
+from sensorstream.sparql.places import give_place
 from sensorstream.sparql.scope import existences, names_in
 from sensorstream.sparql.walk import replaced
 
@@ -62,16 +63,27 @@ def plan_rules(program: Program, length: Length) -> Patterns:
         pattern, tests = parted[selector.position]
         if (pattern, mode) not in made:
             source = INSTANT if mode is Mode.INSTANT else DEFAULT
-            found = plan(pattern, Sources(source), selector.query.base)
-            if isinstance(found, Anew):
-                raise UnsupportedQuery(
-                    f"the selector cannot be kept in step: {found.reason}",
-                    position=selector.position,
-                )
-            made[pattern, mode] = found
+            try:
+                made[pattern, mode] = plan_in_step(pattern, Sources(source), selector.query.base)
+            except QueryError as error:
+                raise _refusal(error, selector, source) from None
         return pattern, made[pattern, mode], tests
 
     return Patterns(tuple(_planned(rule, solutions, length) for rule in program.rules))
+
+
+def _refusal(error: QueryError, selector: Selector, source: Source) -> UnsupportedQuery:
+    """Why a selector cannot be planned, at the place in its text."""
+    query = selector.reading().meaning
+    try:
+        plan_in_step(query.form.pattern, Sources(source), query.base)
+    except QueryError as again:
+        error = again
+        give_place(error, query.places)
+    told = error.message
+    if isinstance(error, NotIncremental):
+        told = f"the selector cannot be kept in step: {told}"
+    return UnsupportedQuery(told, position=error.position or selector.position)
 
 
 def _base(selector: Selector) -> tuple[algebra.Pattern, tuple[Expression, ...]]:
@@ -137,11 +149,16 @@ def _planned(rule: Rule, solutions: SolutionsOf, length: Length) -> Pattern:
     ago = {rule.trigger.label: 0}
     keeps: dict[str, int] = {}
 
-    def scope(label: str, written: WrittenScope) -> Scope:
+    def scope(selector: Selector, written: WrittenScope) -> Scope:
+        label = selector.label
         if isinstance(written, Between):
             keeps[label] = ago[written.start]
             return Scope(places[written.end], start=places[written.start])
-        units = length(written.length)
+        try:
+            units = length(written.length)
+        except UnsupportedQuery as error:
+            error.position = selector.position
+            raise
         keeps[label] = ago[written.anchor] + units
         return Scope(places[written.anchor], units)
 
@@ -149,7 +166,7 @@ def _planned(rule: Rule, solutions: SolutionsOf, length: Length) -> Pattern:
     later: list[Part] = []
     for part in rule.parts:
         label = part.selector.label
-        span = scope(label, part.scope)
+        span = scope(part.selector, part.scope)
         match part:
             case Selection(pick, selector, _):
                 taken.append(Taken(events(selector), span, pick))

@@ -107,13 +107,12 @@ _OTHER: Final = ""
 _LATER: Final = Literal("-0002-01-01T00:00:00Z", XSD_DATE_TIME)
 _OF_TIME: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
 _LOWEST: Final = {kind: Literal("-INF", kind) for kind in (XSD_DOUBLE, XSD_FLOAT)}
-_WRITTEN_ERA: Final = re.compile(
-    r'dateTime(?:Stamp)?\[[^\[\]]*?"-(\d{4})-01-01T00:00:00Z"[^\[\]]*?\]'
-)
+_WRITTEN_RANGE: Final = re.compile(r"(dateTime(?:Stamp)?)\[([^\[\]]*)\]")
+_WRITTEN_ERA: Final = re.compile(r'"-(\d{4})-01-01T00:00:00Z"')
 _WRITTEN_VALUE: Final = re.compile(r'"(-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"\^\^\S*dateTime')
 _WRITTEN_REAL: Final = re.compile(
-    r'\(?(?:\{"?NaN"?\^\^\S*(double|float)\}|(double|float)\[>= "?-INF"?[^\]]*\])'
-    r'(?: or (?:\{"?NaN"?\^\^\S*(?:double|float)\}|(?:double|float)\[>= "?-INF"?[^\]]*\]))\)?'
+    r"\(?(?:\{NaNf?\} or (double|float)\[>= -INFf?\]"
+    r"|(double|float)\[>= -INFf?\] or \{NaNf?\})\)?"
 )
 
 
@@ -278,11 +277,20 @@ class Datatypes:
 
     def readable(self, axiom: str) -> str:
         """An axiom in Manchester syntax with the datatypes and values of the ontology's author."""
-        names = {_year(era): _short(name) for name, era in self._eras.items()}
-        names |= {_year(self._interval(kind)[0]): _short(kind) for kind in sorted(_HELD)}
-        names["0002"] = "dateTime"
+        names = {
+            tuple(map(_year, self._interval(name))): _short(name)
+            for name in (*self._opaque - DURATIONS, *_HELD)
+        }
+
+        def shown(found: re.Match[str]) -> str:
+            facets = [each.strip() for each in found[2].split(",")]
+            own = [each for each in facets if _LATER.lexical not in each]
+            if len(own) < len(facets):
+                return f"{found[1]}[{', '.join(own)}]" if own else found[1]
+            return names.get(tuple(_WRITTEN_ERA.findall(found[2])), found[0])
+
         values = {told: value.lexical for told, value in self._written.values()}
-        text = _WRITTEN_ERA.sub(lambda found: names.get(found[1], found[0]), axiom)
+        text = _WRITTEN_RANGE.sub(shown, axiom)
         text = _WRITTEN_REAL.sub(lambda found: found[1] or found[2], text)
         return _WRITTEN_VALUE.sub(
             lambda found: f'"{values[found[1]]}"' if found[1] in values else found[0], text

@@ -20,6 +20,7 @@ from sensorstream.reasoning.dl.probes import triples_of
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.sharing import Sharing
+from sensorstream.reasoning.dl.sizes import IslandSizes
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
@@ -39,6 +40,7 @@ class _Findings:
     types: dict[Subject, frozenset[IRI]]
     triples: dict[Subject, frozenset[Triple]] = field(default_factory=dict)
     names: dict[Subject, frozenset[Subject]] = field(default_factory=dict)
+    sizes: dict[Subject, int] = field(default_factory=dict)
     mainland: frozenset[Subject] = _NO_NODES
 
 
@@ -66,6 +68,12 @@ class DlReasoner:
         self._names: dict[Subject, frozenset[Subject]] = {}
         self._mainland: frozenset[Subject] = terminology.named
         self._claims = Claims()
+        self._sizes = IslandSizes()
+
+    @property
+    def largest_island(self) -> int:
+        """The most individuals that are asked about together; for any thread."""
+        return self._sizes.largest
 
     @property
     def memo(self) -> Memo:
@@ -96,6 +104,7 @@ class DlReasoner:
         except Inconsistent as error:
             raise OntologyError(f"the ontology contradicts itself: {error}") from None
         self._names, self._mainland = found.names, found.mainland
+        self._sizes.update(found.types, found.sizes)
         sharing = Sharing(kb, terminology)
         derived = {t: None for node, each in types.items() for t in _typed(node, each)}
         for triples in found.triples.values():
@@ -129,6 +138,7 @@ class DlReasoner:
             self._claim(self._triples, node, found.triples.get(node, _NO_TRIPLES))
         self._share(kb, delta, found)
         self._mainland = found.mainland
+        self._sizes.update(found.types, found.sizes)
         roles = self._terminology.roles
         for triple in delta.removed:
             self._claims.drop(roles.conclusions(triple))
@@ -152,6 +162,7 @@ class DlReasoner:
         self._shares.clear()
         self._names.clear()
         self._claims.clear()
+        self._sizes.clear()
 
     def _islands(self, kb: KnowledgeBase) -> Islands:
         if self._decisions is not None:
@@ -263,6 +274,8 @@ def _take(kb: KnowledgeBase, found: _Findings, island: Island, answer: Answer) -
     if answer is None:
         raise _inconsistent(island)
     members = island.members
+    if len(members) > 1:
+        found.sizes.update(dict.fromkeys(members, len(members)))
     for number, (member, entailed) in enumerate(zip(members, answer, strict=True)):
         found.types[member] = entailed.types
         if entailed.links or entailed.values or entailed.same:

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
 from sensorstream.app.versions import Match
-from sensorstream.reasoning.ontology import MEDIA_TYPES
+from sensorstream.reasoning.documents import MEDIA_TYPES
 from sensorstream.server.negotiation import media_type_of, tagged
 from sensorstream.server.rest.versioned import (
     IF_MATCH,

@@ -77,21 +77,28 @@ class DialectBuilder(StreamBuilder):
                 f"STREAM {stream}: a window reads one stream, or all: write "
                 f"FROM NAMED WINDOW <w> [{text}] before WHERE, and WINDOW <w> {{ … }} here",
             )
-        return Window(self.named(replace(definition, stream=stream)), group.whole)
+        name = self.named(replace(definition, stream=stream))
+        return self.operation(meta.start_pos, Window(name, group.whole))
 
     # Registrations
 
-    def register(self, children: list[Any]) -> Registered:
+    @v_args(meta=True)
+    def register(self, meta: Meta, children: list[Any]) -> Registered:
         word, name, *how = children
         relation = None if word.type == "QUERY" else Relation(word.type)
-        return self._registered(name, relation, how)
+        return self._registered(meta.start_pos, name, relation, how)
 
-    def register_stream(self, children: list[Any]) -> Registered:
+    @v_args(meta=True)
+    def register_stream(self, meta: Meta, children: list[Any]) -> Registered:
         name, *how = children
-        return self._registered(name, Relation.RSTREAM, how)
+        return self._registered(meta.start_pos, name, Relation.RSTREAM, how)
 
-    def _registered(self, name: Any, relation: Relation | None, how: list[Any]) -> Registered:
-        registration = Registration(name if isinstance(name, IRI) else str(name), relation)
+    def _registered(
+        self, offset: int, name: Any, relation: Relation | None, how: list[Any]
+    ) -> Registered:
+        registration = self.operation(
+            offset, Registration(name if isinstance(name, IRI) else str(name), relation)
+        )
         if len(how) > 1:
             self.fail_at(how[1], "a query reports in one way: expected one COMPUTED EVERY")
         return Registered(registration, how[0] if how else None)

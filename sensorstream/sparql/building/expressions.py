@@ -146,8 +146,9 @@ class ExpressionBuilder(TermBuilder):
         self._makes_iris |= name == "IRI"
         return self.operation(token.start_pos, Call(name, arguments))
 
-    def exists(self, children: list[Any]) -> Expression:
-        found = Exists(children[-1].whole)
+    @v_args(meta=True)
+    def exists(self, meta: Meta, children: list[Any]) -> Expression:
+        found = self.operation(meta.start_pos, Exists(children[-1].whole))
         return Not(found) if len(children) == 2 else found
 
     @v_args(meta=True)

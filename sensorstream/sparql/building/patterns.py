@@ -68,11 +68,22 @@ class _Bind:
 @dataclass(frozen=True, slots=True)
 class _Optional:
     group: GroupOfPatterns
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Minus:
     pattern: Pattern
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Operator:
+    """``UNION``, or an operator of patterns in time."""
+
+    kind: str
+    offset: int
+    consumption: Consumption = Consumption.UNRESTRICTED
 
 
 class PatternBuilder(ExpressionBuilder):
@@ -109,10 +120,10 @@ class PatternBuilder(ExpressionBuilder):
             pattern = self._with_block(pattern, block)
             block = []
             match child:
-                case _Optional(GroupOfPatterns(right, of)):
-                    pattern = LeftJoin(pattern, right, of)
-                case _Minus(right):
-                    pattern = Minus(pattern, right)
+                case _Optional(GroupOfPatterns(right, of), offset):
+                    pattern = self.operation(offset, LeftJoin(pattern, right, of))
+                case _Minus(right, offset):
+                    pattern = self.operation(offset, Minus(pattern, right))
                 case _Bind(variable, expression):
                     if bound is None:
                         bound = set(visible(pattern))
@@ -161,29 +172,36 @@ class PatternBuilder(ExpressionBuilder):
         self._places[_bound(variable)] = self._places[variable]
         return _Bind(variable, self.without_aggregates(expression, "BIND"))
 
-    def optional(self, children: list[GroupOfPatterns]) -> _Optional:
-        return _Optional(children[0])
+    @v_args(meta=True)
+    def optional(self, meta: Meta, children: list[GroupOfPatterns]) -> _Optional:
+        return _Optional(children[0], meta.start_pos)
 
-    def minus(self, children: list[GroupOfPatterns]) -> _Minus:
-        return _Minus(children[0].whole)
+    @v_args(meta=True)
+    def minus(self, meta: Meta, children: list[GroupOfPatterns]) -> _Minus:
+        return _Minus(children[0].whole, meta.start_pos)
 
     @v_args(meta=True)
     def graph(self, meta: Meta, children: list[Any]) -> Pattern:
-        return self.at(meta.start_pos, Graph(children[0], children[1].whole))
+        return self.operation(meta.start_pos, Graph(children[0], children[1].whole))
 
     @v_args(meta=True)
     def service(self, meta: Meta, children: list[Any]) -> Pattern:
         *silent, endpoint, group = children
-        return self.at(meta.start_pos, Service(endpoint, group.whole, silent=bool(silent)))
+        made = Service(endpoint, group.whole, silent=bool(silent))
+        return self.operation(meta.start_pos, made)
 
-    def sequence_of(self, children: list[Token]) -> Consumption:
-        return Consumption(children[1].type) if len(children) > 1 else Consumption.UNRESTRICTED
+    def sequence_of(self, children: list[Token]) -> _Operator:
+        word, *policy = children
+        of = Consumption(policy[0].type) if policy else Consumption.UNRESTRICTED
+        return _Operator(word.type, word.start_pos or 0, of)
 
     def combined(self, children: list[Any]) -> Pattern:
         first, *rest = children
         left: GroupOfPatterns = first
-        for operator, right in zip(rest[::2], rest[1::2], strict=True):
-            left = GroupOfPatterns(_combined(operator, left, right))
+        for word, right in zip(rest[::2], rest[1::2], strict=True):
+            operator = word if isinstance(word, _Operator) else _Operator(word.type, word.start_pos)
+            made = self.operation(operator.offset, _combined(operator, left, right))
+            left = GroupOfPatterns(made)
         return left.whole
 
     def inline_data(self, children: list[Values]) -> Pattern:
@@ -231,12 +249,10 @@ def joined(left: Pattern, right: Pattern) -> Pattern:
     return left if right == BGP() else Join(left, right)
 
 
-def _combined(
-    operator: Token | Consumption, left: GroupOfPatterns, right: GroupOfPatterns
-) -> Pattern:
-    if isinstance(operator, Consumption):
-        return Seq(left.whole, right.whole, operator)
-    match operator.type:
+def _combined(operator: _Operator, left: GroupOfPatterns, right: GroupOfPatterns) -> Pattern:
+    match operator.kind:
+        case "SEQ":
+            return Seq(left.whole, right.whole, operator.consumption)
         case "UNION":
             return Union(left.whole, right.whole)
         case "EQUALS":

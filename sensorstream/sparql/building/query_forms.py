@@ -81,6 +81,7 @@ class _Form:
     clause: _SelectClause | None = None
     extra: Any = None
     relation: Relation | None = None
+    offset: int = 0
 
 
 class QueryBuilder(DialectBuilder):
@@ -102,6 +103,7 @@ class QueryBuilder(DialectBuilder):
             made = Describe(terms, pattern)
         else:
             made = form.kind(pattern)
+        self.operation(form.offset, made)
         clauses = form.clauses
         dataset = replace(clauses.dataset, windows=tuple(self._windows.values()))
         return Query(
@@ -132,7 +134,15 @@ class QueryBuilder(DialectBuilder):
 
     def select_query(self, children: list[Any]) -> _Form:
         clause, clauses, where, modifiers = children
-        return _Form(Select, where.whole, modifiers, clauses, clause, relation=clause.relation)
+        return _Form(
+            Select,
+            where.whole,
+            modifiers,
+            clauses,
+            clause,
+            relation=clause.relation,
+            offset=clause.offset,
+        )
 
     def sub_select(self, children: list[Any]) -> Pattern:
         clause, where, modifiers, values = children
@@ -141,7 +151,8 @@ class QueryBuilder(DialectBuilder):
             self.fail_at(clause.relation, told)
         return self._modified(where.whole, modifiers, values, clause)
 
-    def construct(self, children: list[Any]) -> _Form:
+    @v_args(meta=True)
+    def construct(self, meta: Meta, children: list[Any]) -> _Form:
         *relation, template, clauses, where, modifiers = children
         return _Form(
             Construct,
@@ -150,29 +161,33 @@ class QueryBuilder(DialectBuilder):
             clauses,
             extra=template,
             relation=relation[0] if relation else None,
+            offset=meta.start_pos,
         )
 
-    def construct_where(self, children: list[Any]) -> _Form:
+    @v_args(meta=True)
+    def construct_where(self, meta: Meta, children: list[Any]) -> _Form:
         clauses, template, modifiers = children
         where = self.block(template)
-        return _Form(Construct, where, modifiers, clauses, extra=template)
+        return _Form(Construct, where, modifiers, clauses, extra=template, offset=meta.start_pos)
 
     def template(self, children: list[Triples]) -> tuple[TriplePattern, ...]:
         triples = children[0].patterns if children else ()
         self.refuse_paths(triples, "the template of CONSTRUCT")
         return triples
 
-    def describe_query(self, children: list[Any]) -> _Form:
+    @v_args(meta=True)
+    def describe_query(self, meta: Meta, children: list[Any]) -> _Form:
         split = next(number for number, child in enumerate(children) if isinstance(child, Clauses))
         terms = () if isinstance(children[0], Token) else tuple(children[:split])
         clauses = children[split]
         *where, modifiers = children[split + 1 :]
         pattern = where[0].whole if where else BGP()
-        return _Form(Describe, pattern, modifiers, clauses, extra=terms)
+        return _Form(Describe, pattern, modifiers, clauses, extra=terms, offset=meta.start_pos)
 
-    def ask_query(self, children: list[Any]) -> _Form:
+    @v_args(meta=True)
+    def ask_query(self, meta: Meta, children: list[Any]) -> _Form:
         clauses, where, modifiers = children
-        return _Form(Ask, where.whole, modifiers, clauses)
+        return _Form(Ask, where.whole, modifiers, clauses, offset=meta.start_pos)
 
     # Clauses
 
@@ -210,9 +225,11 @@ class QueryBuilder(DialectBuilder):
     def order_by(self, children: list[OrderCondition]) -> tuple[str, Any]:
         return "order", tuple(children)
 
-    def order_condition(self, children: list[Any]) -> OrderCondition:
+    @v_args(meta=True)
+    def order_condition(self, meta: Meta, children: list[Any]) -> OrderCondition:
         *direction, expression = children
-        return OrderCondition(expression, bool(direction) and direction[0].type == "DESC")
+        descending = bool(direction) and direction[0].type == "DESC"
+        return self.operation(meta.start_pos, OrderCondition(expression, descending))
 
     def limit(self, children: list[Token]) -> tuple[str, int]:
         return "limit", int(children[0].value)

@@ -27,6 +27,7 @@ from sensorstream.sparql.algebra import (
     ReportClause,
     ReportKind,
     ValidTime,
+    Variable,
     Window,
     WindowDefinition,
     WindowKind,
@@ -114,7 +115,7 @@ class StreamBuilder(PatternBuilder):
         return self.at(meta.start_pos, AlertClause(severity.value, text, key[0] if key else None))
 
     @v_args(meta=True)
-    def valid_at(self, meta: Meta, children: list[Literal]) -> ValidTime:
+    def valid_at(self, meta: Meta, children: list[Any]) -> ValidTime:
         return self.at(meta.start_pos, ValidTime(self._time(meta.start_pos, children[0])))
 
     @v_args(meta=True)
@@ -123,10 +124,12 @@ class StreamBuilder(PatternBuilder):
         times = (self._time(meta.start_pos, each) for each in (start, end))
         return self.at(meta.start_pos, ValidTime(*times))
 
-    def _time(self, offset: int, literal: Literal) -> str:
-        if literal.language:
-            self.fail(offset, f"{literal.n3} is not a time: leave the language out")
-        return literal.lexical
+    def _time(self, offset: int, time: Literal | Variable) -> str | Variable:
+        if isinstance(time, Variable):
+            return time
+        if time.language:
+            self.fail(offset, f"{time.n3} is not a time: leave the language out")
+        return time.lexical
 
     def from_default(self, children: list[IRI]) -> tuple[str, IRI]:
         return "default", children[0]
@@ -276,22 +279,24 @@ class StreamBuilder(PatternBuilder):
     def end(self, meta: Meta, children: list[Literal]) -> tuple[int, str, Any]:
         return meta.start_pos, "end", children[0]
 
-    def named_window(self, children: list[Any]) -> Pattern:
+    @v_args(meta=True)
+    def named_window(self, meta: Meta, children: list[Any]) -> Pattern:
         name, group = children
         if isinstance(name, IRI) and name not in self._windows:
             self.fail_at(
                 name,
                 f"the window <{name}> is not defined: expected FROM NAMED WINDOW <{name}> ON …",
             )
-        return Window(name, group.whole)
+        return self.operation(meta.start_pos, Window(name, group.whole))
 
-    def typed_window(self, children: list[Any]) -> Pattern:
+    @v_args(meta=True)
+    def typed_window(self, meta: Meta, children: list[Any]) -> Pattern:
         *parts, group = children
         offset, extent = next(part for part in parts if isinstance(part[1], dict))
         bounds = [part for part in parts if not isinstance(part[1], dict)]
         definition = self._definition(extent, bounds)
         self._check(offset, definition)
-        return Window(self.named(definition), group.whole)
+        return self.operation(meta.start_pos, Window(self.named(definition), group.whole))
 
     def named(self, definition: WindowDefinition) -> IRI:
         """The name of a window that is unnamed in the text; equal windows share it."""
@@ -401,7 +406,7 @@ class StreamBuilder(PatternBuilder):
         length = self._length(offset, span, unit)
         if length <= timedelta(0):
             self.fail(offset, "the time between two reports must be greater than zero")
-        return ReportClause(ReportKind.PERIOD, length)
+        return self.operation(offset, ReportClause(ReportKind.PERIOD, length))
 
     @v_args(meta=True)
     def report_triples(self, meta: Meta, children: list[Token]) -> ReportClause:
@@ -410,16 +415,19 @@ class StreamBuilder(PatternBuilder):
             self.fail(
                 meta.start_pos, "the number of triples between two reports must be at least 1"
             )
-        return ReportClause(ReportKind.TRIPLES, every)
+        return self.operation(meta.start_pos, ReportClause(ReportKind.TRIPLES, every))
 
-    def report_change(self, children: list[Any]) -> ReportClause:
-        return ReportClause(ReportKind.CHANGE)
+    @v_args(meta=True)
+    def report_change(self, meta: Meta, children: list[Any]) -> ReportClause:
+        return self.operation(meta.start_pos, ReportClause(ReportKind.CHANGE))
 
-    def report_close(self, children: list[Any]) -> ReportClause:
-        return ReportClause(ReportKind.WINDOW_CLOSE)
+    @v_args(meta=True)
+    def report_close(self, meta: Meta, children: list[Any]) -> ReportClause:
+        return self.operation(meta.start_pos, ReportClause(ReportKind.WINDOW_CLOSE))
 
-    def report_instant(self, children: list[Any]) -> ReportClause:
-        return ReportClause(ReportKind.INSTANT)
+    @v_args(meta=True)
+    def report_instant(self, meta: Meta, children: list[Any]) -> ReportClause:
+        return self.operation(meta.start_pos, ReportClause(ReportKind.INSTANT))
 
 
 _OPTION_NAMES: Final = {

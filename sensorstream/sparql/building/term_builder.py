@@ -103,12 +103,12 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         return {thing: self.source.position(offset) for thing, offset in self._first.items()}
 
     def operation(self, offset: int, node: _Written) -> _Written:
-        """``node``, after the place of its operator was recorded."""
+        """``node``, after the place of its operator, function or keyword was recorded."""
         self._operations.append((node, offset))
         return node
 
     def operations(self) -> dict[int, tuple[object, Position]]:
-        """The nodes of operators and functions, with their places, by identity."""
+        """The nodes of operators, functions and clauses, with their places, by identity."""
         return {id(node): (node, self.source.position(offset)) for node, offset in self._operations}
 
     # Prologue

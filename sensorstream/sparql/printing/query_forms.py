@@ -21,6 +21,7 @@ from sensorstream.sparql.algebra import (
     ReportKind,
     Select,
     ValidTime,
+    Variable,
     WindowDefinition,
     WindowKind,
     WindowUnit,
@@ -132,8 +133,12 @@ def duration_text(length: timedelta) -> str:
 
 def valid_time_text(time: ValidTime) -> str:
     """``AT "start"`` or ``DURING "start"/"end"``."""
-    start = Literal(time.start).n3
-    return f"AT {start}" if time.end is None else f"DURING {start}/{Literal(time.end).n3}"
+    start = _time_text(time.start)
+    return f"AT {start}" if time.end is None else f"DURING {start}/{_time_text(time.end)}"
+
+
+def _time_text(time: str | Variable) -> str:
+    return str(time) if isinstance(time, Variable) else Literal(time).n3
 
 
 def alert_text(alert: AlertClause) -> str:

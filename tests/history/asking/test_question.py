@@ -52,6 +52,8 @@ def test_times_are_those_of_the_time_line() -> None:
         ("ASK {}", {"during": "6/5"}, "'5' is not after '6': expected an interval, or AT"),
         ("ASK\nDURING 5/5 {}", {}, "query:2:1: DURING: '5' is not after '5'"),
         ("ASK AT 2.5 {}", {}, "query:1:5: '2.5' is not"),
+        ("ASK AT ?now {}", {}, "query:1:5: ?now has no value here: expected a time; only"),
+        ("ASK DURING 1/?now {}", {}, "query:1:5: ?now has no value here"),
         ("ASK {}", {"at": "noon"}, "'noon' is not"),
         ("ASK {}", {"at": ""}, "'' is not"),
         ("ASK {}", {"at": "2014-08-01T00:00:00Z"}, "is a time of the datetime line, but the time"),

@@ -12,9 +12,10 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.datatypes import GEO_WKT, XSD
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.vocabulary import OWL, RDF_TYPE
 from sensorstream.reasoning.dl.cross_check import Differences, compare, disputed
 from sensorstream.reasoning.dl.process import JavaProcess
+from sensorstream.reasoning.dl.protocol import Explain, Explained
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 
@@ -228,3 +229,61 @@ def test_a_rule_that_copies_values_is_refused_with_its_property() -> None:
         swrl:argument1 :x ; swrl:argument2 :v ] ) ."""
     with pytest.raises(OntologyError, match=r"derives values of <http://x.example/#e>"):
         Terminology.of(ontology(text))
+
+
+def declared(name: str) -> str:
+    return f"<{BASE}{name}> <{RDF_TYPE}> <{OWL}DatatypeProperty> ."
+
+
+WORDS = ["date", "time", "duration", "dayTimeDuration", "yearMonthDuration", "dateTime"]
+
+
+@pytest.mark.parametrize("word", [*WORDS, "dateTimeStamp", "double", "float", GEO_WKT])
+def test_an_axiom_that_clashes_is_shown_with_the_datatype_of_its_author(
+    java: JavaProcess, word: str
+) -> None:
+    name = word if ":" in word else XSD + word
+    told = Terminology.of(
+        ontology(f"<{GEO_WKT}> a rdfs:Datatype . :d rdfs:range <{name}> ; rdfs:comment 'a range' .")
+    )
+    text = f'{declared("d")} <{BASE}a> <{BASE}d> "a text" .'
+    answer = java.exchange(Explain(told.document().decode(), text, 60), 120)
+    assert isinstance(answer, Explained)
+    assert answer.axioms is not None
+    assert [told.datatypes.readable(each) for each in answer.axioms] == [
+        f"d Range: {word.rpartition('#')[2]}"
+    ]
+
+
+def test_a_bound_of_time_is_shown_without_those_of_others(java: JavaProcess) -> None:
+    told = Terminology.of(
+        ontology(
+            ":d rdfs:range [ a rdfs:Datatype ; owl:onDatatype xsd:dateTime ; owl:withRestrictions"
+            ' ( [ xsd:maxExclusive "2000-01-01T00:00:00Z"^^xsd:dateTime ] ) ] .'
+        )
+    )
+    text = f'{declared("d")} <{BASE}a> <{BASE}d> "a text" .'
+    answer = java.exchange(Explain(told.document().decode(), text, 60), 120)
+    assert isinstance(answer, Explained)
+    assert answer.axioms is not None
+    (axiom,) = map(told.datatypes.readable, answer.axioms)
+    assert axiom == 'd Range: dateTime[< "2000-01-01T00:00:00Z"^^dateTime]'
+
+
+def test_a_value_that_clashes_is_shown_as_its_author_wrote_it(java: JavaProcess) -> None:
+    told = Terminology.of(
+        ontology(
+            ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :once ; owl:hasValue "
+            '"2014-08-01"^^xsd:date ] . :once a owl:DatatypeProperty , owl:FunctionalProperty .'
+        )
+    )
+    numbers = told.datatypes.numbers()
+    other = numbers.literal(literal("date", "2014-08-02"))
+    text = (
+        f"{declared('once')} <{BASE}a> <{BASE}once> {other.n3} . <{BASE}a> <{RDF_TYPE}> <{BASE}A> ."
+    )
+    answer = java.exchange(Explain(told.document().decode(), text, 60), 120)
+    assert isinstance(answer, Explained)
+    shown = {told.datatypes.readable(each) for each in answer.axioms or ()}
+    assert "Functional: once" in shown
+    assert any('once value "2014-08-01"' in each for each in shown)

@@ -36,7 +36,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 _COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
 
 
-class EffectWriter:
+class EffectsStore:
     """Remembers the terms and partitions that are there. Not thread-safe."""
 
     def __init__(

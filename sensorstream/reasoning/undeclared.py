@@ -1,0 +1,212 @@
+"""Names that axioms use and nothing declares, and what their use shows them to be.
+
+Source: OWL 2 Mapping to RDF Graphs, section 3.2.1: a reader must know of each name what it is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sensorstream.model.datatypes import XSD
+from sensorstream.model.schema import Schema, is_datatype
+from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_CLASS,
+    OWL_COMPLEMENT_OF,
+    OWL_EQUIVALENT_CLASS,
+    OWL_EQUIVALENT_PROPERTY,
+    OWL_INTERSECTION_OF,
+    OWL_INVERSE_OF,
+    OWL_ON_DATATYPE,
+    OWL_ON_PROPERTY,
+    OWL_ONE_OF,
+    OWL_SOME_VALUES_FROM,
+    RDF,
+    RDF_FIRST,
+    RDF_REST,
+    RDF_TYPE,
+    RDFS,
+    RDFS_DOMAIN,
+    RDFS_RANGE,
+    RDFS_SUBCLASS_OF,
+    RDFS_SUBPROPERTY_OF,
+)
+
+OBJECT_PROPERTY: Final = IRI(f"{OWL}ObjectProperty")
+DATATYPE_PROPERTY: Final = IRI(f"{OWL}DatatypeProperty")
+_DATATYPE: Final = IRI(f"{RDFS}Datatype")
+_CHAIN: Final = IRI(f"{OWL}propertyChainAxiom")
+_FILLERS: Final = frozenset({OWL_SOME_VALUES_FROM, IRI(f"{OWL}allValuesFrom")})
+_HAS_VALUE: Final = IRI(f"{OWL}hasValue")
+_ON_CLASS: Final = IRI(f"{OWL}onClass")
+_OF_OBJECTS: Final = frozenset({_ON_CLASS, IRI(f"{OWL}hasSelf")})
+_OF_DATA: Final = IRI(f"{OWL}onDataRange")
+_BETWEEN_CLASSES: Final = frozenset(
+    {RDFS_SUBCLASS_OF, OWL_EQUIVALENT_CLASS, IRI(f"{OWL}disjointWith"), OWL_COMPLEMENT_OF}
+)
+_LISTED_CLASSES: Final = frozenset(
+    {OWL_INTERSECTION_OF, IRI(f"{OWL}unionOf"), IRI(f"{OWL}disjointUnionOf")}
+)
+_BETWEEN_PROPERTIES: Final = frozenset(
+    {RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY, IRI(f"{OWL}propertyDisjointWith")}
+)
+_RANGE_SIGNS: Final = frozenset(
+    {OWL_ON_DATATYPE, IRI(f"{OWL}datatypeComplementOf"), IRI(f"{OWL}withRestrictions")}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Undeclared:
+    """Undeclared names, each in the order in which it is met.
+
+    ``classes`` are used as classes; ``properties`` have what their use shows, None if it shows
+    nothing or both kinds. ``restricted`` are the properties that restrictions are on.
+    """
+
+    classes: tuple[IRI, ...]
+    properties: dict[IRI, IRI | None]
+    restricted: tuple[IRI, ...]
+
+    def declarations(self) -> Iterator[Triple]:
+        """Triples that declare the names whose kind is known."""
+        for name in self.classes:
+            yield name, RDF_TYPE, OWL_CLASS
+        for prop, kind in self.properties.items():
+            if kind is not None:
+                yield prop, RDF_TYPE, kind
+
+
+def undeclared(triples: Sequence[Triple], schema: Schema) -> Undeclared:
+    """The names that axioms use and nothing declares."""
+    return _Uses(triples, schema).found()
+
+
+class _Uses:
+    """What the axioms say of properties and classes, by name."""
+
+    def __init__(self, triples: Sequence[Triple], schema: Schema) -> None:
+        self._triples = triples
+        self._schema = schema
+        self._about: defaultdict[Term, list[tuple[IRI, Term]]] = defaultdict(list)
+        for s, p, o in triples:
+            self._about[s].append((p, o))
+        self._typed = {s for s, p, _ in triples if p == RDF_TYPE}
+        self._kinds: defaultdict[IRI, set[IRI]] = defaultdict(set)
+        for known, kind in (
+            (schema.object_properties, OBJECT_PROPERTY),
+            (schema.datatype_properties, DATATYPE_PROPERTY),
+        ):
+            for name in known:
+                self._kinds[name].add(kind)
+
+    def found(self) -> Undeclared:
+        properties: dict[IRI, None] = {}
+        restricted: dict[IRI, None] = {}
+        classes: dict[IRI, None] = {}
+        for s, p, o in self._triples:
+            shown: set[IRI] = set()
+            met: list[IRI] = []
+            if p == OWL_ON_PROPERTY:
+                met, shown = list(self._new(o)), self._shown(s)
+                restricted.update(dict.fromkeys(met))
+            elif p == OWL_INVERSE_OF:
+                met, shown = list(self._new(s, o)), {OBJECT_PROPERTY}
+            elif p == _CHAIN:
+                met, shown = list(self._new(s, *self._members(o))), {OBJECT_PROPERTY}
+            elif p in _BETWEEN_PROPERTIES:
+                met = list(self._new(s, o))
+            elif p == RDFS_DOMAIN:
+                met = list(self._new(s))
+            elif p == RDFS_RANGE:
+                met, shown = list(self._new(s)), {self._kind_of_filler(o)}
+            for name in met:
+                properties[name] = None
+                self._kinds[name] |= shown
+            classes.update(dict.fromkeys(self._used_as_classes(s, p, o)))
+        self._spread()
+        kinds = {name: self._kinds[name] for name in properties}
+        return Undeclared(
+            tuple(c for c in classes if c not in self._schema.classes),
+            {name: next(iter(k)) if len(k) == 1 else None for name, k in kinds.items()},
+            tuple(restricted),
+        )
+
+    def _new(self, *names: Term) -> Iterator[IRI]:
+        """Those that are names of the ontology's author and have no kind."""
+        for name in names:
+            if (
+                isinstance(name, IRI)
+                and not name.startswith((RDF, RDFS, OWL, XSD))
+                and name not in self._typed
+            ):
+                yield name
+
+    def _shown(self, restriction: Term) -> set[IRI]:
+        """The kinds of property that a restriction can be on."""
+        shown = set()
+        for p, o in self._about[restriction]:
+            if p in _FILLERS:
+                shown.add(self._kind_of_filler(o))
+            elif p == _HAS_VALUE:
+                shown.add(DATATYPE_PROPERTY if isinstance(o, Literal) else OBJECT_PROPERTY)
+            elif p in _OF_OBJECTS:
+                shown.add(OBJECT_PROPERTY)
+            elif p == _OF_DATA:
+                shown.add(DATATYPE_PROPERTY)
+        return shown
+
+    def _kind_of_filler(self, filler: Term) -> IRI:
+        if isinstance(filler, IRI) and is_datatype(filler):
+            return DATATYPE_PROPERTY
+        for p, o in self._about[filler]:
+            if p in _RANGE_SIGNS or (p == RDF_TYPE and o in (_DATATYPE, f"{OWL}DataRange")):
+                return DATATYPE_PROPERTY
+            if p == OWL_ONE_OF and any(isinstance(m, Literal) for m in self._members(o)):
+                return DATATYPE_PROPERTY
+        return OBJECT_PROPERTY
+
+    def _used_as_classes(self, s: Term, p: IRI, o: Term) -> Iterator[IRI]:
+        names: Sequence[Term] = ()
+        if p in _BETWEEN_CLASSES:
+            names = (s, o)
+        elif p in (RDFS_DOMAIN, _ON_CLASS):
+            names = (o,)
+        elif p == RDFS_RANGE or p in _FILLERS:
+            of = {s, *(each for link, each in self._about[s] if link == OWL_ON_PROPERTY)}
+            if self._schema.datatype_properties.isdisjoint(of) and not is_datatype(o):
+                names = (o,)
+        elif p in _LISTED_CLASSES:
+            names = self._members(o)
+        return self._new(*names)
+
+    def _spread(self) -> None:
+        """Give properties the kinds of those above, below and equal to them, until nothing new."""
+        links = [(s, o) for s, p, o in self._triples if p in _BETWEEN_PROPERTIES]
+        around: defaultdict[IRI, set[IRI]] = defaultdict(set)
+        for one, other in links:
+            if isinstance(one, IRI) and isinstance(other, IRI):
+                around[one].add(other)
+                around[other].add(one)
+        ahead = [name for name in around if self._kinds.get(name)]
+        while ahead:
+            name = ahead.pop()
+            for other in around[name]:
+                if other not in self._typed and not self._kinds[name] <= self._kinds[other]:
+                    self._kinds[other] |= self._kinds[name]
+                    ahead.append(other)
+
+    def _members(self, head: Term) -> list[Term]:
+        found: list[Term] = []
+        seen: set[Term] = set()
+        while head not in seen:
+            seen.add(head)
+            told = dict(self._about.get(head, ()))
+            if RDF_FIRST not in told:
+                break
+            found.append(told[RDF_FIRST])
+            head = told.get(RDF_REST, head)
+        return found

@@ -1,0 +1,182 @@
+"""``every … from history select``: a rule asks the history at the moments of its schedule.
+
+The engine asks nobody: a moment that has come is remembered until an entry of the journal brings
+the answer (decision 028).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sensorstream.errors import LanguageError, RuleError
+from sensorstream.language import syntax
+from sensorstream.model.terms import Literal, Term
+from sensorstream.model.timeline import Timeline
+from sensorstream.rules.answers import Asked
+from sensorstream.rules.conditions import Solution
+from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.reading import in_rule_file
+from sensorstream.rules.timers import Holding, SolutionKey
+from sensorstream.rules.triggers import LAST, NOW, Moment, Solutions, Trigger, compile_trigger
+from sensorstream.sparql.algebra import (
+    BGP,
+    Extend,
+    Graph,
+    Group,
+    Project,
+    Query,
+    Select,
+    ValidTime,
+    Values,
+    Variable,
+)
+from sensorstream.sparql.answerable import check_answerable
+from sensorstream.sparql.bounds import MOST_TOKENS
+from sensorstream.sparql.parser import Parsed, read_query
+from sensorstream.sparql.walk import nodes, replaced, visible
+
+MOST_WAITING: Final = 1000
+"""Questions of one rule that may wait for their answers."""
+_GIVEN: Final = (LAST, NOW)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryQuery:
+    """A checked SELECT of a rule; ``returned`` are the variables that its solutions have."""
+
+    parsed: Parsed[Query]
+    returned: frozenset[str]
+
+    def at(self, moment: SolutionKey) -> Parsed[Query]:
+        """The query with the times of a moment in the places of ``?last`` and ``?now``."""
+        values = dict(moment)
+        query = self.parsed.meaning
+        form = replaced(query.form, lambda node: _with(node, values))
+        time = query.valid_time
+        if time is not None:
+            ends = (_written(time.start, values), _written(time.end, values))
+            start, end = ends
+            assert start is not None
+            time = ValidTime(start, end)
+        return replace(self.parsed, meaning=replace(query, form=form, valid_time=time))
+
+
+def read_history_query(question: syntax.Sparql, file: syntax.RuleFile) -> HistoryQuery:
+    """The question of a rule.
+
+    Raises:
+        LanguageError: not a SELECT over history, or ``?now`` or ``?last`` where it cannot stand.
+    """
+
+    def read() -> Parsed[Query]:
+        parsed = read_query(
+            question.text,
+            start=question.position,
+            prefixes=file.prefix_map,
+            base=file.base,
+            most_tokens=MOST_TOKENS,
+        )
+        check_answerable(parsed, history=True)
+        return parsed
+
+    parsed = in_rule_file(read)
+    query = parsed.meaning
+    if not isinstance(query.form, Select):
+        raise LanguageError("not a SELECT: expected 'SELECT …'", position=parsed.start)
+    for name in _GIVEN:
+        if _is_misplaced(query, Variable(name)):
+            raise LanguageError(
+                f"?{name} is a time that the schedule gives: expected it as the object of a "
+                "pattern, in expressions, AT and DURING only",
+                position=parsed.start,
+            )
+    time = query.valid_time
+    for each in () if time is None else (time.start, time.end):
+        if isinstance(each, Variable) and each.name not in _GIVEN:
+            raise LanguageError(
+                f"{each} has no value here: expected ?now, ?last or a time",
+                position=parsed.position(time),
+            )
+    returned = frozenset(each.name for each in visible(query.form.pattern))
+    return HistoryQuery(parsed, returned.difference(_GIVEN))
+
+
+def compile_question(
+    of: syntax.SemanticRule, every: syntax.Every, file: syntax.RuleFile, line: Timeline
+) -> Trigger:
+    """The trigger of a rule that asks the history.
+
+    At a moment of its schedule it has no solution yet; the moment is remembered. When the answer
+    has come, it has the solutions of the answer, with ``?now`` and ``?last`` of the moment.
+
+    Raises:
+        LanguageError: as :func:`.compile_trigger`.
+    """
+    rule = of.name
+    scheduled = compile_trigger(every, rule, file, line)
+
+    def trigger(moment: Moment) -> Solutions:
+        run, found = moment.run, list[Solution]()
+        answer = run.answer if moment.is_first else None
+        if answer is not None and answer.rule == rule:
+            run.hold(rule, answer.moment, None)
+            given = dict(answer.moment)
+            found = [{**given, **dict(each)} for each in answer.solutions]
+        for each in scheduled(moment):
+            if len(run.held(rule)) >= MOST_WAITING:
+                raise RuleError(
+                    f"{MOST_WAITING:,} questions to the history wait for their answers already"
+                )
+            run.hold(rule, tuple(sorted(each.items())), Holding(run.time))
+        return found
+
+    return trigger
+
+
+def waiting(rule: str, memory: RuleMemory, line: Timeline) -> Iterator[Asked]:
+    """The questions of a rule that wait for their answers."""
+    for moment in memory.held.get(rule, ()):
+        times = {name: _text(value) for name, value in moment}
+        yield Asked(rule, moment, line.instant(times[LAST]), line.instant(times[NOW]))
+
+
+def _text(term: Term) -> str:
+    assert isinstance(term, Literal)
+    return term.lexical
+
+
+def _with(node: object, values: Solution) -> object | None:
+    """What stands for a node; None: the same with what stands for its parts."""
+    match node:
+        case Variable(name) if name in values:
+            return values[name]
+        case Project(inner, columns):
+            kept = tuple(each for each in columns if each.name not in values)
+            return Project(replaced(inner, lambda each: _with(each, values)), kept or columns)
+    return None
+
+
+def _written(time: str | Variable | None, values: Solution) -> str | None:
+    return _text(values[time.name]) if isinstance(time, Variable) else time
+
+
+def _is_misplaced(query: Query, variable: Variable) -> bool:
+    """Whether a variable stands where no term can, or is given a value."""
+    for node in nodes(query.form):
+        match node:
+            case BGP(patterns):
+                if any(variable in (each.subject, each.predicate) for each in patterns):
+                    return True
+            case Graph(name, _) if name == variable:
+                return True
+            case Extend(_, name, _) if name == variable:
+                return True
+            case Values(columns, _) if variable in columns:
+                return True
+            case Group(_, keys, computed):
+                named = (*(key.variable for key in keys), *(name for name, _ in computed))
+                if variable in named:
+                    return True
+    return False

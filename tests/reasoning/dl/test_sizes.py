@@ -1,0 +1,81 @@
+"""The largest island is that of the graph of links, after every change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.protocol import IslandFacts, Types
+from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.sizes import IslandSizes
+from sensorstream.reasoning.dl.terminology import Terminology
+
+from .test_random_ontologies import BASE, ontology
+
+NODES = [IRI(f"{BASE}n{n}") for n in range(6)]
+P, A = IRI(f"{BASE}p"), IRI(f"{BASE}A")
+links = st.tuples(st.sampled_from(NODES), st.just(P), st.sampled_from(NODES))
+kinds = st.tuples(st.sampled_from(NODES), st.just(RDF_TYPE), st.just(A))
+changes = st.lists(st.sets(st.one_of(links, kinds), max_size=7), min_size=1, max_size=6)
+EXAMPLES = int(os.environ.get("TEST_ONTOLOGIES", "40"))
+
+
+class Silent(Worker):
+    """A process of which nothing follows, so that none has to be started."""
+
+    def start(self) -> bool:
+        return True
+
+    def ask(self, islands: list[IslandFacts], *, unnamed: bool = False) -> list[Types | None]:
+        return [[[] for _ in facts.names] for facts in islands]
+
+
+def largest(window: Iterable[Triple]) -> int:
+    """By definition: the largest set of individuals that links connect."""
+    groups: list[set[str]] = []
+    for s, p, o in window:
+        about = {s, o} if p == P else {s}
+        touching = [group for group in groups if group & about]
+        groups = [group for group in groups if not group & about]
+        groups.append(about.union(*touching))
+    return max(map(len, groups), default=1)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(windows=changes)
+def test_the_largest_island_is_that_of_the_links_after_every_change(
+    windows: list[set[Triple]],
+) -> None:
+    loaded = ontology(":p a owl:TransitiveProperty .")
+    terminology = Terminology.of(loaded)
+    reasoner = DlReasoner(terminology, Silent("hermit", b""))
+    kb = KnowledgeBase()
+    kb.add(Origin.STATIC, loaded.triples)
+    reasoner.start(kb)
+    assert reasoner.largest_island == 1
+    before: set[Triple] = set()
+    for window in windows:
+        delta = Delta(0, tuple(sorted(window - before)), tuple(sorted(before - window)))
+        kb.apply(Origin.WINDOW, delta)
+        kb.apply(Origin.INFERRED, reasoner.react(kb, delta))
+        assert reasoner.largest_island == largest(window)
+        before = window
+
+
+def test_after_an_end_there_is_no_island() -> None:
+    sizes = IslandSizes()
+    sizes.update(NODES, dict.fromkeys(NODES[:3], 3))
+    assert sizes.largest == 3
+    sizes.update(NODES[:3], {})
+    assert sizes.largest == 1
+    sizes.update(NODES, dict.fromkeys(NODES, 6))
+    sizes.clear()
+    assert sizes.largest == 1

@@ -1,0 +1,104 @@
+"""Why an alert was raised, asked of a server whose engines run elsewhere, by key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from sensorstream.app.application import Application
+from sensorstream.app.exchange import Exchange
+from sensorstream.app.reasons import Reasons
+from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.errors import RunsOnSpark, UnknownAlert
+from sensorstream.history.database import engine
+from sensorstream.history.journal_rows import JournalRow, record_of
+from sensorstream.history.store import PostgresStore
+from sensorstream.history.writer_lock import Writes
+from sensorstream.journal.records import Effects
+from sensorstream.model.events import Alert
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings import PipelineSettings, Settings
+from sensorstream.settings_file import load_settings
+from tests.streaming.conftest import write_deployment
+from tests.streaming.test_keyed_engines import of_one_engine
+from tests.streaming.test_passing_time import WAITING, batches, by_keys, message, passed
+from tests.streaming.test_patterns_by_key import PATTERN, registered
+
+ROWS: Sequence[JournalRow] = (
+    registered(1, "climbs", PATTERN),
+    message(2, "north", 1, [(1, 20)]),
+    message(3, "south", 2, [(1, 80)]),
+    message(4, "north", 3, [(1, 30)]),
+    message(5, "south", 4, [(2, 90)]),
+    # Both are told that time has passed: the one waits for silence, the other for its condition.
+    passed(6, 20, 20, received=1000),
+)
+
+
+def written(url: str, effects: Effects | None) -> None:
+    """The journal, and what engines have said of it."""
+    with PostgresStore.open(url, Timeline.INTEGER, Writes.ALL) as store:
+        store.append([record_of(row) for row in ROWS])
+        if effects is not None:
+            store.commit(effects)
+
+
+def told(reasons: Reasons, effects: Effects) -> dict[tuple[str, str, int], Any]:
+    """Why each alert was raised, but for the number of the engine in the ids of entries."""
+    found = {}
+    for each in effects.alerts:
+        if isinstance(each, Alert):
+            why = reasons.of_alert(each.id)
+            said = repr((why.rule, why.because, why.profile, why.notes))
+            found[each.rule, each.key, each.time] = re.sub(r"'m(\d+)\.\d+'", r"'m\1'", said)
+    return found
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Deployment:
+    write_deployment(tmp_path)
+    with (tmp_path / "t.rules").open("a") as rules:
+        rules.write(WAITING)
+    return read_deployment(load_settings(tmp_path / "sensorstream.toml", {}))
+
+
+def on_spark(settings: Settings, url: str) -> Settings:
+    history = replace(settings.history, url=url)
+    return replace(settings, history=history, pipeline=PipelineSettings(runner="spark"))
+
+
+def test_why_is_answered_as_by_a_server_with_one_engine(
+    deployment: Deployment, new_database: Callable[[], str]
+) -> None:
+    url, other = new_database(), new_database()
+    found = by_keys(deployment, batches(list(ROWS), {3, 5}), {2})
+    expected = of_one_engine(deployment, [record_of(row) for row in ROWS])
+    written(url, found)
+    written(other, expected)
+    machine = build_machine(deployment, perf_counter)
+    with closing(machine.engine), Application.open(on_spark(deployment.settings, url)) as server:
+        database = engine(other)
+        exchange = Exchange(machine.engine, machine.mapper, deployment)
+        answers = told(Reasons(database, lambda: other, exchange, 30.0, "plain"), expected)
+        assert told(server.reasons, found) == answers
+        database.dispose()
+        rules = {rule for rule, *_ in answers}
+        assert rules == {"far", "near", "gone", "climbs"}
+        with pytest.raises(UnknownAlert):
+            server.reasons.of_alert("m99-1")
+
+
+def test_why_not_says_where_to_ask_instead(
+    deployment: Deployment, new_database: Callable[[], str]
+) -> None:
+    with Application.open(on_spark(deployment.settings, new_database())) as server:
+        told = r"engines run on Spark \(pipeline.runner\): .*'sensorstream run --messages'"
+        with pytest.raises(RunsOnSpark, match=told):
+            server.unmet.why_not("far", "http://example.org/t#south-1")
