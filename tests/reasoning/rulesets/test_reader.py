@@ -66,7 +66,7 @@ def test_datalog_means_the_same_as_updates() -> None:
         ("INSERT { ?x a :C } WHERE { SERVICE :s { ?x :p 1 } }", "2:28", "SERVICE: a rule sends no"),
         (
             "INSERT { ?x a :C } WHERE { WINDOW TYPE SLIDINGTRIPLES 5 { ?x :p 1 } }",
-            "2:1",
+            "2:28",
             "WINDOW",
         ),
         ("INSERT { ?x a :C } WHERE { { SELECT ?x { ?x :p 1 } LIMIT 3 } }", "2:1", "LIMIT and OFF"),
