@@ -5,7 +5,7 @@ The static graph's lists take the place of EACH and of paths over ``rdf:first`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -281,8 +281,10 @@ def _plain_each(each: Each) -> Pattern:
     return together(BGP((TriplePattern(each.members, RDF_FIRST, each.member),)), each.pattern)
 
 
-def check_lists(body: Pattern, position: Position, places: Mapping[object, Position]) -> None:
+def check_lists(body: Pattern, place: Callable[[object], Position]) -> None:
     """Refuse EACH and paths along lists where the list is not known before anything streams.
+
+    ``place`` tells where a part of the body stands.
 
     Raises:
         QueryError: with the place, and the way out.
@@ -293,10 +295,10 @@ def check_lists(body: Pattern, position: Position, places: Mapping[object, Posit
             raise QueryError(
                 "EACH within EACH, OPTIONAL, MINUS, EXISTS or a sub-select: expected it among the "
                 "patterns that must match",
-                position=places.get(part, position),
+                position=place(part),
             )
     for alternative in clauses(DerivationRule("", _ANY_HEAD, body)):
-        _check_known(alternative.body.pattern, position, places)
+        _check_known(alternative.body.pattern, place)
 
 
 def _reachable(body: Pattern) -> Iterator[Each]:
@@ -307,7 +309,7 @@ def _reachable(body: Pattern) -> Iterator[Each]:
         yield from eaches_of(body)
 
 
-def _check_known(body: Pattern, position: Position, places: Mapping[object, Position]) -> None:
+def _check_known(body: Pattern, place: Callable[[object], Position]) -> None:
     triples = list(triples_of(body))
     known = {
         name
@@ -331,7 +333,7 @@ def _check_known(body: Pattern, position: Position, places: Mapping[object, Posi
                 f"{name} is a list, or a member of one, that may stream, but lists are read from "
                 "what is known before anything streams: expected a pattern with a property of RDF, "
                 "RDFS or OWL that has the list, such as ?c owl:unionOf ?list",
-                position=places.get(each, position),
+                position=place(each),
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Final
 
 from sensorstream.errors import Position, QueryError
@@ -69,10 +69,8 @@ def checked_operation(operation: Operation, position: Position) -> Modify | Inse
     return operation
 
 
-def check_body(pattern: Pattern, position: Position, places: Mapping[object, Position]) -> None:
-    """Refuse what a body may not hold.
-
-    ``places`` are those of the parts of the text; ``position`` is the rule's.
+def check_body(pattern: Pattern, place: Callable[[object], Position]) -> None:
+    """Refuse what a body may not hold; ``place`` tells where a part of it stands.
 
     Raises:
         QueryError: a part that is not of the graph (SERVICE, GRAPH, WINDOW), that depends on an
@@ -81,7 +79,7 @@ def check_body(pattern: Pattern, position: Position, places: Mapping[object, Pos
     for part in nodes(pattern):
         told = _refusal(part)
         if told:
-            raise QueryError(told, position=places.get(part, position))
+            raise QueryError(told, position=place(part))
 
 
 def _refusal(part: object) -> str:
