@@ -5,11 +5,11 @@ The static graph's lists take the place of EACH and of paths over ``rdf:first`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from sensorstream.errors import Position, ProgramError, QueryError
+from sensorstream.errors import ProgramError, QueryError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import BlankNode, Literal, Term
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST
@@ -33,6 +33,7 @@ from sensorstream.sparql.algebra import (
     Values,
     Variable,
 )
+from sensorstream.sparql.places import Places
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import nodes, replaced
 
@@ -281,10 +282,8 @@ def _plain_each(each: Each) -> Pattern:
     return together(BGP((TriplePattern(each.members, RDF_FIRST, each.member),)), each.pattern)
 
 
-def check_lists(body: Pattern, place: Callable[[object], Position]) -> None:
+def check_lists(body: Pattern, places: Places) -> None:
     """Refuse EACH and paths along lists where the list is not known before anything streams.
-
-    ``place`` tells where a part of the body stands.
 
     Raises:
         QueryError: with the place, and the way out.
@@ -295,10 +294,10 @@ def check_lists(body: Pattern, place: Callable[[object], Position]) -> None:
             raise QueryError(
                 "EACH within EACH, OPTIONAL, MINUS, EXISTS or a sub-select: expected it among the "
                 "patterns that must match",
-                position=place(part),
+                position=places.of(part),
             )
     for alternative in clauses(DerivationRule("", _ANY_HEAD, body)):
-        _check_known(alternative.body.pattern, place)
+        _check_known(alternative.body.pattern, places)
 
 
 def _reachable(body: Pattern) -> Iterator[Each]:
@@ -309,7 +308,7 @@ def _reachable(body: Pattern) -> Iterator[Each]:
         yield from eaches_of(body)
 
 
-def _check_known(body: Pattern, place: Callable[[object], Position]) -> None:
+def _check_known(body: Pattern, places: Places) -> None:
     triples = list(triples_of(body))
     known = {
         name
@@ -333,7 +332,7 @@ def _check_known(body: Pattern, place: Callable[[object], Position]) -> None:
                 f"{name} is a list, or a member of one, that may stream, but lists are read from "
                 "what is known before anything streams: expected a pattern with a property of RDF, "
                 "RDFS or OWL that has the list, such as ?c owl:unionOf ?list",
-                position=place(each),
+                position=places.of(each),
             )
 
 

@@ -6,7 +6,7 @@ directly above a rule is its name, and from its second line on a remark such as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sensorstream.dotr.reader import is_rules, read_program
@@ -18,10 +18,11 @@ from sensorstream.reasoning.rulesets.blocks import Block, blocks_of, comment_abo
 from sensorstream.reasoning.rulesets.lists import check_lists, without_lists
 from sensorstream.reasoning.rulesets.refusals import check_body, checked_operation
 from sensorstream.reasoning.rulesets.rule_set import Note, RuleSet
-from sensorstream.sparql.algebra import InsertData, Pattern, Quad, TriplePattern, Update
+from sensorstream.sparql.algebra import InsertData, Pattern, Quad, TriplePattern
 from sensorstream.sparql.bounds import check_bounds, check_length
 from sensorstream.sparql.lexer import Source
-from sensorstream.sparql.parser import Parsed, read_rule_set
+from sensorstream.sparql.parser import read_rule_set
+from sensorstream.sparql.places import Places
 
 MOST_RULES: Final = 1_000
 """Rules of one text: each may feed each, which is found out when they are read."""
@@ -60,7 +61,8 @@ def _updates(text: str, start: Position) -> RuleSet:
             facts.update((_fact(quad, block), None) for quad in update.quads)
         else:
             head = tuple(quad.triple for quad in update.insert or ())
-            rule = _rule(head, update.pattern, block, _places(parsed, block))
+            places = Places(block.position, parsed.places, parsed.operations)
+            rule = _rule(head, update.pattern, block, places)
             _note(rule, Note(block.position, block.remarks), rules, notes)
     return RuleSet(start.file, tuple(rules.values()), tuple(facts), notes)
 
@@ -77,7 +79,8 @@ def _datalog(text: str, start: Position) -> RuleSet:
     notes: dict[str, Note] = {}
     for clause in program.clauses:
         block = Block(clause.position, "", comment_above(lines, clause.position))
-        rule = _rule(clause.head, clause.body, block, lambda _, at=block.position: at)  # type: ignore[misc]
+        places = Places(clause.position, {}, {})
+        rule = _rule(clause.head, clause.body, block, places)
         _note(rule, Note(block.position, block.remarks), rules, notes)
     return RuleSet(start.file, tuple(rules.values()), (), notes)
 
@@ -114,25 +117,15 @@ def _rule(
     head: tuple[TriplePattern, ...],
     body: Pattern,
     block: Block,
-    place: Callable[[object], Position],
+    places: Places,
 ) -> DerivationRule:
     if not head:
         raise QueryError(
             "a rule without a conclusion: expected INSERT { … }", position=block.position
         )
-    check_body(body, place)
-    check_lists(body, place)
+    check_body(body, places)
+    check_lists(body, places)
     return DerivationRule(_name(block), head, body)
-
-
-def _places(parsed: Parsed[Update], block: Block) -> Callable[[object], Position]:
-    """Where the parts of a rule stand; those without a place of their own at its start."""
-
-    def place(part: object) -> Position:
-        at = parsed.places.get(part)
-        return parsed.operations.get(id(part), (part, block.position))[1] if at is None else at
-
-    return place
 
 
 def _name(block: Block) -> str:

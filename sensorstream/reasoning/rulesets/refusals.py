@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from sensorstream.errors import Position, QueryError
@@ -24,6 +23,7 @@ from sensorstream.sparql.algebra import (
     Slice,
     Window,
 )
+from sensorstream.sparql.places import Places
 from sensorstream.sparql.printing.term_text import node_text
 from sensorstream.sparql.walk import nodes
 
@@ -69,8 +69,10 @@ def checked_operation(operation: Operation, position: Position) -> Modify | Inse
     return operation
 
 
-def check_body(pattern: Pattern, place: Callable[[object], Position]) -> None:
-    """Refuse what a body may not hold; ``place`` tells where a part of it stands.
+def check_body(pattern: Pattern, places: Places) -> None:
+    """Refuse what a body may not hold.
+
+    ``places`` are those of the parts of the text, from the rule on.
 
     Raises:
         QueryError: a part that is not of the graph (SERVICE, GRAPH, WINDOW), that depends on an
@@ -79,7 +81,7 @@ def check_body(pattern: Pattern, place: Callable[[object], Position]) -> None:
     for part in nodes(pattern):
         told = _refusal(part)
         if told:
-            raise QueryError(told, position=place(part))
+            raise QueryError(told, position=places.of(part))
 
 
 def _refusal(part: object) -> str:

@@ -69,7 +69,7 @@ def test_datalog_means_the_same_as_updates() -> None:
             "2:28",
             "WINDOW",
         ),
-        ("INSERT { ?x a :C } WHERE { { SELECT ?x { ?x :p 1 } LIMIT 3 } }", "2:1", "LIMIT and OFF"),
+        ("INSERT { ?x a :C } WHERE { { SELECT ?x { ?x :p 1 } LIMIT 3 } }", "2:30", "LIMIT and OFF"),
         (
             "INSERT { ?x :t ?n } WHERE { ?x :p 1 BIND(RAND() AS ?n) }",
             "2:42",
