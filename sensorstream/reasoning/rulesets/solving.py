@@ -72,11 +72,9 @@ def _matches(
 ) -> Iterator[dict[str, Term]]:
     s, o = _known(triple.subject, binding), _known(triple.object, binding)
     path = triple.predicate
-    if isinstance(s, Literal):
-        return
     if isinstance(path, IRI | Variable):
         p = _known(path, binding)
-        if p is not None and not isinstance(p, IRI):
+        if isinstance(s, Literal) or (p is not None and not isinstance(p, IRI)):
             return
         for found in index.match(s, p, o):
             match = bound((triple.subject, path, triple.object), found)

@@ -51,9 +51,15 @@ _triples = st.tuples(
 _patterns = st.builds(
     TriplePattern,
     st.sampled_from([*VARIABLES, *VARIABLES, *NODES]),
-    _steps | st.sampled_from(VARIABLES) | _paths,
+    st.one_of(_paths, _paths, _paths, st.sampled_from(VARIABLES)),
     st.sampled_from([*VARIABLES, *VARIABLES, *NODES, Literal("text")]),
 )
+
+
+# Oxigraph finds no path of length zero at a constant that is not in the graph (section 18.4 does).
+THERE: set[Triple] = {(node, IRI("http://example.org/r"), node) for node in NODES} | {
+    (NODES[0], IRI("http://example.org/r"), Literal("text"))
+}
 
 
 def answered(
@@ -70,11 +76,12 @@ def answered(
     return {tuple((name, from_oxigraph(row[name])) for name in names) for row in rows}
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(_patterns, min_size=1, max_size=3), st.sets(_triples, max_size=8))
+@settings(max_examples=150, deadline=None)
+@given(st.lists(_patterns, min_size=1, max_size=3), st.sets(_triples, min_size=3, max_size=12))
 def test_solutions_are_those_of_oxigraph(patterns: list[TriplePattern], known: set[Triple]) -> None:
     if not in_scope(BGP(tuple(patterns))):
         return
+    known = known | THERE
     found = {tuple(sorted(row.items())) for row in solutions(patterns, indexed(known))}
     assert found == answered(patterns, known)
 
