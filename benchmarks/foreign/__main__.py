@@ -33,7 +33,7 @@ _NOT_GIVEN: Final = re.compile(
 )
 """Where the ways out begin in an error."""
 _ANSWER: Final = 30.0
-"""Seconds for an answer of the reasoner; twice that for its start, four times for owlready2."""
+"""Seconds for an answer of the reasoner; five times that for its start, four times for owlready2."""
 _STREAM: Final = 90.0
 """Seconds for a random stream."""
 _WINDOW: Final = 8
