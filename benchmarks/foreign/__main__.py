@@ -33,7 +33,7 @@ _NOT_GIVEN: Final = re.compile(
 )
 """Where the ways out begin in an error."""
 _ANSWER: Final = 30.0
-"""Seconds for an answer of the reasoner; five times that for its start, four times for owlready2."""
+"""Seconds for an answer of the reasoner; its start has five times, owlready2 four times that."""
 _STREAM: Final = 90.0
 """Seconds for a random stream."""
 _WINDOW: Final = 8
