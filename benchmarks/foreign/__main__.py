@@ -33,7 +33,7 @@ _NOT_GIVEN: Final = re.compile(
 )
 """Where the ways out begin in an error."""
 _ANSWER: Final = 30.0
-"""Seconds for an answer of the reasoner; twice that for its start, four times for owlready2."""
+"""Seconds for an answer of the reasoner; its start has five times, owlready2 four times that."""
 _STREAM: Final = 90.0
 """Seconds for a random stream."""
 _WINDOW: Final = 8
@@ -175,7 +175,8 @@ def tables(found: dict[str, Any]) -> str:
     for key, row in found["reasoned"].items():
         name, _, reasoner = key.partition("|")
         columns = ("start", "refused", "same", *SHAPES)
-        cells = [row.get(each, row.get("failed", "")) for each in columns]
+        cells = [row.get(each, "") for each in columns]
+        cells[2] = cells[2] or row.get("failed", "")
         if row.get("same") == "same":
             cells[2] = f"same ({row['types']} types)"
         lines.append(f"| {name} | {reasoner} | " + " | ".join(map(str, cells)) + " |")
@@ -183,7 +184,8 @@ def tables(found: dict[str, Any]) -> str:
 
 
 def _short(text: str, limit: int = 120) -> str:
-    text = " ".join(text.split()).replace("|", "/").replace("<", "`<").replace(">", ">`")
+    text = " ".join(text.split()).replace("|", "/").replace("'<", "<").replace(">'", ">")
+    text = text.replace("<", "`<").replace(">", ">`")
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
