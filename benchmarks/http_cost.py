@@ -11,7 +11,7 @@ from __future__ import annotations
 import multiprocessing
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
@@ -24,8 +24,8 @@ from prometheus_client import CollectorRegistry
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.app.access import Access
 from sensorstream.app.application import Application
+from sensorstream.app.health import Health
 from sensorstream.app.rates import Rates
-from sensorstream.app.readiness import Part
 from sensorstream.app.running import Running
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.clock import SystemClock
@@ -55,12 +55,20 @@ class Everybody(Access):
         self._clock = SystemClock()
 
 
+class Unwatched(Health):
+    """Nobody asks whether it is ready."""
+
+    def __init__(self) -> None:
+        self._probes = []
+
+
 class Answering(Application):
     """Takes nothing in, and answers at once."""
 
     def __init__(self) -> None:
         self.settings = Settings(Path("sensorstream.toml"))
         self.access = Everybody()
+        self.health = Unwatched()
         self._registry = CollectorRegistry()
         self.rates = Rates(0)
         self.running = Running(SystemClock(), lambda _: None)
@@ -74,9 +82,6 @@ class Answering(Application):
     @property
     def metrics(self) -> CollectorRegistry:
         return self._registry
-
-    def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
-        """Nobody asks whether it is ready."""
 
     def submit(
         self,

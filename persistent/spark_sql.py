@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from sensorstream.history.views import view_definitions
+from sensorstream.history.view_definitions import view_definitions
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.settings_file import load_settings
 from sensorstream.spark.bulk_sql import answering

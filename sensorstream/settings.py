@@ -32,7 +32,7 @@ class OntologySettings:
     """``[ontology]``."""
 
     files: tuple[Path, ...] = _setting(
-        (), "Ontology files: RDF/XML, OWL/XML, Turtle, N-Triples or JSON-LD."
+        (), "Ontology files: RDF/XML, OWL/XML, functional syntax, Turtle, N-Triples or JSON-LD."
     )
     leave_out: tuple[str, ...] = _setting(
         (), "The imports to do without, by their IRIs; others must be among the files."
@@ -201,8 +201,7 @@ class ReasoningSettings:
 
     profile: str = _setting(
         "plain",
-        "none, plain (subclass, subproperty, domain, range), hermit or pellet.",
-        ["none", "plain", "hermit", "pellet"],
+        "none, plain (subclass, subproperty, domain, range), hermit, pellet, or rule sets: owl2rl",
     )
     java: str = _setting("", "A Java 25+ home; empty uses the runtime that comes as a wheel.")
     timeout: float = _setting(10.0, "Seconds the reasoner may take for one question.")
@@ -314,11 +313,11 @@ class LimitSettings:
     )
     message_rows: int = _setting(
         2_000_000,
-        "Rows that conditions of semantic rules may visit or find for one message.",
+        "Rows that conditions of semantic rules, or rule sets, may find for one message.",
         least=1,
     )
     message_seconds: float = _setting(
-        10.0, "Seconds that conditions of semantic rules may take for one message."
+        10.0, "Seconds that conditions of semantic rules, or rule sets, may take for one message."
     )
     evaluate_anew: bool = _setting(
         False,

@@ -266,7 +266,9 @@ def _paths(given: object, folder: Path) -> tuple[Path, ...]:
     found: list[Path] = []
     for pattern in patterns:
         if any(sign in pattern for sign in "*?["):
-            matches = sorted(folder.glob(pattern))
+            path = Path(pattern)
+            root = Path(path.anchor) if path.is_absolute() else folder
+            matches = sorted(root.glob(str(path.relative_to(path.anchor))))
             if not matches:
                 raise ValueError(f"no file matches '{pattern}' in {folder}")
             found.extend(matches)

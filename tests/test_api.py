@@ -68,6 +68,14 @@ def test_the_page_names_what_is_public_and_no_more() -> None:
         getattr(sensorstream, "nothing")  # noqa: B009 - mypy would refuse the plain form
 
 
+def test_the_page_names_every_method_of_the_clients() -> None:
+    table = PAGE.split("\n## A server\n")[1].split("| method | |")[1].split("\n\n")[0]
+    named = set(re.findall(r"`(\w+)\(", table)) - {"close"}
+    for client in (Client, AsyncClient):
+        public = {name for name in vars(client) if not name.startswith("_")}
+        assert public - {"close"} == named
+
+
 def test_importing_the_package_loads_nothing_else() -> None:
     asked = "import sys, sensorstream; print([n for n in sys.modules if n.startswith('sensorstr')])"
     found = subprocess.run(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.analysis import filters, graphs, patterns_in_time, undeclared, windows
+from sensorstream.analysis import filters, graphs, patterns_in_time, silent_streams, undeclared
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.parser import Parsed
@@ -14,7 +14,7 @@ from sensorstream.sparql.parser import Parsed
 _KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
     undeclared.notes,
     filters.notes,
-    windows.notes,
+    silent_streams.notes,
     graphs.notes,
     patterns_in_time.notes,
 )

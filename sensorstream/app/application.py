@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -25,6 +25,7 @@ from sensorstream.app.asking import Asking
 from sensorstream.app.cross_checks import CrossChecks
 from sensorstream.app.exchange import Exchange, Revival
 from sensorstream.app.functions_read import changed_functions
+from sensorstream.app.health import Health
 from sensorstream.app.in_force import in_force, read_files, tell_edited
 from sensorstream.app.in_work import InWork
 from sensorstream.app.incidents import Incidents
@@ -39,7 +40,7 @@ from sensorstream.app.ontologies import Ontologies
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, Rebuilding, silent
 from sensorstream.app.rates import Rates
-from sensorstream.app.readiness import LATE, HistoryProbe, Part, Readiness, WholeWay
+from sensorstream.app.readiness import HistoryProbe, Readiness, WholeWay
 from sensorstream.app.reasons import Reasons
 from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
@@ -91,7 +92,6 @@ from sensorstream.journal.notice import ReportDisabled
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.cross_check import Differences
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import ReasoningSettings, Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.runner import Runner
@@ -129,11 +129,8 @@ class Application:
         self.settings = settings
         self.alert_feed = AlertFeed()
         self._clock = clock
-        self._in_work = in_work
         self._stack = stack
         self._metrics = Metrics()
-        self._probes: list[Callable[[], Sequence[Part]]] = []
-        self._news: News | None = None
         progress("reading the ontology and the rules")
         # The engines run on Spark: this one holds nothing, so it needs no reasoner.
         self._elsewhere = settings.pipeline.runner == "spark"
@@ -152,7 +149,6 @@ class Application:
             in_work.forget()
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
         deployment, put = in_force(settings, files, store, start.seq)
-        self._broken = files if isinstance(files, str) else ""
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
@@ -320,17 +316,27 @@ class Application:
         stack.callback(probe.close)
         cache = None if self._elsewhere else self.cache
         way = WholeWay(probe, self._pipeline, machine.mapper, machine.engine, cache)
-        self._readiness = Readiness(way.names, way, clock.counter)
-        self._readiness.start()
-        stack.callback(self._readiness.stop)
+        readiness = Readiness(way.names, way, clock.counter)
+        readiness.start()
+        stack.callback(readiness.stop)
         self._dispatcher.start()
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
-        if self._elsewhere:
-            news = self._news = News(self.url, announce, self.metrics)
+        news = News(self.url, announce, self.metrics) if self._elsewhere else None
+        if news is not None:
             news.start()
             stack.callback(news.stop)
+        self.health = Health(
+            settings,
+            readiness,
+            self._pipeline,
+            machine.engine,
+            self._dispatcher,
+            in_work,
+            news,
+            files if isinstance(files, str) else "",
+        )
         revival = Revival(machine.engine, exchange, self._pipeline)
         revival.start()
         stack.callback(revival.stop)
@@ -446,10 +452,6 @@ class Application:
             self._sources.add(source)
         return self._pipeline.take(content, source, origin, repeated=repeated, sender=sender)
 
-    def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
-        """Tell further parts in :meth:`ready`."""
-        self._probes.append(probe)
-
     def _known_to_queries(self) -> Known:
         streams = frozenset(filter(None, map(stream_of, tuple(self._sources))))
         return Known(self.deployment.ontology.schema, streams=streams or None, continuous=True)
@@ -504,49 +506,6 @@ class Application:
         """How many messages wait for earlier ones."""
         return self._engine.held
 
-    def ailment(self) -> str:
-        """Why the process has to be restarted; empty: it need not. Waits for nothing."""
-        if self._pipeline.failure is not None:
-            return "the pipeline has stopped"
-        return self._in_work.longer_than(self.settings.limits.entry_seconds)
-
-    def healthy(self) -> bool:
-        """Whether the process can go on; if False, it has to be restarted."""
-        return not self.ailment()
-
-    def ready(self) -> Sequence[Part]:
-        """Every part and whether it can do its work, by a trial; waits for no part that is late."""
-        return (
-            *map(self._now, self._readiness.parts()),
-            *self._spark(),
-            Part("deliveries", self._dispatcher.running),
-            *self._outputs(),
-            *([Part("files", ready=True, detail=self._broken)] if self._broken else []),
-            *(part for probe in self._probes for part in probe()),
-        )
-
-    def _now(self, part: Part) -> Part:
-        """What was found of a part, or what is known to be wrong with it since."""
-        wrong = ""
-        if part.name == "pipeline" and not self._pipeline.running:
-            wrong = str(self._pipeline.failure or "it does not run")
-        elif part.name == "history" and self._pipeline.trouble is not None:
-            wrong = str(self._pipeline.trouble)
-        elif part.name == "reasoner":
-            reasoner = self._engine.reasoner
-            waiting = reasoner.waiting if isinstance(reasoner, ResilientReasoner) else 0.0
-            if away := self._engine.degraded:
-                # The server accepts messages without it, too.
-                return Part("reasoner", True, f"the plain profile stands in: {away}")
-            wrong = f"no answer for {waiting:.0f} seconds" if waiting > LATE else ""
-        return Part(part.name, False, wrong) if wrong else part
-
-    def _spark(self) -> Iterator[Part]:
-        """How far the pipeline on Spark is; messages are accepted without it, too."""
-        if self._news is not None:
-            position = self._news.position
-            yield Part("spark", ready=True, detail="" if position is None else str(position))
-
     def _check_here(self, what: str, way_out: str = "ask history") -> None:
         if self._elsewhere:
             raise RunsOnSpark(f"{what}: the engines run on Spark (pipeline.runner): {way_out}")
@@ -557,12 +516,6 @@ class Application:
         for gone, dropped in registered.set_outputs(receivers).items():
             name = gone.removeprefix(OUTPUT)
             _LOG.warning("output %s is not in the settings: dropped %d events", name, dropped)
-
-    def _outputs(self) -> Iterator[Part]:
-        """The state of each output; one that is away keeps no message from being accepted."""
-        for each in self.settings.outputs:
-            trouble = self._dispatcher.trouble(f"{OUTPUT}{each.name}")
-            yield Part(f"output {each.name}", ready=True, detail=trouble)
 
     def _open_store(self) -> PostgresStore:
         """Open the history for writing; starts the embedded PostgreSQL if it does not run."""

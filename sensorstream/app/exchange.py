@@ -222,6 +222,8 @@ class Exchange:
         check: Callable[[Schema], None],
     ) -> NewOntology:
         successor = self.with_ontology(content, media_type)
+        for remark in successor.deployment.ontology.remarks:
+            _LOG.warning("the ontology that is put: %s", remark.text)
         try:
             schema = successor.deployment.ontology.schema
             if not schema.classes | schema.object_properties | schema.datatype_properties:

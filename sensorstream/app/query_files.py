@@ -19,6 +19,7 @@ from sensorstream.dotr.syntax import Program
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import Position, SensorStreamError, SettingsError, UnsupportedQuery
 from sensorstream.model.schema import Schema
+from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.sparql.algebra import Query, Window
 from sensorstream.sparql.parser import read_query
 from sensorstream.sparql.walk import nodes
@@ -110,7 +111,11 @@ def _check_query(path: Path, text: str, schema: Schema, engine: Engine, found: F
 
 def _is_continuous(query: Query) -> bool:
     """Whether a query is for registration; others may also be answered at once."""
-    return query.registration is not None or any(isinstance(part, Window) for part in nodes(query))
+    return (
+        query.registration is not None
+        or is_in_time(query)
+        or any(isinstance(part, Window) for part in nodes(query))
+    )
 
 
 def _beside(programs: Mapping[Path, Program], unsaved: Mapping[Path, str]) -> dict[Path, Program]:

@@ -68,7 +68,8 @@ def build_engine(
         window: what the knowledge base keeps of the events, in words: ``none``, ``landmark``
             (everything), ``sliding 1000 individuals``, ``filling 500 triples``,
             ``tumbling PT1M``; on the integer line ``tumbling 60 time``.
-        profile: what is inferred: ``none``, ``plain``, ``hermit`` or ``pellet``.
+        profile: what is inferred: ``none``, ``plain``, ``hermit``, ``pellet``, or rule sets with
+            commas between them: ``owl2rl``, files (``.ru``, ``.dlog``).
         lateness: how late events may be, in seconds or as a duration (``PT5S``); on the integer
             line a whole number.
         line: how times are written, ``datetime`` or ``integer``.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from threading import Event, Lock, Thread
-from typing import Final
+from typing import Final, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter
 
@@ -30,12 +30,16 @@ from sensorstream.sparql.printing.query_forms import query_text
 _LOG = logging.getLogger(__name__)
 _NAP: Final = 1.0
 """Seconds between two looks at what waits."""
+_PATIENCE: Final = 5.0
+"""Seconds to wait for the end of the thread."""
 _MOST_TRIES: Final = 5
 """How often a question is asked that the history does not answer although it can be reached."""
 MOST_SOLUTIONS: Final = 1000
 """Solutions of one answer: the rule is tried with each of them."""
 MOST_CHARACTERS: Final = 4_000_000
 """Characters of all values of one answer, for the journal keeps it."""
+
+_Place: TypeAlias = tuple[str, str, SolutionKey]
 
 
 class RuleQuestions:
@@ -62,7 +66,7 @@ class RuleQuestions:
         told = "Questions of rules to the history, by result."
         counter = Counter("sensorstream_rule_questions", told, ["result"], registry=metrics)
         self._results = {name: counter.labels(name) for name in ("answered", "failed")}
-        self._tries: dict[tuple[str, SolutionKey], int] = {}
+        self._tries: dict[_Place, int] = {}
         self._halt = Event()
         self._lock = Lock()
         self._stop: Stop | None = None
@@ -73,12 +77,15 @@ class RuleQuestions:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the question at work, which is asked again after the next start, and the thread."""
+        """End the question at work, which is asked again after the next start, and the thread.
+
+        A thread whose answer waits for the journal ends with the pipeline.
+        """
         self._halt.set()
         with self._lock:
             if self._stop is not None:
                 self._stop.now(Unavailable("the server stops"))
-        self._thread.join()
+        self._thread.join(_PATIENCE)
 
     def waiting(self) -> list[tuple[Asked, HistoryQuery]]:
         """What is to be asked, the oldest first."""
@@ -108,7 +115,7 @@ class RuleQuestions:
         Raises:
             HistoryError, Unavailable: it cannot be answered now.
         """
-        place = asked.rule, asked.moment
+        place = asked.rule, asked.digest, asked.moment
         try:
             answer = Answer(*place, self._solutions(asked, query))
         except Unavailable:
@@ -125,7 +132,7 @@ class RuleQuestions:
         self._pipeline.change(AnswerRule(answer)).result()
         self._results["failed" if answer.failure else "answered"].inc()
 
-    def _is_tried_again(self, place: tuple[str, SolutionKey]) -> bool:
+    def _is_tried_again(self, place: _Place) -> bool:
         if self._pipeline.trouble is not None:
             return True
         self._tries[place] = self._tries.get(place, 0) + 1

@@ -48,7 +48,8 @@ class WhatIf:
     """What became of the entries of the journal; alerts are in the order of their times.
 
     ``since`` is the arrival of the first; ``whole``: the journal has all its entries. ``reports``
-    are the numbers of reports of each continuous query.
+    are the numbers of reports of each continuous query. ``unanswered`` counts the questions to the
+    history, by rule, whose answers the journal does not have: nobody is asked now.
     """
 
     entries: int
@@ -56,6 +57,7 @@ class WhatIf:
     whole: bool
     alerts: tuple[Comparison, ...]
     reports: Counter[str]
+    unanswered: Counter[str]
 
 
 def what_if(
@@ -137,6 +139,7 @@ def what_if(
             now = engine.window.now
             if end is not None and now is not None and now >= end:
                 break
+        unanswered = Counter(each.rule for each in engine.asked())
     database = database_engine(url, pool_size=1)
     try:
         raised = alerts_of_rules(database, start, end)
@@ -149,7 +152,7 @@ def what_if(
         *(Comparison(each, False, True) for each in (would - did).elements()),
     ]
     alerts.sort(key=lambda each: (each.alert.time, len(each.alert.message), each.alert.message))
-    return WhatIf(done, since, count == upto, tuple(alerts), reports)
+    return WhatIf(done, since, count == upto, tuple(alerts), reports, unanswered)
 
 
 def _semantic(paths: Sequence[Path]) -> list[RuleFile]:

@@ -20,6 +20,7 @@ from sensorstream.app.rule_texts import (
 )
 from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
+from sensorstream.clock import SystemClock
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.filters import Filter
@@ -42,7 +43,7 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
 from sensorstream.network.budget import Limits
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
-from sensorstream.reasoning.profiles import make_reasoner
+from sensorstream.reasoning.profiles import check_profile, make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
@@ -148,6 +149,7 @@ def read_deployment(
     """
     timeline = settings.time.timeline
     window = window_spec(settings.window, timeline)
+    check_profile(settings.reasoning.profile)
     if ontology is None:
         ontology = deployed_ontology(settings.ontology)
     if rules is not None:
@@ -223,6 +225,8 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
         timeout=reasoning.timeout,
         heap=reasoning.heap,
         explain=reasoning.explain,
+        folder=deployment.settings.path.parent,
+        limits=_message_limits(deployment.settings.limits, SystemClock().counter),
     )
 
 

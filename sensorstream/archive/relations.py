@@ -14,7 +14,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sensorstream.archive.layout import STATEMENTS, STAYS, ArchivedTable
-from sensorstream.history.views import HISTORY, View, look_up_all, terms_of, view_definitions
+from sensorstream.history.view_definitions import (
+    HISTORY,
+    View,
+    look_up_all,
+    terms_of,
+    view_definitions,
+)
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from sensorstream.cli.options import address, config_option, json_option
-from sensorstream.errors import Position, SensorStreamError, ServerUnreachable
+from sensorstream.errors import (
+    OntologyError,
+    Position,
+    SensorStreamError,
+    ServerUnreachable,
+)
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
@@ -23,6 +29,11 @@ if TYPE_CHECKING:
     from sensorstream.rules.rule_compiler import CompiledRule
 
 
+_CONTRADICTS: Final = "the ontology contradicts itself: "
+_UNSEEN: Final = (
+    "not looked at: contradictions of the ontology that only HermiT finds (--reasoning asks it)"
+)
+_SHOWN: Final = 5
 _PATIENCE: Final = 5.0
 """Seconds to wait for each answer of a server."""
 
@@ -51,17 +62,21 @@ def command(
     functions of your own that rules may call, then "ok" and a summary. There are notes on rules
     that cannot fire, that are tried on messages of another kind or whose cost grows with the
     window, on names in queries that the ontology does not declare, on filters that are never true
-    and on operations that can have no value. If the server of the settings answers, what it has
-    in force is compared with the files: it does not read an edited file until
-    "sensorstream apply".
+    and on operations that can have no value, on imports that are mapped or left out, and on names
+    that the ontology uses and does not declare. Contradictions that the ontology states outright
+    are faults for hermit and pellet, else notes; --reasoning finds all. If the server of the
+    settings answers, what it has in force is compared with the files: it does not read an edited
+    file until "sensorstream apply".
     """
+    from sensorstream.analysis import Note
     from sensorstream.app.faults import faults
     from sensorstream.app.query_files import check_query_files, query_files
     from sensorstream.app.wiring import read_deployment, read_rules
     from sensorstream.cli.lasting import lasting
+    from sensorstream.reasoning.clashes import clashes
     from sensorstream.reasoning.ontology import deployed_ontology
 
-    summary = ""
+    summary = unseen = ""
     notes: list[Note] = []
     own: list[Definition] = []
     told: list[str] = []
@@ -86,8 +101,17 @@ def command(
                     settings, rules, deployment.ontology, deployment.rules, functions
                 )
                 own = list(functions.values())
-                if reasoning:
-                    told = list(_reasoning(settings, deployment.ontology))
+                ontology = deployment.ontology
+                clashing = list(islice(clashes(ontology), _SHOWN))
+                if clashing and settings.reasoning.profile in ("hermit", "pellet"):
+                    found = [OntologyError(_CONTRADICTS + each) for each in clashing]
+                elif reasoning:
+                    told = list(_reasoning(settings, ontology))
+                else:
+                    first = settings.ontology.files[0] if settings.ontology.files else config
+                    place = Position(str(first), 1, 1)
+                    notes += [Note("contradiction", _CONTRADICTS + e, place) for e in clashing]
+                    unseen = "" if as_json or clashing else _UNSEEN
         except SensorStreamError as error:
             found = [error]
     edited = None if found or files else _edited(settings, url)
@@ -139,6 +163,8 @@ def command(
             )
         if not found:
             click.echo(f"ok: {summary}")
+            if unseen:
+                click.echo(unseen, err=True)
     if found:
         raise click.exceptions.Exit(1)
 
@@ -146,15 +172,28 @@ def command(
 def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
     """What reasoning comes to, after a start of the reasoner; a contradiction is an error."""
     from sensorstream.reasoning.profiles import make_reasoner
-    from sensorstream.reasoning.survey import check_consistency, islands
+    from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+    from sensorstream.reasoning.survey import check_consistency, islands, rules_left
 
     chosen = settings.reasoning
-    made = make_reasoner(chosen.profile, ontology, java=chosen.java, heap=chosen.heap)
+    asks = chosen.profile not in ("none", "plain")
+    name = chosen.profile if asks else "hermit"
+    made = make_reasoner(
+        name,
+        ontology,
+        java=chosen.java,
+        heap=chosen.heap,
+        timeout=chosen.timeout,
+        folder=settings.path.parent,
+    )
     check_consistency(ontology, made)
-    if chosen.profile in ("none", "plain"):
-        yield f"the profile {chosen.profile} finds no contradictions and asks no reasoner"
+    if isinstance(made, RuleReasoner):
+        yield from rules_left(made)
         return
-    yield f"consistent: {chosen.profile} finds a model of the ontology"
+    yield f"consistent: {name} finds a model of the ontology"
+    if not asks:
+        yield f"the profile {chosen.profile} asks no reasoner about messages"
+        return
     yield from islands(ontology)
 
 

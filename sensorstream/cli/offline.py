@@ -49,10 +49,11 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--profile",
-        type=click.Choice(["none", "plain", "hermit", "pellet"]),
         default="plain",
         show_default=True,
-        help="What is inferred in the knowledge base.",
+        metavar="PROFILE",
+        help="What is inferred in the knowledge base: none, plain, hermit, pellet, or rule sets "
+        "with commas between them: rdfs, owl2rl, …, or files (*.ru, *.dlog).",
     ),
     click.option(
         "--lateness",

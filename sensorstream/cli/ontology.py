@@ -19,6 +19,7 @@ _TYPES: Final = MappingProxyType(
         ".owl": "application/rdf+xml",
         ".owx": "application/owl+xml",
         ".jsonld": "application/ld+json",
+        ".ofn": "text/owl-functional",
     }
 )
 

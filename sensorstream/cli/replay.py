@@ -73,6 +73,7 @@ def command(
                 "whole": found.whole,
                 "alerts": [_plain(each, line) for each in found.alerts],
                 "reports": dict(found.reports),
+                "unanswered": dict(found.unanswered),
             }
         )
         return
@@ -102,6 +103,12 @@ def _show(found: WhatIf, line: Timeline) -> None:
     )
     for name, count in sorted(found.reports.items()):
         click.echo(f"query {name}: {count} reports", err=True)
+    for name, count in sorted(found.unanswered.items()):
+        click.echo(
+            f"rule {name}: {count} questions to the history have no answer in the journal, and "
+            "nobody is asked now: what it would raise is not known",
+            err=True,
+        )
     if not found.whole and found.since is not None:
         click.echo(
             f"the journal begins at {found.since.isoformat()}: what was before is missing, so "

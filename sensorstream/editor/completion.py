@@ -25,6 +25,7 @@ from sensorstream.language.ontology_names import XSD_TYPES
 from sensorstream.language.parser import expected_after as expected_in_rules
 from sensorstream.mapping.xpath import FUNCTIONS as XPATH_FUNCTIONS
 from sensorstream.model.datatypes import XSD
+from sensorstream.model.schedules import DAYS
 from sensorstream.model.schema import local_name
 from sensorstream.model.severities import SEVERITIES
 from sensorstream.model.similar import shortened
@@ -135,6 +136,8 @@ def _in_rules(document: OpenDocument, cursor: Cursor) -> Iterator[_Offer]:
             yield _Offer(word, Sort.KEYWORD)
     if cursor.last == "ALERT":
         yield from (_Offer(word, Sort.VALUE) for word in SEVERITIES)
+    if cursor.last == "EVERY":
+        yield from (_Offer(word, Sort.VALUE) for word in DAYS)
     if cursor.last == "_PREFIX":
         for prefix, iri in _COMMON_PREFIXES.items():
             yield _Offer(f"{prefix}: <{iri}>", Sort.PREFIX)

@@ -22,7 +22,7 @@ def asked(cycle: Cycle) -> list[Asked]:
         each
         for rule in cycle.rules.rules
         if rule.question is not None
-        for each in waiting(rule.name, cycle.memory, cycle.timeline)
+        for each in waiting(rule.name, rule.question, cycle.memory, cycle.timeline)
     ]
     return sorted(found, key=lambda each: each.now)
 
@@ -33,7 +33,7 @@ def answered(cycle: Cycle, entry: Message, answer: Answer) -> Outcome:
     It happens at the present, for the moment that the answer is of has passed. What fails is told,
     and not tried again.
     """
-    wanted = [each for each in asked(cycle) if (each.rule, each.moment) == _of(answer)]
+    wanted = [each for each in asked(cycle) if _of(each) == _of(answer)]
     if not wanted:
         return Outcome(entry, Status.ACCEPTED)
     now, rule, before = cycle.present(wanted[0].now), answer.rule, cycle.degraded
@@ -54,8 +54,8 @@ def answered(cycle: Cycle, entry: Message, answer: Answer) -> Outcome:
     return cycle.with_reasoner(outcome, before) if cycle.degraded else outcome
 
 
-def _of(answer: Answer) -> tuple[str, object]:
-    return answer.rule, answer.moment
+def _of(told: Asked | Answer) -> tuple[object, ...]:
+    return told.rule, told.digest, told.moment
 
 
 def _told(cycle: Cycle, entry: Message, answer: Answer, now: Instant) -> Outcome:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, Ended, Individual, Provenance
@@ -20,8 +19,6 @@ from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.window import Window
-
-_INFERRED: Final = int(Origin.INFERRED)
 
 
 @frozen

@@ -88,7 +88,7 @@ class Inputs:
             )
             for each in application.settings.inputs
         ]
-        application.watch(self.parts)
+        application.health.watch(self.parts)
 
     def __enter__(self) -> Inputs:
         for each in self._running:

@@ -24,7 +24,8 @@ class AnswerRule(Entry):
     answer: Answer
 
     def encode(self) -> tuple[bytes, str]:
-        told: dict[str, object] = {"moment": _texts(self.answer.moment)}
+        asked = self.answer
+        told: dict[str, object] = {"digest": asked.digest, "moment": _texts(asked.moment)}
         if self.answer.failure:
             told["failure"] = self.answer.failure
         else:
@@ -36,7 +37,8 @@ class AnswerRule(Entry):
         told = json.loads(content)
         solutions = tuple(_terms(each.items()) for each in told.get("solutions", ()))
         failure = told.get("failure", "")
-        return cls(Answer(source, _terms(told["moment"].items()), solutions, failure))
+        moment = _terms(told["moment"].items())
+        return cls(Answer(source, told["digest"], moment, solutions, failure))
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         number_stays(target, record)

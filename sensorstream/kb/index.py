@@ -34,14 +34,23 @@ class TripleIndex:
     them.
     """
 
-    __slots__ = ("_osp", "_size", "pos", "spo", "watchers")
+    __slots__ = ("_osp", "_pos", "_size", "spo", "watchers")
 
     def __init__(self) -> None:
         self.spo: Index[Subject, IRI, Term] = {}
-        self.pos: Index[IRI, Term, Subject] = {}
+        self._pos: Index[IRI, Term, Subject] | None = None
         self._osp: Index[Term, Subject, IRI] | None = None
         self.watchers: list[Watcher] = []
         self._size = 0
+
+    @property
+    def pos(self) -> Index[IRI, Term, Subject]:
+        """Windows mostly look up subjects only: this index, too, is built at the first use."""
+        if self._pos is None:
+            self._pos = {}
+            for s, p, o in self:
+                _put(self._pos, p, o, s)
+        return self._pos
 
     @property
     def osp(self) -> Index[Term, Subject, IRI]:
@@ -72,7 +81,8 @@ class TripleIndex:
         """Add a triple that is not in the set."""
         s, p, o = triple
         _put(self.spo, s, p, o)
-        _put(self.pos, p, o, s)
+        if self._pos is not None:
+            _put(self._pos, p, o, s)
         if self._osp is not None:
             _put(self._osp, o, s, p)
         self._size += 1
@@ -85,7 +95,8 @@ class TripleIndex:
             watcher.removed(triple)
         s, p, o = triple
         _take_out(self.spo, s, p, o)
-        _take_out(self.pos, p, o, s)
+        if self._pos is not None:
+            _take_out(self._pos, p, o, s)
         if self._osp is not None:
             _take_out(self._osp, o, s, p)
         self._size -= 1

@@ -18,7 +18,6 @@ from __future__ import annotations
 import sys
 from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -122,12 +121,6 @@ class Occurrences:
             if not objects:
                 del self._reads[predicate]
 
-    def _is_read(self, triple: Triple) -> bool:
-        objects = self._reads.get(triple[1])
-        if objects is not None and (None in objects or triple[2] in objects):
-            return True
-        return None in self._reads
-
     @property
     def spo(self) -> Index[Subject, IRI, Term]:
         """The index in which watchers look up subjects."""
@@ -137,12 +130,16 @@ class Occurrences:
         """Append an event, whose time is not before that of the last event."""
         triples = element.triples
         latest, index, watchers = self.latest, self.index, self.watchers
-        watched = [scope for scope in chain(self.scopes, self.timed) if scope.watchers]
+        scopes = [*self.scopes, *self.timed]
+        watched = [scope for scope in scopes if scope.watchers]
         self.present = element.time
-        number = self.number
+        number, reads = self.number, self._reads
         for triple in triples:
             number += 1
-            if not self._is_read(triple):
+            objects = reads.get(triple[1])
+            if (
+                objects is None or (None not in objects and triple[2] not in objects)
+            ) and None not in reads:
                 continue
             old = latest.get(triple)
             if old is not None:
@@ -222,17 +219,16 @@ class Occurrences:
 
     def trim(self) -> None:
         """Forget the elements that no scope sees any more."""
-        until = min((scope.at for scope in (*self.scopes, *self.timed[-1:])), default=self._next)
+        until = min([scope.at for scope in (*self.scopes, *self.timed[-1:])], default=self._next)
         latest, index = self.latest, self.index
         while self.first < until:
-            stored = self._elements[self.first]
+            stored = self._elements.pop(self.first)
             number = stored.last - len(stored.triples)
             for triple in stored.triples:
                 number += 1
                 if latest.get(triple) == number:
                     index.discard(triple)
                     del latest[triple]
-            del self._elements[self.first]
             self.first += 1
 
 

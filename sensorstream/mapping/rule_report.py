@@ -155,7 +155,7 @@ class _Tracer:
         self.seen = Seen()
 
     def selected(self, rule: str, hole: syntax.Hole, scope: Scope, count: int) -> None:
-        """See :class:`sensorstream.mapping.trace.Recorder`."""
+        """See :class:`sensorstream.mapping.trace.ExpressionRecorder`."""
         namespaces = self._namespaces[rule]
         here = _elements(evaluated(hole.text, namespaces, scope))
         self._mark(namespaces, hole.text, scope, here)
@@ -163,12 +163,12 @@ class _Tracer:
         self._count(rule, hole, scope, count)
 
     def tested(self, rule: str, hole: syntax.Hole, scope: Scope, held: bool) -> None:
-        """See :class:`sensorstream.mapping.trace.Recorder`."""
+        """See :class:`sensorstream.mapping.trace.ExpressionRecorder`."""
         self._mark(self._namespaces[rule], hole.text, scope)
         self._count(rule, hole, scope, int(held))
 
     def produced(self, rule: str, hole: syntax.Hole, scope: Scope, values: Sequence[str]) -> None:
-        """See :class:`sensorstream.mapping.trace.Recorder`."""
+        """See :class:`sensorstream.mapping.trace.ExpressionRecorder`."""
         namespaces = self._namespaces[rule]
         self._mark(namespaces, hole.text, scope)
         self.seen.whole |= _elements(evaluated(hole.text, namespaces, scope))

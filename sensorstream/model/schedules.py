@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -57,6 +58,7 @@ class LocalTimes:
             number -= 1
         return number
 
+    @lru_cache(maxsize=1024)  # noqa: B019 - they are few, and each message asks for the next one
     def moment(self, number: int) -> Instant:
         """The moment of a number; outside the years 1 to 9999 the end of all times."""
         day = number * self._step + self._first

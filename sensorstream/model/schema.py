@@ -236,14 +236,17 @@ class _Reader:
 
     def _names(self, expression: Term) -> Iterator[IRI]:
         """The named classes that an expression is stated to be a subclass of."""
-        if isinstance(expression, IRI):
-            yield expression
-        elif not isinstance(expression, Literal):
-            for base in self._objects.get((expression, OWL_ON_DATATYPE), ()):
-                yield from self._names(base)
-            for members in self._objects.get((expression, OWL_INTERSECTION_OF), ()):
-                for member in self._list(members):
-                    yield from self._names(member)
+        ahead: list[Term] = [expression]
+        seen: set[Term] = set()
+        while ahead:
+            each = ahead.pop()
+            if isinstance(each, IRI):
+                yield each
+            elif not isinstance(each, Literal) and each not in seen:
+                seen.add(each)
+                ahead += self._objects.get((each, OWL_ON_DATATYPE), ())
+                for members in self._objects.get((each, OWL_INTERSECTION_OF), ()):
+                    ahead += self._list(members)
 
     def _list(self, head: Term) -> Iterator[Term]:
         seen: set[Term] = set()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Protocol
+from typing import Final, Protocol
 
 from sensorstream.model.timeline import Instant
+
+_SPARE: Final = 32
+"""Places that a queue may waste while its entries come back all the time."""
 
 
 class Timed(Protocol):
@@ -49,17 +52,17 @@ class Agenda:
         elif self._times.get(entry) != due:
             self._times[entry] = due
             heapq.heappush(self._queue, (due, entry.closing, next(self._numbers), entry))
-            self._compact()
+            self._compact(_SPARE)
 
     def forget(self, entry: Timed) -> None:
         """The entry is due no more; O(1), and the queue does not keep it for long."""
         self._times.pop(entry, None)
-        self._compact()
+        self._compact(0)
 
-    def _compact(self) -> None:
-        """Take what is passed over out of the queue, when it is more than half of it."""
+    def _compact(self, spare: int) -> None:
+        """Take what is passed over out of the queue, when it is more than half of it and spare."""
         times = self._times
-        if len(self._queue) > 2 * len(times):
+        if len(self._queue) > 2 * len(times) + spare:
             # An entry may have been given the same time twice.
             first = {(item[3], item[0]): item for item in sorted(self._queue, reverse=True)}
             self._queue = [item for (entry, due), item in first.items() if times.get(entry) == due]
@@ -68,8 +71,12 @@ class Agenda:
     @property
     def next(self) -> Instant | None:
         """When the next entry is due."""
-        if not self._queue:
+        queue = self._queue
+        if not queue:
             return None
+        first = queue[0]
+        if self._times.get(first[3]) == first[0]:
+            return first[0]
         top = self._top()
         return None if top is None else top[0]
 
@@ -82,19 +89,27 @@ class Agenda:
         """When the next wanted entry is due; O(entries)."""
         return min((time for entry, time in self._times.items() if wanted(entry)), default=None)
 
+    @property
+    def head(self) -> Timed | None:
+        """The next entry."""
+        top = self._top()
+        return None if top is None else top[3]
+
     def pop(self) -> Timed:
         """Take the next entry out; it is to be noted again."""
         top = self._top()
         assert top is not None
-        entry = heapq.heappop(self._queue)[3]
-        del self._times[entry]
-        return entry
+        heapq.heappop(self._queue)
+        del self._times[top[3]]
+        return top[3]
 
     def take(self, time: Instant, *, closing: bool) -> list[Timed]:
         """Take out the entries due at ``time``, which is the next; without ``closing``, no such."""
         found: list[Timed] = []
         while (top := self._top()) is not None and top[0] == time and (closing or not top[1]):
-            found.append(self.pop())
+            heapq.heappop(self._queue)
+            del self._times[top[3]]
+            found.append(top[3])
         return found
 
     def _top(self) -> tuple[Instant, bool, int, Timed] | None:

@@ -36,7 +36,7 @@ def fan_out(
         return triples
     value = ends[2]
     if not isinstance(value, Variable) and not isinstance(name, Variable):
-        fitting = index.count(name, value)  # type: ignore[arg-type]
+        fitting = index.count(name, value) if len(index) else 0  # type: ignore[arg-type]
         if name == RDF_TYPE and not fitting:
             # A class that has no instances yet will have many: it is looked at last.
             return _UNSEEN[0]
@@ -48,6 +48,8 @@ def fan_out(
 
 def _statistics(index: TripleIndex | Scope, predicate: Term) -> tuple[float, float]:
     """The triples of a property and its distinct objects, from a sample."""
+    if not len(index):
+        return _UNSEEN
     objects = index.pos.get(predicate)  # type: ignore[arg-type]
     if not objects:
         return _UNSEEN

@@ -157,32 +157,42 @@ class Network:
             self._take_filled(changed)
         counter = self.load.counter
         since = 0.0 if counter is None else counter()
-        while queue:
-            node = heapq.heappop(queue)[2]
+        # The only operator that is queued, as most often: it needs no queue.
+        only: Node | None = None
+        while only is not None or queue:
+            node = heapq.heappop(queue)[2] if only is None else only
+            only = None
             node.queued = False
             try:
                 if node.fault is not None:
                     raise node.fault
                 node.flush()
-                given = len(node.added) + len(node.removed)
-                if given:
-                    node.meter.take(given)
+                added, removed = len(node.added), len(node.removed)
+                if added or removed:
+                    node.meter.take(added + removed)
                     concerned = node.concerned()
             except Exception as error:
                 self.faults[node] = error
                 node.added, node.removed, node.fault = [], [], None
-                given = 0
-            if given:
+                added = removed = 0
+            if added or removed:
                 changed.append(node)
                 counters = node.counters
-                counters.added += len(node.added)
-                counters.removed += len(node.removed)
+                counters.added += added
+                counters.removed += removed
                 if counters.added >= node.look:
                     self._look(node)
                 for consumer in concerned:
-                    if not consumer.queued:
-                        consumer.queued = True
-                        heapq.heappush(queue, (consumer.depth, consumer.number, consumer))
+                    if consumer.queued:
+                        continue
+                    consumer.queued = True
+                    if only is None and not queue:
+                        only = consumer
+                        continue
+                    if only is not None:
+                        heapq.heappush(queue, (only.depth, only.number, only))
+                        only = None
+                    heapq.heappush(queue, (consumer.depth, consumer.number, consumer))
             if counter is not None:
                 now = counter()
                 self.load.took(node, since, now)

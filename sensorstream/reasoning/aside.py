@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sensorstream.errors import Inconsistent, ReasonerError
+from sensorstream.errors import Inconsistent, Overrun, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
@@ -35,6 +35,7 @@ class Aside:
 
         Raises:
             Inconsistent: window and ontology contradict each other; the copy is as before.
+            Overrun: rules conclude too much; the copy is as before.
             ReasonerError: the reasoner's process failed; the copy is as before.
         """
         wanted = dict.fromkeys(window)
@@ -63,6 +64,6 @@ class Aside:
         self.kb.apply(Origin.WINDOW, delta)
         try:
             self.reasoner.react(self.kb, delta)
-        except (Inconsistent, ReasonerError):
+        except (Inconsistent, Overrun, ReasonerError):
             self.kb.apply(Origin.WINDOW, delta.inverse())
             raise

@@ -3,7 +3,8 @@
 The content decides the syntax, because suffixes mislead: many ``.owl`` files are Turtle, and a
 download may be a web page.
 
-Source: RDF 1.1 XML Syntax; RDF 1.1 Turtle; JSON-LD 1.1; OWL 2 XML Serialization.
+Source: RDF 1.1 XML Syntax; RDF 1.1 Turtle; JSON-LD 1.1; OWL 2 XML Serialization; OWL 2
+Structural Specification.
 """
 
 from __future__ import annotations
@@ -21,19 +22,24 @@ from sensorstream.errors import OntologyError, Position, TermError
 from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.vocabulary import OWL
+from sensorstream.reasoning.functional_syntax import read_functional
 from sensorstream.reasoning.owl_xml import read_owl_xml
 
 _TURTLE_SUFFIXES: Final = frozenset({".ttl", ".turtle", ".n3"})
 _NTRIPLES_SUFFIXES: Final = frozenset({".nt", ".ntriples"})
 _JSON_SUFFIXES: Final = frozenset({".jsonld", ".json"})
 _XML_SUFFIXES: Final = frozenset({".rdf", ".owl", ".owx", ".xml"})
-_SUFFIXES: Final = _TURTLE_SUFFIXES | _NTRIPLES_SUFFIXES | _JSON_SUFFIXES | _XML_SUFFIXES
+_FUNCTIONAL_SUFFIXES: Final = frozenset({".ofn", ".fss"})
+_SUFFIXES: Final = (
+    _TURTLE_SUFFIXES | _NTRIPLES_SUFFIXES | _JSON_SUFFIXES | _XML_SUFFIXES | _FUNCTIONAL_SUFFIXES
+)
 MEDIA_TYPES: Final = {
     "text/turtle": ".ttl",
     "application/n-triples": ".nt",
     "application/rdf+xml": ".rdf",
     "application/owl+xml": ".owx",
     "application/ld+json": ".jsonld",
+    "text/owl-functional": ".ofn",
 }
 """The formats of ontologies that come without a file name, and the suffix of each."""
 
@@ -51,8 +57,8 @@ _HEAD: Final = 4096
 _XML: Final = re.compile(r"\s*<(?:\?xml\b|!|[^<>]*\bxmlns\b)")
 _WEB_PAGE: Final = re.compile(r"\s*(?:<!--.*?-->\s*)?<(?:!DOCTYPE\s+html|html)\b", re.I | re.S)
 _JSON: Final = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\{\]])')
+_FUNCTIONAL: Final = re.compile(r"(?:\s|#[^\n]*\n)*(?:Prefix|Ontology)\s*\(")
 _ELSEWHERE: Final = (
-    (re.compile(r"(?:\s|#[^\n]*\n)*(?:Prefix|Ontology)\s*\("), "OWL functional syntax"),
     (re.compile(r"(?:\s|#[^\n]*\n)*(?:Prefix|Ontology):\s"), "OWL Manchester syntax"),
     (re.compile(r"\s*format-version:"), "the OBO format"),
 )
@@ -62,6 +68,8 @@ _PACKED: Final = (
     (b"BZh", "bzip2"),
     (b"\xfd7z", "xz"),
 )
+_BRACKET: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.S)
+_DEEPEST: Final = 256
 _QUOTED: Final = re.compile(r"'([^']+)'")
 
 
@@ -112,7 +120,10 @@ def parse_document(file: Path, content: bytes) -> Iterator[Triple]:
                 "(Protégé: File > Save as; ROBOT: robot convert --input FILE --output FILE.ttl)"
             )
     text = _as_utf8(file, content, encoding)
+    if suffix in _FUNCTIONAL_SUFFIXES or _FUNCTIONAL.match(head):
+        return read_owl_xml(file, read_functional(file, text.decode()))
     if suffix in _JSON_SUFFIXES or (suffix in _XML_SUFFIXES and _JSON.match(head)):
+        _check_depth(file, text)
         return _parse_rdf(file, text, ox.RdfFormat.JSON_LD)
     kind = ox.RdfFormat.N_TRIPLES if suffix in _NTRIPLES_SUFFIXES else ox.RdfFormat.TURTLE
     return _parse_rdf(file, text, kind)
@@ -139,6 +150,20 @@ def _as_utf8(file: Path, content: bytes, encoding: str | None) -> bytes:
             position=Position(str(file), line, column),
         ) from None
     return text.encode() if encoding else content
+
+
+def _check_depth(file: Path, content: bytes) -> None:
+    """Refuse JSON that is nested deeper than XML may be: contexts in contexts cost its square."""
+    depth = 0
+    for found in _BRACKET.finditer(content):
+        sign = found[0]
+        depth += (sign in b"[{") - (sign in b"]}")
+        if depth > _DEEPEST:
+            line = content.count(b"\n", 0, found.start()) + 1
+            column = found.start() - content.rfind(b"\n", 0, found.start())
+            raise OntologyError(
+                f"nested deeper than {_DEEPEST}", position=Position(str(file), line, column)
+            )
 
 
 def _parse_xml_document(file: Path, content: bytes) -> Iterator[Triple]:

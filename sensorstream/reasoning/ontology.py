@@ -6,7 +6,7 @@ Source: OWL 2 Mapping to RDF Graphs (W3C, 2012), sections 3.1 (imports) and 3.2.
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -138,6 +138,7 @@ class _Reading:
         self._imports: dict[IRI, Path] = {}
         self.files: dict[Path, None] = {}
         self.merged: dict[Triple, None] = {}
+        self.restricted: dict[Term, Path] = {}
         self.remarks: list[Remark] = []
 
     def take(self, file: Path, found: Iterable[Triple]) -> None:
@@ -150,6 +151,8 @@ class _Reading:
             self.merged[triple] = None  # type: ignore[index]  # a relabelled subject is a subject
             if p == OWL_IMPORTS and isinstance(o, IRI):
                 self._imports.setdefault(o, file)
+            elif p == OWL_ON_PROPERTY:
+                self.restricted.setdefault(triple[2], file)
             elif p == OWL_VERSION_IRI:
                 self._given.add(o)
             elif p == RDF_TYPE and o == OWL_ONTOLOGY:
@@ -216,7 +219,7 @@ def _checked(files: Sequence[Path], reading: _Reading, names: str) -> Ontology:
         triples = tuple(dict.fromkeys((*triples, *unknown.declarations())))
         schema = Schema.of(triples)
     remarks = (*reading.remarks, *(Remark("undeclared", file, t) for t in _told(unknown, names)))
-    _check(files, triples, schema, unknown)
+    _check(reading, triples, schema, unknown)
     return Ontology(reading.read_files(), triples, schema, remarks)
 
 
@@ -258,36 +261,47 @@ def _relabel(term: Term, file: int, labels: dict[str, BlankNode]) -> Term:
 
 
 def _check(
-    files: Sequence[Path], triples: tuple[Triple, ...], schema: Schema, unknown: Undeclared
+    reading: _Reading, triples: tuple[Triple, ...], schema: Schema, unknown: Undeclared
 ) -> None:
-    where = ", ".join(map(str, files)) or "no file"
+    where = ", ".join(map(str, reading.files)) or "no file"
     both = schema.object_properties & schema.datatype_properties
     if both:
         raise OntologyError(
-            f"{where}: <{min(both)}> is both an object and a datatype property: expected one"
+            f"{where}: <{min(both)}> is both an object and a datatype property: expected one "
+            "(OWL 2 DL): give the one for values another name"
         )
     declared = {s for s, p, o in triples if p == RDF_TYPE}
     declared |= {s for s, p, _ in triples if p == OWL_INVERSE_OF}
-    for _, p, o in triples:
-        if p != OWL_ON_PROPERTY or o in declared:
-            continue
-        if isinstance(o, Literal):
-            raise OntologyError(f"{where}: a restriction is on {o.n3}: expected a property")
-        if not o.startswith(OWL):
-            shown = unknown.properties.get(o) if isinstance(o, IRI) else None
-            way = (
-                'or [ontology] undeclared = "infer", which takes it as its use shows'
-                if shown is not None
-                else "for its use does not show which"
-            )
-            raise OntologyError(
-                f"{where}: a restriction is on <{o}>, which is not declared: "
-                f"expected an owl:ObjectProperty or owl:DatatypeProperty, {way}"
-            )
+    wrong = {
+        o: None
+        for _, p, o in triples
+        if p == OWL_ON_PROPERTY and o not in declared and not o.startswith(OWL)
+    }
+    if wrong:
+        raise _on_undeclared(list(wrong), reading.restricted, unknown)
     # Annotations cannot be wrong as OWL, and imports are checked already.
     world = [t for t in triples if t[1] != OWL_IMPORTS]
     if any(isinstance(o, IRI) and o.startswith((OWL, RDF)) for _, _, o in world):
         _load_with_owlready(where, to_ntriples(world))
+
+
+def _on_undeclared(
+    wrong: Sequence[Term], files: Mapping[Term, Path], unknown: Undeclared
+) -> OntologyError:
+    """The error for restrictions on properties that are not declared; the first has its file."""
+    first, *others = wrong
+    where = f"{files[first]}: a restriction is on"
+    if isinstance(first, Literal):
+        return OntologyError(f"{where} {first.n3}: expected a property")
+    way = 'or [ontology] undeclared = "infer", which takes it as its use shows'
+    if not isinstance(first, IRI) or unknown.properties.get(first) is None:
+        way = "for its use does not show which"
+    named = [each for each in others if isinstance(each, IRI)]
+    also = f" (nor is {_listed(named)})" if named else ""
+    return OntologyError(
+        f"{where} <{first}>, which is not declared{also}: "
+        f"expected an owl:ObjectProperty or owl:DatatypeProperty, {way}"
+    )
 
 
 def _load_with_owlready(where: str, content: bytes) -> None:

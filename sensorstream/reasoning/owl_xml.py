@@ -30,15 +30,27 @@ from sensorstream.model.vocabulary import (
     RDF_REST,
     RDF_TYPE,
     RDFS,
-    RDFS_DOMAIN,
-    RDFS_RANGE,
-    RDFS_SUBCLASS_OF,
     RDFS_SUBPROPERTY_OF,
+)
+from sensorstream.reasoning.owl_words import (
+    APART,
+    ATOMS,
+    CHARACTERISTICS,
+    COUNTED,
+    DATATYPE,
+    ENTITIES,
+    EQUAL,
+    FILLED,
+    NEGATIVE,
+    OF_MANY,
+    OF_ONE,
+    OF_TWO,
+    owl,
+    swrl,
 )
 
 _T = TypeVar("_T")
 
-_SWRL: Final = "http://www.w3.org/2003/11/swrl#"
 _XML_SPACE: Final = "{http://www.w3.org/XML/1998/namespace}"
 _BASE: Final = f"{_XML_SPACE}base"
 _BUILT_IN: Final = (OWL, RDF, RDFS, XSD)
@@ -48,102 +60,6 @@ _PREFIXES: Final = {
     "rdfs": RDFS,
     "xsd": XSD,
     "xml": "http://www.w3.org/XML/1998/namespace",
-}
-
-
-def _owl(word: str) -> IRI:
-    return IRI(f"{OWL}{word}")
-
-
-def _swrl(word: str) -> IRI:
-    return IRI(f"{_SWRL}{word}")
-
-
-_CLASS: Final = _owl("Class")
-_DATATYPE: Final = IRI(f"{RDFS}Datatype")
-_ENTITIES: Final = {
-    "Class": _CLASS,
-    "Datatype": _DATATYPE,
-    "ObjectProperty": _owl("ObjectProperty"),
-    "DataProperty": _owl("DatatypeProperty"),
-    "AnnotationProperty": _owl("AnnotationProperty"),
-    "NamedIndividual": _owl("NamedIndividual"),
-}
-_OF_MANY: Final = {
-    "ObjectIntersectionOf": (_CLASS, _owl("intersectionOf")),
-    "ObjectUnionOf": (_CLASS, _owl("unionOf")),
-    "ObjectOneOf": (_CLASS, _owl("oneOf")),
-    "DataIntersectionOf": (_DATATYPE, _owl("intersectionOf")),
-    "DataUnionOf": (_DATATYPE, _owl("unionOf")),
-    "DataOneOf": (_DATATYPE, _owl("oneOf")),
-}
-_OF_ONE: Final = {
-    "ObjectComplementOf": (_CLASS, _owl("complementOf")),
-    "DataComplementOf": (_DATATYPE, _owl("datatypeComplementOf")),
-}
-_FILLED: Final = {
-    f"{kind}{word}": _owl(word[0].lower() + word[1:])
-    for kind in ("Object", "Data")
-    for word in ("SomeValuesFrom", "AllValuesFrom", "HasValue")
-}
-_COUNTED: Final = {
-    f"{kind}{word}": (_owl(plain), _owl(qualified), _owl(filler))
-    for kind, filler in (("Object", "onClass"), ("Data", "onDataRange"))
-    for word, plain, qualified in (
-        ("MinCardinality", "minCardinality", "minQualifiedCardinality"),
-        ("MaxCardinality", "maxCardinality", "maxQualifiedCardinality"),
-        ("ExactCardinality", "cardinality", "qualifiedCardinality"),
-    )
-}
-_OF_TWO: Final = {
-    "SubClassOf": RDFS_SUBCLASS_OF,
-    "SubDataPropertyOf": RDFS_SUBPROPERTY_OF,
-    "SubAnnotationPropertyOf": RDFS_SUBPROPERTY_OF,
-    "ObjectPropertyDomain": RDFS_DOMAIN,
-    "DataPropertyDomain": RDFS_DOMAIN,
-    "AnnotationPropertyDomain": RDFS_DOMAIN,
-    "ObjectPropertyRange": RDFS_RANGE,
-    "DataPropertyRange": RDFS_RANGE,
-    "AnnotationPropertyRange": RDFS_RANGE,
-    "InverseObjectProperties": _owl("inverseOf"),
-    "DatatypeDefinition": _owl("equivalentClass"),
-}
-_EQUAL: Final = {
-    "EquivalentClasses": _owl("equivalentClass"),
-    "EquivalentObjectProperties": _owl("equivalentProperty"),
-    "EquivalentDataProperties": _owl("equivalentProperty"),
-    "SameIndividual": _owl("sameAs"),
-}
-_APART: Final = {
-    "DisjointClasses": (_owl("disjointWith"), _owl("AllDisjointClasses")),
-    "DisjointObjectProperties": (_owl("propertyDisjointWith"), _owl("AllDisjointProperties")),
-    "DisjointDataProperties": (_owl("propertyDisjointWith"), _owl("AllDisjointProperties")),
-    "DifferentIndividuals": (_owl("differentFrom"), _owl("AllDifferent")),
-}
-_CHARACTERISTICS: Final = {
-    f"{word}{kind}Property": _owl(f"{word}Property")
-    for word, kinds in (
-        ("Functional", ("Object", "Data")),
-        ("InverseFunctional", ("Object",)),
-        ("Reflexive", ("Object",)),
-        ("Irreflexive", ("Object",)),
-        ("Symmetric", ("Object",)),
-        ("Asymmetric", ("Object",)),
-        ("Transitive", ("Object",)),
-    )
-    for kind in kinds
-}
-_NEGATIVE: Final = {
-    "NegativeObjectPropertyAssertion": _owl("targetIndividual"),
-    "NegativeDataPropertyAssertion": _owl("targetValue"),
-}
-_ATOMS: Final = {
-    "ClassAtom": (_swrl("ClassAtom"), _swrl("classPredicate")),
-    "DataRangeAtom": (_swrl("DataRangeAtom"), _swrl("dataRange")),
-    "ObjectPropertyAtom": (_swrl("IndividualPropertyAtom"), _swrl("propertyPredicate")),
-    "DataPropertyAtom": (_swrl("DatavaluedPropertyAtom"), _swrl("propertyPredicate")),
-    "SameIndividualAtom": (_swrl("SameIndividualAtom"), None),
-    "DifferentIndividualsAtom": (_swrl("DifferentIndividualsAtom"), None),
 }
 
 
@@ -201,32 +117,32 @@ class _Reader:
             self._axiom(name, element)
 
     def _axiom(self, name: str, element: etree._Element) -> None:
-        if name in _OF_TWO:
+        if name in OF_TWO:
             first, second = self._terms(element, 2)
-            self._say(first, _OF_TWO[name], second)
-        elif name in _EQUAL:
+            self._say(first, OF_TWO[name], second)
+        elif name in EQUAL:
             for one, other in pairwise(self._terms(element)):
-                self._say(one, _EQUAL[name], other)
-        elif name in _APART:
-            link, kind = _APART[name]
+                self._say(one, EQUAL[name], other)
+        elif name in APART:
+            link, kind = APART[name]
             members = self._terms(element)
             if len(members) == 2:
                 self._say(members[0], link, members[1])
             else:
-                self._say(self._typed(kind), _owl("members"), members)
-        elif name in _CHARACTERISTICS:
+                self._say(self._typed(kind), owl("members"), members)
+        elif name in CHARACTERISTICS:
             (prop,) = self._terms(element, 1)
-            self._say(prop, RDF_TYPE, _CHARACTERISTICS[name])
+            self._say(prop, RDF_TYPE, CHARACTERISTICS[name])
         elif name == "SubObjectPropertyOf":
             lower, above = self._expected(element, _parts(element), 2)
             if _name(lower) == "ObjectPropertyChain":
-                self._say(self._term(above), _owl("propertyChainAxiom"), self._terms(lower))
+                self._say(self._term(above), owl("propertyChainAxiom"), self._terms(lower))
             else:
                 self._say(self._term(lower), RDFS_SUBPROPERTY_OF, self._term(above))
         elif name in ("HasKey", "DisjointUnion"):
             whole, *members = self._terms(element)
             word = "hasKey" if name == "HasKey" else "disjointUnionOf"
-            self._say(whole, _owl(word), members)
+            self._say(whole, owl(word), members)
         else:
             self._assertion(name, element)
 
@@ -243,19 +159,19 @@ class _Reader:
         elif name in ("DataPropertyAssertion", "AnnotationAssertion"):
             prop, subject, value = self._terms(element, 3)
             self._say(subject, prop, value)
-        elif name in _NEGATIVE:
+        elif name in NEGATIVE:
             prop, subject, value = self._terms(element, 3)
-            node = self._typed(_owl("NegativePropertyAssertion"))
-            self._say(node, _owl("sourceIndividual"), subject)
-            self._say(node, _owl("assertionProperty"), prop)
-            self._say(node, _NEGATIVE[name], value)
+            node = self._typed(owl("NegativePropertyAssertion"))
+            self._say(node, owl("sourceIndividual"), subject)
+            self._say(node, owl("assertionProperty"), prop)
+            self._say(node, NEGATIVE[name], value)
         else:
             raise self._error(element, f"'{name}' is not an axiom of OWL 2")
 
     def _term(self, element: etree._Element) -> Term:
         """What an element stands for; says what defines it."""
         name = _name(element)
-        if name in _ENTITIES:
+        if name in ENTITIES:
             found = self._named(element)
             if name != "NamedIndividual":
                 self._declare(element, found)
@@ -268,31 +184,31 @@ class _Reader:
             return BlankNode(f"_:named{label.removeprefix('_:').encode().hex()}")
         if name == "Literal":
             return self._literal(element)
-        if name in _OF_MANY:
-            kind, link = _OF_MANY[name]
+        if name in OF_MANY:
+            kind, link = OF_MANY[name]
             return self._with(kind, link, self._terms(element))
-        if name in _OF_ONE:
-            kind, link = _OF_ONE[name]
+        if name in OF_ONE:
+            kind, link = OF_ONE[name]
             (part,) = self._terms(element, 1)
             return self._with(kind, link, part)
         if name == "ObjectInverseOf":
             (prop,) = self._terms(element, 1)
             node = self._blank()
-            self._say(node, _owl("inverseOf"), prop)
+            self._say(node, owl("inverseOf"), prop)
             return node
         if name == "DatatypeRestriction":
             return self._facets(element)
         return self._restriction(name, element)
 
     def _restriction(self, name: str, element: etree._Element) -> Term:
-        if name in _FILLED:
+        if name in FILLED:
             prop, filler = self._terms(element, 2)
-            said: tuple[tuple[IRI, Term], ...] = ((_FILLED[name], filler),)
+            said: tuple[tuple[IRI, Term], ...] = ((FILLED[name], filler),)
         elif name == "ObjectHasSelf":
             (prop,) = self._terms(element, 1)
-            said = ((_owl("hasSelf"), Literal("true", XSD_BOOLEAN)),)
-        elif name in _COUNTED:
-            plain, qualified, filler_link = _COUNTED[name]
+            said = ((owl("hasSelf"), Literal("true", XSD_BOOLEAN)),)
+        elif name in COUNTED:
+            plain, qualified, filler_link = COUNTED[name]
             number = Literal(element.get("cardinality", ""), f"{XSD}nonNegativeInteger")
             _ = number.value
             parts = self._terms(element)
@@ -303,56 +219,56 @@ class _Reader:
                 said = ((qualified, number), (filler_link, filler))
         else:
             raise self._error(element, f"'{name}' is not an expression of OWL 2")
-        node = self._typed(_owl("Restriction"))
-        self._say(node, _owl("onProperty"), prop)
+        node = self._typed(owl("Restriction"))
+        self._say(node, owl("onProperty"), prop)
         for link, value in said:
             self._say(node, link, value)
         return node
 
     def _facets(self, element: etree._Element) -> Term:
         base, *facets = _parts(element)
-        node = self._typed(_DATATYPE)
-        self._say(node, _owl("onDatatype"), self._term(base))
+        node = self._typed(DATATYPE)
+        self._say(node, owl("onDatatype"), self._term(base))
         members: list[Term] = []
         for each in facets:
             (bound,) = self._terms(each, 1)
             member = self._blank()
             self._say(member, self._iri(each, each.get("facet", "")), bound)
             members.append(member)
-        self._say(node, _owl("withRestrictions"), members)
+        self._say(node, owl("withRestrictions"), members)
         return node
 
     def _rule(self, element: etree._Element) -> None:
-        rule = self._typed(_swrl("Imp"))
+        rule = self._typed(swrl("Imp"))
         for part in _parts(element):
             word = _name(part).lower()
             if word not in ("body", "head"):
                 raise self._error(part, f"'{_name(part)}' is no part of a rule")
-            self._say(rule, _swrl(word), [self._atom(atom) for atom in _parts(part)])
+            self._say(rule, swrl(word), [self._atom(atom) for atom in _parts(part)])
 
     def _atom(self, element: etree._Element) -> Term:
         name = _name(element)
         arguments = _parts(element)
         if name == "BuiltInAtom":
-            node = self._typed(_swrl("BuiltinAtom"))
-            self._say(node, _swrl("builtin"), self._named(element))
-            self._say(node, _swrl("arguments"), [self._argument(each) for each in arguments])
+            node = self._typed(swrl("BuiltinAtom"))
+            self._say(node, swrl("builtin"), self._named(element))
+            self._say(node, swrl("arguments"), [self._argument(each) for each in arguments])
             return node
-        if name not in _ATOMS:
+        if name not in ATOMS:
             raise self._error(element, f"'{name}' is not an atom of a rule")
-        kind, link = _ATOMS[name]
+        kind, link = ATOMS[name]
         node = self._typed(kind)
         if link is not None and arguments:
             self._say(node, link, self._term(arguments.pop(0)))
         for number, each in enumerate(arguments, 1):
-            self._say(node, _swrl(f"argument{number}"), self._argument(each))
+            self._say(node, swrl(f"argument{number}"), self._argument(each))
         return node
 
     def _argument(self, element: etree._Element) -> Term:
         if _name(element) != "Variable":
             return self._term(element)
         variable = self._named(element)
-        self._say(variable, RDF_TYPE, _swrl("Variable"))
+        self._say(variable, RDF_TYPE, swrl("Variable"))
         return variable
 
     def _named(self, element: etree._Element) -> IRI:
@@ -389,7 +305,7 @@ class _Reader:
         return Literal(text, self._iri(element, datatype))
 
     def _declare(self, element: etree._Element, name: Term) -> None:
-        kind = _ENTITIES.get(_name(element))
+        kind = ENTITIES.get(_name(element))
         if kind is None or not isinstance(name, IRI):
             raise self._error(element, f"'{_name(element)}' cannot be declared")
         if not name.startswith(_BUILT_IN) and (name, kind) not in self._declared:

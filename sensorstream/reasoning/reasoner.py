@@ -37,7 +37,8 @@ class Reasoner(Protocol):
             Inconsistent: window and ontology contradict each other. The inferred graph and the
                 reasoner's own state are as before; the caller undoes the delta without another
                 call.
-            ReasonerError: the reasoner's process failed; graph and state are also as before.
+            Overrun: what follows is more than the limits allow; the same.
+            ReasonerError: the reasoner's process failed; the same.
         """
 
     def conclusions(self, triple: Triple) -> Iterable[Triple]:

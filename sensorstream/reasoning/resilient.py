@@ -110,7 +110,7 @@ class ResilientReasoner:
         _LOG.error("the reasoner failed, the plain profile takes over: %s", reason)
         self.degraded = reason
         self._plain = SchemaClosure(self._schema)
-        plain = self._plain.count(Delta(time, added=tuple(kb.triples(Origin.WINDOW))))
+        plain = self._plain.count(kb, Delta(time, added=tuple(kb.triples(Origin.WINDOW))))
         self._reasoner.close()
         wanted = dict.fromkeys(plain.added)
         held = dict.fromkeys(kb.triples(Origin.INFERRED))

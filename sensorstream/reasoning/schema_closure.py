@@ -1,31 +1,26 @@
 """The plain profile: subclasses, subproperties, domains and ranges.
 
-The schema is joined once, when it is loaded: at run time there is, per class and per property, a
-flat list of everything that a triple with it implies. No conclusion is a premise of another, so
-counting how many window triples imply a conclusion retracts exactly.
+What the schema states are rules with one premise: all that follows from a triple is composed once
+for each class and each property (:mod:`sensorstream.network.recursion.linear`).
 
 Source: RDF 1.1 Semantics, section 9.2.1 (rdfs2, rdfs3, rdfs5, rdfs7, rdfs9, rdfs11).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema, is_datatype
-from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF, RDFS_SUBPROPERTY_OF
+from sensorstream.network.recursion.linear import FlatClosure, Implied, LinearRule
+from sensorstream.sparql.algebra import TriplePattern, Variable
 
-
-@dataclass(frozen=True, slots=True)
-class _Implied:
-    """The implications of a triple with one property, without its ends."""
-
-    properties: tuple[IRI, ...]
-    subject_types: tuple[IRI, ...]
-    object_types: tuple[IRI, ...]
+_X: Final = Variable("x")
+_Y: Final = Variable("y")
 
 
 class SchemaClosure:
@@ -35,29 +30,16 @@ class SchemaClosure:
     does not return with types.
     """
 
-    __slots__ = ("_counts", "_of_class", "_of_property", "_schema", "_types")
+    __slots__ = ("_closure", "_implied", "_schema")
 
     def __init__(self, schema: Schema, *, types: bool = True) -> None:
         self._schema = schema
-        self._types = types
-        self._counts: dict[Triple, int] = {}
-        self._of_class: dict[Term, tuple[IRI, ...]] = {}
-        if types:
-            self._of_class = {c: _sorted(up) for c, up in schema.superclasses_of.items() if up}
-        self._of_property: dict[IRI, _Implied] = {}
-        told = (schema.superproperties_of, schema.domains_of, schema.ranges_of)
-        for name in {p for each in told for p in each}:
-            implied = _Implied(
-                _sorted(schema.superproperties(name)),
-                self._upward(schema.domains(name)),
-                self._upward(schema.ranges(name)),
-            )
-            if implied.properties or implied.subject_types or implied.object_types:
-                self._of_property[name] = implied
+        self._closure = FlatClosure(_rules(schema, types=types))
+        self._implied = Implied(self._closure.conclusions)
 
     def start(self, kb: KnowledgeBase) -> None:
         """Close the static graph, its hierarchies of classes and properties included."""
-        self._counts.clear()
+        self._implied.clear()
         schema = self._schema
         derived: dict[Triple, None] = {}
         for predicate, closed in (
@@ -65,71 +47,67 @@ class SchemaClosure:
             (RDFS_SUBPROPERTY_OF, schema.superproperties_of),
         ):
             for name, above in closed.items():
-                derived.update(((name, predicate, each), None) for each in _sorted(above))
+                derived.update(((name, predicate, each), None) for each in sorted(above))
         for triple in kb.triples(Origin.STATIC):
-            derived.update((each, None) for each in self.conclusions(triple))
+            derived.update(dict.fromkeys(self._closure.conclusions(triple)))
         kb.add(Origin.STATIC_INFERRED, derived)
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
-        change = self.count(delta)
+        change = self.count(kb, delta)
         kb.apply(Origin.INFERRED, change)
         return change
 
-    def count(self, delta: Delta) -> Delta:
+    def count(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """Update the counts of conclusions; returns the change of the inferred graph."""
-        counts = self._counts
-        before: dict[Triple, bool] = {}
-        for triple in delta.removed:
-            for each in self.conclusions(triple):
-                count = counts[each]
-                before.setdefault(each, True)
-                if count == 1:
-                    del counts[each]
-                else:
-                    counts[each] = count - 1
-        for triple in delta.added:
-            for each in self.conclusions(triple):
-                count = counts.get(each, 0)
-                before.setdefault(each, count > 0)
-                counts[each] = count + 1
-        return Delta(
-            delta.time,
-            added=tuple(t for t, was in before.items() if not was and t in counts),
-            removed=tuple(t for t, was in before.items() if was and t not in counts),
-        )
+        return self._implied.change(kb, delta)
 
     def close(self) -> None:
         """Remove all counts."""
-        self._counts.clear()
+        self._implied.clear()
 
-    def conclusions(self, triple: Triple) -> Iterator[Triple]:
-        """All conclusions of one triple under the schema.
-
-        A conclusion may occur twice; it occurs the same number of times at each call.
-        """
-        subject, predicate, object_ = triple
-        if predicate == RDF_TYPE:
-            for above in self._of_class.get(object_, ()):
-                yield (subject, RDF_TYPE, above)
-            return
-        implied = self._of_property.get(predicate)
-        if implied is None:
-            return
-        for name in implied.properties:
-            yield (subject, name, object_)
-        for name in implied.subject_types:
-            yield (subject, RDF_TYPE, name)
-        if implied.object_types and not isinstance(object_, Literal):
-            for name in implied.object_types:
-                yield (object_, RDF_TYPE, name)
-
-    def _upward(self, classes: frozenset[IRI]) -> tuple[IRI, ...]:
-        if not self._types:
-            return ()
-        known = {each for each in classes if not is_datatype(each)}
-        return _sorted(known.union(*map(self._schema.superclasses, known)))
+    def conclusions(self, triple: Triple) -> Sequence[Triple]:
+        """All conclusions of one triple under the schema."""
+        return self._closure.conclusions(triple)
 
 
-def _sorted(names: Iterable[IRI]) -> tuple[IRI, ...]:
-    return tuple(sorted(names))
+def _rules(schema: Schema, *, types: bool) -> Iterator[LinearRule]:
+    for name in schema.superproperties_of:
+        above = _nearest(name, schema.superproperties_of)
+        heads = (TriplePattern(_X, each, _Y) for each in above)
+        yield LinearRule("rdfs7", TriplePattern(_X, name, _Y), tuple(heads))
+    if not types:
+        return
+    subjects, objects = _Typings(_X), _Typings(_Y)
+    for name in schema.superclasses_of:
+        if above := _nearest(name, schema.superclasses_of):
+            yield LinearRule("rdfs9", subjects.of(name), tuple(map(subjects.of, above)))
+    for name, classes in schema.domains_of.items():
+        typed = tuple(subjects.of(each) for each in sorted(classes) if not is_datatype(each))
+        yield LinearRule("rdfs2", TriplePattern(_X, name, _Y), typed)
+    for name, classes in schema.ranges_of.items():
+        typed = tuple(objects.of(each) for each in sorted(classes) if not is_datatype(each))
+        yield LinearRule("rdfs3", TriplePattern(_X, name, _Y), typed)
+
+
+def _nearest(name: IRI, above: Mapping[IRI, frozenset[IRI]]) -> list[IRI]:
+    """The names above one without those that are above another of them, unless all are equal."""
+    found = above[name]
+    if len(found) > 1:
+        further = (above.get(each, frozenset()) for each in found)
+        found = found.difference(*(each for each in further if name not in each))
+    return sorted(found)
+
+
+class _Typings:
+    """The patterns that give one variable its classes, each made once."""
+
+    def __init__(self, of: Variable) -> None:
+        self._variable = of
+        self._made: dict[IRI, TriplePattern] = {}
+
+    def of(self, name: IRI) -> TriplePattern:
+        found = self._made.get(name)
+        if found is None:
+            found = self._made[name] = TriplePattern(self._variable, RDF_TYPE, name)
+        return found

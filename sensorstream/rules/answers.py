@@ -11,10 +11,12 @@ from sensorstream.rules.timers import SolutionKey
 class Asked:
     """A question of a rule that waits for its answer.
 
-    ``moment`` has ``?last`` and ``?now``, which are the instants ``last`` and ``now``.
+    ``digest`` is that of the question; ``moment`` has ``?last`` and ``?now``, the instants ``last``
+    and ``now``.
     """
 
     rule: str
+    digest: str
     moment: SolutionKey
     last: Instant
     now: Instant
@@ -22,12 +24,13 @@ class Asked:
 
 @frozen
 class Answer:
-    """The answer to the question of a rule, for a ``moment`` as in :class:`Asked`.
+    """The answer to a question: ``rule``, ``digest`` and ``moment`` are those of :class:`Asked`.
 
     ``failure`` says why there is none; it is empty if there is one.
     """
 
     rule: str
+    digest: str
     moment: SolutionKey
     solutions: tuple[SolutionKey, ...] = ()
     failure: str = ""

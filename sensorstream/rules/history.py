@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Final
 
 from sensorstream.errors import LanguageError, RuleError
@@ -44,10 +45,14 @@ _GIVEN: Final = (LAST, NOW)
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuery:
-    """A checked SELECT of a rule; ``returned`` are the variables that its solutions have."""
+    """A checked SELECT of a rule; ``returned`` are the variables that its solutions have.
+
+    ``digest`` tells questions apart that mean something else.
+    """
 
     parsed: Parsed[Query]
     returned: frozenset[str]
+    digest: str
 
     def at(self, moment: SolutionKey) -> Parsed[Query]:
         """The query with the times of a moment in the places of ``?last`` and ``?now``."""
@@ -100,7 +105,10 @@ def read_history_query(question: syntax.Sparql, file: syntax.RuleFile) -> Histor
                 position=parsed.position(time),
             )
     returned = frozenset(each.name for each in visible(query.form.pattern))
-    return HistoryQuery(parsed, returned.difference(_GIVEN))
+    # Of what is written, for the journal keeps it: how a query is printed may change.
+    told = f"{sorted(file.prefix_map.items())} {file.base} {question.text}"
+    digest = sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
+    return HistoryQuery(parsed, returned.difference(_GIVEN), digest)
 
 
 def compile_question(
@@ -135,11 +143,11 @@ def compile_question(
     return trigger
 
 
-def waiting(rule: str, memory: RuleMemory, line: Timeline) -> Iterator[Asked]:
+def waiting(rule: str, query: HistoryQuery, memory: RuleMemory, line: Timeline) -> Iterator[Asked]:
     """The questions of a rule that wait for their answers."""
     for moment in memory.held.get(rule, ()):
-        times = {name: _text(value) for name, value in moment}
-        yield Asked(rule, moment, line.instant(times[LAST]), line.instant(times[NOW]))
+        last, now = (line.instant(_text(dict(moment)[name])) for name in _GIVEN)
+        yield Asked(rule, query.digest, moment, last, now)
 
 
 def _text(term: Term) -> str:

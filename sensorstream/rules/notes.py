@@ -16,11 +16,21 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLASS_OF
-from sensorstream.rules.reading import parsed_condition, select_query
-from sensorstream.rules.triggers import LAST, NOW, bound_by, conditions_of
+from sensorstream.rules.history import read_history_query
+from sensorstream.rules.reading import parsed_condition, returning, select_query
+from sensorstream.rules.triggers import LAST, NOW, bound_by, conditions_of, is_punctual
 from sensorstream.rules.update import parsed_deletion, parsed_update
-from sensorstream.sparql.algebra import InsertData, Modify, Quad, Update
+from sensorstream.sparql.algebra import (
+    InsertData,
+    Modify,
+    Pattern,
+    Quad,
+    Query,
+    Select,
+    Update,
+)
 from sensorstream.sparql.parser import Parsed
+from sensorstream.sparql.walk import variables, visible
 
 # They relate classes, but make no individual a member of a class.
 _NO_MEMBERS: Final = frozenset(
@@ -59,16 +69,25 @@ def _of_queries(
 ) -> Iterator[Note]:
     given: dict[str, Kinds] = dict.fromkeys(bound_by(rule.trigger), frozenset((NAME,)))
     given[NOW] = kind_of(line.literal(0))
-    if isinstance(rule.trigger, syntax.OnSilence):
+    if isinstance(rule.trigger, syntax.OnSilence) or is_punctual(rule.trigger):
         given[LAST] = given[NOW]
     if isinstance(rule.trigger, syntax.OnUpdate):
         # The values may be of any kind.
         given |= {each.name: None for each in rule.trigger.variables[1:]}
     known = replace(known, given=given)
+    if isinstance(rule.trigger, syntax.Every) and rule.trigger.question is not None:
+        asked = read_history_query(rule.trigger.question, file)
+        parsed = _with_given(asked.parsed, known.given)
+        pattern = parsed.meaning.form.pattern
+        yield from query_notes(parsed, known)
+        if never_matches(pattern, known):
+            told = f"rule {rule.name} cannot fire: its question to the history has no solutions"
+            yield Note("rule-never-fires", told, parsed.start)
+        known = _with_kinds(known, pattern, asked.returned)
     for condition in conditions_of(rule):
         if not isinstance(condition, syntax.Select | syntax.Ask):
             continue
-        parsed = parsed_condition(condition.query, file)
+        parsed = _with_given(parsed_condition(condition.query, file), known.given)
         yield from query_notes(parsed, known)
         if condition.negated:
             continue
@@ -80,15 +99,30 @@ def _of_queries(
                 condition.position,
             )
         if isinstance(condition, syntax.Select):
-            returned = select_query(parsed, known.given)[1]
-            found = all_kinds((pattern,), known.schema, known.given)
-            given = {name: found.get(name) for name in returned}
-            known = replace(known, given={**known.given, **given})
+            known = _with_kinds(known, pattern, select_query(parsed, known.given)[1])
     ends = rule.trigger.until if isinstance(rule.trigger, syntax.When) else None
     if isinstance(ends, syntax.Select | syntax.Ask):
-        yield from query_notes(parsed_condition(ends.query, file), known)
+        parsed = _with_given(parsed_condition(ends.query, file), known.given)
+        yield from query_notes(parsed, known)
     for update in _updates(rule, file, known.given):
         yield from update_notes(update, known)
+
+
+def _with_given(parsed: Parsed[Query], given: Collection[str]) -> Parsed[Query]:
+    """The query as a rule asks it: given variables mean the same within a SELECT as outside."""
+    form = parsed.meaning.form
+    if not isinstance(form, Select):
+        return parsed
+    names = {each.name for each in variables(form.pattern)}
+    hidden = sorted(names.intersection(given).difference(v.name for v in visible(form.pattern)))
+    form = Select(returning(form.pattern, hidden))
+    return replace(parsed, meaning=replace(parsed.meaning, form=form))
+
+
+def _with_kinds(known: Known, pattern: Pattern, returned: Iterable[str]) -> Known:
+    """What is known after a query: of what kinds the values are that it has found."""
+    found = all_kinds((pattern,), known.schema, known.given)
+    return replace(known, given={**known.given, **{name: found.get(name) for name in returned}})
 
 
 def _updates(

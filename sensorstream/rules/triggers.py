@@ -329,10 +329,10 @@ def _every(rule: str, schedule: Schedule, told: _Told, line: Timeline) -> Trigge
         run = moment.run
         if not run.is_in_turn(rule):
             return NO_SOLUTION
-        tick, last = schedule.number(run.time), run.memory.ticks.get(rule)
-        if last is not None and tick <= last:
+        last = run.memory.ticks.get(rule)
+        if last is not None and run.time < schedule.moment(last + 1):
             return NO_SOLUTION
-        run.news.ticks[rule] = tick
+        tick = run.news.ticks[rule] = schedule.number(run.time)
         # The first message only sets the start of the count.
         if last is None:
             return NO_SOLUTION

@@ -230,6 +230,8 @@ class _Question:
                 next_ = "with the second message"
                 if tick is not None and every is not None:
                     next_ = f"at {self._time(every.moment(tick + 1))}"
+                if self._compiled.question is not None:
+                    next_ += "; what the history answers then is not known now"
                 self._steps.append(Step("trigger", text, held=True, note=f"{where}; tried {next_}"))
             case _:
                 self._steps.append(Step("trigger", text, held=True, note=where))

@@ -138,7 +138,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
     app.add_middleware(Timed, application.metrics)
     questions = Questions(application)
     known = KnownParameters(app.openapi)
-    application.watch(questions.parts)
+    application.health.watch(questions.parts)
     for router in (
         messages.router(application, max_message_bytes),
         kept_messages.router(application),

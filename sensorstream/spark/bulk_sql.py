@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from sensorstream.errors import ArchiveError, QueryError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.read_only_sql import SqlResult
-from sensorstream.history.views import View, numbered, terms_of, view_definitions
+from sensorstream.history.view_definitions import View, numbered, terms_of, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.launch import spark_session

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from sensorstream.errors import QueryError
 from sensorstream.extras import require
 from sensorstream.history.opening import open_kept
-from sensorstream.history.views import view_definitions
+from sensorstream.history.view_definitions import view_definitions
 from sensorstream.reasoning.ontology import deployed_ontology
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings

@@ -403,6 +403,14 @@ class Window:
     pattern: Pattern
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """``STREAM name { pattern }``: in a pattern in time, what happens in one stream."""
+
+    name: IRI
+    pattern: Pattern
+
+
 # Lists, in rule sets
 
 
@@ -490,6 +498,7 @@ Pattern: TypeAlias = (
     | OptionalSeq
     | EqualsOptional
     | Window
+    | Stream
     | Each
     | OrderBy
     | Project

@@ -29,6 +29,7 @@ from sensorstream.sparql.algebra import (
     Query,
     Seq,
     Service,
+    Stream,
     Update,
     Window,
 )
@@ -48,6 +49,7 @@ _TEMPORAL: Final = {
     OptionalSeq: "OPTIONALSEQ",
     EqualsOptional: "EQUALSOPTIONAL",
     Window: "WINDOW",
+    Stream: "STREAM",
 }
 _OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
 
@@ -88,7 +90,7 @@ def check_answerable(
                     "SERVICE is not allowed: a query cannot call other endpoints",
                     position=parsed.position(part),
                 )
-            case Seq() | Equals() | OptionalSeq() | EqualsOptional() | Window():
+            case Seq() | Equals() | OptionalSeq() | EqualsOptional() | Window() | Stream():
                 raise _continuous(parsed, part, _TEMPORAL[type(part)])
             case Call(name) if name in _OF_EVENTS:
                 raise _continuous(parsed, part, name)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from sensorstream.sparql import walk
 from sensorstream.sparql.algebra import (
     BGP,
+    Equals,
+    EqualsOptional,
     Exists,
     Expression,
     Extend,
@@ -17,8 +19,10 @@ from sensorstream.sparql.algebra import (
     Join,
     LeftJoin,
     Minus,
+    OptionalSeq,
     Pattern,
     Project,
+    Seq,
     Service,
     Union,
     Values,
@@ -37,12 +41,14 @@ def certain(pattern: Pattern) -> frozenset[str]:
     match pattern:
         case BGP():
             return names_in(pattern)
-        case Join(left, right):
+        case Join(left, right) | Seq(left, right) | Equals(left, right):
             return certain(left) | certain(right)
         case Union(left, right):
             return certain(left) & certain(right)
-        case LeftJoin(left, _, _) | Minus(left, _):
+        case LeftJoin(left, _, _) | EqualsOptional(left, _, _) | Minus(left, _):
             return certain(left)
+        case OptionalSeq(_, right, _):
+            return certain(right)
         case Graph(name, inner):
             return certain(inner) | names_in(name)
         case Values(columns, rows):
@@ -101,8 +107,10 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
     """Outer variables that expressions within a pattern see only by substitution.
 
     EXISTS puts the values of the outer solution into its pattern (section 18.6). That is a join for
-    variables the pattern binds; for variables that only its expressions mention it is not. The
-    meaning of BIND to an outer variable is also undefined then.
+    variables the pattern binds; for variables that only its expressions mention it is not, nor for
+    those of an optional part or of MINUS that the part before does not surely bind: with other
+    values of theirs the part would not be missing. The meaning of BIND to an outer variable is
+    also undefined then.
     """
     here: set[str] = set()
     bound = frozenset().union(*(in_scope(each) for each in children(pattern)))
@@ -110,6 +118,11 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
         here.add(pattern.variable.name)
     for expression in expressions(pattern):
         here.update((names_in(expression) - bound) & outer)
+    match pattern:
+        case LeftJoin(kept, other) | EqualsOptional(kept, other) | Minus(kept, other):
+            here.update((in_scope(other) & outer) - certain(kept))
+        case OptionalSeq(other, kept):
+            here.update((in_scope(other) & outer) - certain(kept))
     for inner in children(pattern):
         here |= borrowed(inner, outer)
     return frozenset(here)

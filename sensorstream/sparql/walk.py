@@ -23,6 +23,7 @@ from sensorstream.sparql.algebra import (
     Reduced,
     Service,
     Slice,
+    Stream,
     TriplePattern,
     Values,
     Variable,
@@ -123,7 +124,14 @@ def _visible(pattern: Pattern) -> Iterator[Variable]:
         case BGP(patterns):
             for triple in patterns:
                 yield from triple_variables(triple)
-        case Filter(_, inner) | Slice(inner) | Distinct(inner) | Reduced(inner) | OrderBy(inner):
+        case (
+            Filter(_, inner)
+            | Stream(_, inner)
+            | Slice(inner)
+            | Distinct(inner)
+            | Reduced(inner)
+            | OrderBy(inner)
+        ):
             yield from _visible(inner)
         case Minus(left, _):
             yield from _visible(left)

@@ -80,10 +80,10 @@ class Past:
     def _answer(self, asked: Asked, query: HistoryQuery) -> Answer:
         try:
             question = question_before(query.at(asked.moment), self.line, asked.now)
-            return Answer(asked.rule, asked.moment, self._solutions(question))
+            return Answer(asked.rule, asked.digest, asked.moment, self._solutions(question))
         except SensorStreamError as error:
             failure = f"the history does not answer: {error}"
-            return Answer(asked.rule, asked.moment, failure=failure)
+            return Answer(asked.rule, asked.digest, asked.moment, failure=failure)
 
     def _solutions(self, question: Question) -> tuple[SolutionKey, ...]:
         store = ox.Store()

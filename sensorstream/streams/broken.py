@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Timed
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
@@ -60,10 +61,10 @@ class Broken:
         """A query runs no more."""
         self._found.pop(query, None)
 
-    def move(self, entry: Timed, move: Callable[[], None]) -> None:
-        """Let time move an entry, and note when it does so next; one that fails never again."""
+    def move(self, entry: Timed, move: Callable[[Instant], None], time: Instant) -> None:
+        """Let a time move an entry, and note when it does so next; one that fails never again."""
         try:
-            move()
+            move(time)
             self._network.agenda.note(entry)
         except Exception as error:
             self.note_entry(entry, error)

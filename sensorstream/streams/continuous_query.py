@@ -37,6 +37,7 @@ from sensorstream.streams.report import Operation, Report, Sink, instantiated
 from sensorstream.streams.state import QueryState
 from sensorstream.streams.stream_window import StreamWindow
 
+_ADDED: Final = Operation.ADDED
 LATEST: Final = 100
 """How many solutions of a pattern in time are kept as its result."""
 
@@ -80,6 +81,7 @@ class ContinuousQuery:
         self.streams = tuple(dict.fromkeys(window.stream for window in windows))
         """The streams that its windows see."""
         self.schedule = schedule
+        self._at_changes = schedule.kind in (ReportKind.INSTANT, ReportKind.CHANGE)
         self.plan = plan
         self.due: Instant | None = None
         """The next report by time."""
@@ -175,9 +177,14 @@ class ContinuousQuery:
 
     def is_due(self) -> bool:
         """Whether the instant that ends now is due for a report; call it once an instant."""
-        steps = self._steps()
-        closed = steps > self._computed
-        self._computed = steps
+        closed = False
+        if self.streams:
+            steps = self._steps()
+            closed = steps > self._computed
+            self._computed = steps
+        if self._at_changes:
+            self._cancel()
+            return closed or bool(self._added or self._removed)
         over, self._period_is_over = self._period_is_over, False
         match self.schedule.kind:
             case ReportKind.PERIOD:
@@ -187,10 +194,7 @@ class ContinuousQuery:
                 enough = self._arrived >= self.schedule.triples
                 self._arrived %= self.schedule.triples
                 return enough
-            case ReportKind.WINDOW_CLOSE:
-                return closed
-        self._cancel()
-        return closed or bool(self._added or self._removed)
+        return closed
 
     def _steps(self) -> int:
         """How often its windows have been computed at a step."""
@@ -345,16 +349,8 @@ class ContinuousQuery:
         if self._timed_triples is None:
             rows = [row[:-2] for row in added]
             intervals = [row[-2:] for row in added]
-            self._sink(
-                Report(
-                    self.name,
-                    time,
-                    Operation.ADDED,
-                    self.variables,
-                    rows,
-                    intervals=intervals,
-                )
-            )
+            variables = self.root.variables
+            self._sink(Report(self.name, time, _ADDED, variables, rows, None, None, intervals))
             return
         made: dict[tuple[Instant, Instant], list[Triple]] = {}
         for triple, start, end in self._timed_triples(added):

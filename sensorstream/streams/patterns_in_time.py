@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 
 from sensorstream.errors import UnsupportedQuery
@@ -34,8 +35,9 @@ from sensorstream.sparql.algebra import (
     ReportKind,
     TriplePattern,
     Variable,
+    WindowDefinition,
 )
-from sensorstream.sparql.printing.query_forms import valid_time_text
+from sensorstream.sparql.printing.query_forms import duration_text, valid_time_text
 from sensorstream.sparql.walk import variables
 from sensorstream.streams.report import instantiated
 
@@ -128,10 +130,11 @@ class Patterns:
         self._roots[name] = root
         if isinstance(query.form, Construct):
             triples = constructed(query.form.template, root.variables, self.clock)
+            stream = _output(query)
 
             def feed(added: list[Row], removed: list[Row]) -> None:
                 for triple, start, end in triples(added):
-                    self.source.take((triple,), start, end)
+                    self.source.take((triple,), start, end, stream)
                     if name in self._told:
                         self._tell_rules((triple,), end)
 
@@ -217,6 +220,12 @@ def constructed(
     return made
 
 
+def _output(query: Query) -> IRI | None:
+    """The stream of what a query makes: its name, if that is an IRI."""
+    name = None if query.registration is None else query.registration.name
+    return name if isinstance(name, IRI) else None
+
+
 def _check_form(query: Query) -> None:
     form = query.form
     if isinstance(form, Ask | Describe):
@@ -231,11 +240,11 @@ def _check_form(query: Query) -> None:
             "background knowledge: leave the clause out",
             part=each,
         )
-    if query.dataset.windows:
+    for window in query.dataset.windows:
         raise UnsupportedQuery(
-            f"FROM NAMED WINDOW <{query.dataset.windows[0].name}>: a pattern in time reads no "
-            "window: bound how long it takes by FILTER(getDURATION() < …)",
-            part=query.dataset.windows[0],
+            "a pattern in time reads streams, not windows: instead of the window "
+            f"{_in_time(window)}",
+            part=window,
         )
     if query.valid_time is not None:
         raise UnsupportedQuery(
@@ -260,6 +269,22 @@ def _check_form(query: Query) -> None:
         )
     if isinstance(form, Construct):
         _check_template(form.template)
+
+
+def _in_time(window: WindowDefinition) -> str:
+    """What to write in a pattern in time instead of a window."""
+    length = "…"
+    if isinstance(window.range, timedelta):
+        length = f'"{duration_text(window.range)}"^^xsd:duration'
+    read = (
+        "leave its name and braces out (patterns match what happens in all streams)"
+        if window.stream is None
+        else f"write STREAM {window.stream.n3} {{ … }}"
+    )
+    return (
+        f"{read}, and FILTER(getDURATION() < {length}) in the group of all that must happen "
+        "within that time"
+    )
 
 
 def _check_template(template: Sequence[TriplePattern]) -> None:

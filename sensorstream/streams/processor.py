@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from operator import attrgetter
+from typing import Final
 
 from sensorstream.dotr.syntax import Program
 from sensorstream.errors import UnsupportedQuery
@@ -50,6 +51,7 @@ from sensorstream.streams.trace import Trace
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""
 _pending: Callable[[ContinuousQuery], bool] = attrgetter("pending")
+_CHANGE: Final = ReportKind.CHANGE
 _reports_unchanged: Callable[[ContinuousQuery], bool] = attrgetter("reports_unchanged")
 
 
@@ -344,7 +346,7 @@ class StreamProcessor:
         end = event.time if event.end is None else max(event.time, event.end)
         if not self._occurring.idle:
             said = (*event.triples, *inferred) if inferred else event.triples
-            self._occurring.take(said, event.time, end)
+            self._occurring.take(said, event.time, end, event.stream)
         if not self._instants.idle:
             self._instants.take(event.triples, event.time)
         if len(self._windows):
@@ -370,7 +372,8 @@ class StreamProcessor:
                     self._agenda.note(window)
                 if stream.computed != computed:
                     self._candidates.update(self._windows.readers(stream))
-                counting.update(self._windows.counting(stream))
+                if readers := self._windows.counting(stream):
+                    counting.update(readers)
         for query in counting:
             query.arrived(len(event.triples))
             self._candidates[query] = None
@@ -388,7 +391,7 @@ class StreamProcessor:
         while (due := self._next_before(time)) is not None:
             if worked == most:
                 for entry in self._agenda.entries:
-                    self._broken.move(entry, partial(entry.skip, time))
+                    self._broken.move(entry, entry.skip, time)
             worked += 1
             self.now = due
             self._end(moved=self._open_instant(due))
@@ -483,7 +486,7 @@ class StreamProcessor:
             return False
         entries = self._agenda.take(time, closing=False)
         for entry in entries:
-            self._broken.move(entry, partial(entry.elapse, time))
+            self._broken.move(entry, entry.elapse, time)
         return bool(entries)
 
     def _next_before(self, time: Instant) -> Instant | None:
@@ -491,22 +494,22 @@ class StreamProcessor:
 
         Empty windows go on to the first step at or after it: nothing before it can fill them.
         """
-        first = self.next_due
-        if first is None or first >= time:
-            return None
+        agenda = self._agenda
         silent: list[WindowedStream] = []
-        while (due := self._agenda.next) is not None and due < time:
-            entry = self._agenda.pop()
-            if isinstance(entry, WindowedStream) and self._is_silent(entry):
-                silent.append(entry)
-                continue
-            self._agenda.note(entry)
-            break
-        ends = self._occurring.due
-        until = min(each for each in (due, ends, time) if each is not None)
+        while (due := agenda.next) is not None and due < time:
+            entry = agenda.head
+            if not isinstance(entry, WindowedStream) or not self._is_silent(entry):
+                break
+            agenda.pop()
+            silent.append(entry)
+        until, ends = time, self._occurring.due
+        if due is not None and due < until:
+            until = due
+        if ends is not None and ends < until:
+            until = ends
         for stream in silent:
             stream.wind(until)
-            self._agenda.note(stream)
+            agenda.note(stream)
         return until if until < time else None
 
     def _is_silent(self, entry: Timed) -> bool:
@@ -523,7 +526,7 @@ class StreamProcessor:
         self._broken.stop(self._stop)
         if not self._candidates:
             return
-        changed = [q for q in self._candidates if q.schedule.kind is ReportKind.CHANGE]
+        changed = [q for q in self._candidates if q.schedule.kind is _CHANGE]
         for query in sorted(changed, key=_number):
             if query in self._candidates:
                 del self._candidates[query]
@@ -573,7 +576,7 @@ class StreamProcessor:
 
     def _close_entry(self, entry: Timed, time: Instant) -> None:
         """Let an entry do what it does at the end of an instant."""
-        self._broken.move(entry, partial(entry.elapse, time))
+        self._broken.move(entry, entry.elapse, time)
         if isinstance(entry, ContinuousQuery):
             self._candidates[entry] = None
         elif isinstance(entry, WindowedStream):

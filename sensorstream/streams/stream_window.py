@@ -21,7 +21,7 @@ Source: RSP-QL, section 4 (time-based windows); "Monitoring eBay auctions", sect
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from sensorstream.kb.index import TripleIndex
@@ -196,10 +196,10 @@ class WindowedStream:
             self._compute(len(self._waiting), time)
             self.computed += 1
 
-    def filled(self) -> set[StreamWindow]:
+    def filled(self) -> Collection[StreamWindow]:
         """The windows that are not empty any more; ask after each event."""
         if not self.empty_windows or self.content.empty:
-            return set()
+            return ()
         filled, self.empty_windows = self.empty_windows, set()
         return filled
 
@@ -261,8 +261,20 @@ class WindowedStream:
             for window in self.windows:
                 self.catch_up(window, now)
 
+    def _horizon(self, time: Instant) -> Instant | None:
+        """The time up to which nothing is in any window at ``time``; None: there is no such."""
+        if not self.tick.by_time or not isinstance(self.content, Occurrences):
+            return None
+        ranges = [window.shape.range for window in self.windows]
+        known = [each for each in ranges if each is not None]
+        return time - max(known) if len(known) == len(ranges) else None
+
     def _compute(self, ready: int, time: Instant) -> None:
+        horizon = self._horizon(time)
         for _ in range(ready):
-            self.content.take(self._waiting.popleft())
+            element = self._waiting.popleft()
+            # Between long steps most of what happens is over before any window sees it.
+            if horizon is None or element.time > horizon:
+                self.content.take(element)
         for window in self.windows:
             window.compute(time)

@@ -23,6 +23,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.settings import WebhookSettings
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
+    NO_MOSQUITTO,
     PASSWORD,
     USER,
     Subscriber,
@@ -85,9 +86,7 @@ def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[int
         with amqtt_broker(tmp_path) as running:
             yield running.port, version
     elif MOSQUITTO is None:
-        pytest.skip(
-            "mosquitto, Debian's package of that name, is not installed: amqtt has no MQTT 5"
-        )
+        pytest.skip(NO_MOSQUITTO)
     else:
         with mosquitto_broker(tmp_path) as port:
             yield port, version

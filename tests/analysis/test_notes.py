@@ -269,6 +269,15 @@ def test_a_window_on_a_stream_that_nobody_sends_is_told() -> None:
     assert text.endswith("did you mean <urn:s:camera-2>?")
 
 
+def test_a_pattern_of_a_stream_that_nobody_sends_is_told_once() -> None:
+    known = Known(streams=frozenset((IRI("urn:s:a"),)))
+    part = "{ STREAM <urn:s:%s> { ?x ?p ?y } }"
+    text = f"SELECT ?x {{ {part % 'a'} EQUALS {part % 'b'} EQUALS {part % 'b'} }}"
+    ((code, column, note),) = told(text, known)
+    assert (code, column) == ("silent-stream", text.index("<urn:s:b>") + 1)
+    assert "a query of that name" in note
+
+
 def test_a_window_on_a_known_stream_or_on_all_needs_no_note() -> None:
     known = Known(streams=frozenset((IRI("urn:s:camera-1"),)))
     assert told(WINDOWED, known) == []

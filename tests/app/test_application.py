@@ -153,7 +153,7 @@ def test_narrower_limits_do_not_keep_a_deployment_from_starting(
         cursor.execute("delete from store.checkpoints")
     connection.close()
     again = open_application(replace(settings, server=ServerSettings(max_depth=2)))
-    assert again.healthy()
+    assert not again.health.ailment()
     assert again.window_view(10).total == 0
 
 
@@ -227,8 +227,8 @@ def test_webhooks_are_checked_when_they_are_registered(
 
 def test_every_part_says_whether_it_is_ready(settings: Settings, open_application: Open) -> None:
     application = open_application(settings)
-    assert application.healthy()
-    assert {part.name: part.ready for part in application.ready()} == {
+    assert not application.health.ailment()
+    assert {part.name: part.ready for part in application.health.parts()} == {
         "history": True,
         "pipeline": True,
         "mapping": True,
@@ -251,7 +251,7 @@ def test_a_history_that_was_lost_is_found_again_and_messages_wait_for_it(
     connection.close()
     outcomes = send(application, *tracker_messages(15, start=16))
     assert len(outcomes) == 15
-    assert application.healthy()
+    assert not application.health.ailment()
     names = [*in_window(application), *in_history(application)]
     assert sorted(n for n in names if "human-" in n) == sorted(
         f"http://sensorstream.example/tracking#human-{n}" for n in range(1, 31)

@@ -17,6 +17,7 @@ from sensorstream.endpoints import KafkaOutput, MqttOutput, Output, OutputOption
 from sensorstream.settings import AlertSettings, Settings
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
+    NO_MOSQUITTO,
     PASSWORD,
     USER,
     Subscriber,
@@ -86,9 +87,7 @@ def broker(
         with amqtt_broker(tmp_path) as amqtt, reading_mqtt(amqtt.port, version) as read:
             yield lambda topic: mqtt(amqtt.port, version, topic), read
     elif MOSQUITTO is None:
-        pytest.skip(
-            "mosquitto, Debian's package of that name, is not installed: amqtt has no MQTT 5"
-        )
+        pytest.skip(NO_MOSQUITTO)
     else:
         with mosquitto_broker(tmp_path) as port, reading_mqtt(port, version) as read:
             yield lambda topic: mqtt(port, version, topic), read
@@ -170,7 +169,7 @@ def test_changes_wait_for_a_broker_that_is_away_also_over_a_restart(
         application.incidents.comment(alert.id, "ann", "a guest")
         application.incidents.clear(alert.id, "ann", "gone")
         away = "no connection to 127.0.0.1"
-        eventually(lambda: sum(away in part.detail for part in application.ready()) == 2, 60)
+        eventually(lambda: sum(away in part.detail for part in application.health.parts()) == 2, 60)
         application.close()
         broker.start()
         with reading_mqtt(broker.port, "3.1.1") as read:

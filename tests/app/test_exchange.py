@@ -127,6 +127,25 @@ def test_a_contradiction_is_quarantined_with_what_clashes_and_alerted(
     assert metric(application, "sensorstream_reasoner_memo_total", result="miss") == asked
 
 
+def test_imports_of_a_new_ontology_are_those_that_the_settings_leave_out(
+    small: Settings, open_application: Open
+) -> None:
+    text = f"{SECOND}\n<urn:o> a owl:Ontology ; owl:imports <urn:elsewhere> ."
+    application = open_application(small)
+    with pytest.raises(OntologyError, match="imports <urn:elsewhere>, which is not"):
+        application.ontologies.put(text.encode(), "text/turtle")
+    application.close()
+    without = replace(small, ontology=replace(small.ontology, leave_out=("urn:elsewhere",)))
+    application = open_application(without)
+    change = application.ontologies.put(text.encode(), "text/turtle")
+    send(application, "a", 1, level=7)
+    assert types(application, "a") == {"Human", "Actor", "Guard"}
+    application.close()
+    again = open_application(without)
+    assert again.ontologies.in_force().origin == change
+    assert types(again, "a") == {"Human", "Actor", "Guard"}
+
+
 def test_a_new_ontology_counts_for_window_sparql_and_history_and_after_a_restart(
     small: Settings, open_application: Open, ask_cache: AskCache
 ) -> None:
@@ -281,7 +300,7 @@ def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_ca
     # What nobody could know to be impossible is taken in.
     send(application, "c", 3, level=9, kind="both")
     assert len(alerts(application, "reasoner-degraded")) == 1
-    (part,) = [each for each in application.ready() if each.name == "reasoner"]
+    (part,) = [each for each in application.health.parts() if each.name == "reasoner"]
     assert "plain profile" in part.detail
     degraded = application.window_view(100)
     application.close()

@@ -166,7 +166,7 @@ def test_that_no_pipeline_runs_is_told(application: Application) -> None:
     application.submit(PAPER_MESSAGE, "cam").result(30)
 
     def told() -> str:
-        return next(each.detail for each in application.ready() if each.name == "spark")
+        return next(each.detail for each in application.health.parts() if each.name == "spark")
 
     wait_for(lambda: told() == "no pipeline runs, 1 entries wait: start sensorstream stream")
     with PostgresStore.open(application.url, Timeline.INTEGER, Writes.EFFECTS) as store:

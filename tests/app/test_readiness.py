@@ -91,9 +91,9 @@ def test_a_trial_leaves_nothing_in_window_journal_history_or_metrics(
 ) -> None:
     application = open_application(settings)
     before = _left(application)
-    assert all(each.ready for each in application.ready())
+    assert all(each.ready for each in application.health.parts())
     assert {"history", "pipeline", "mapping", "reasoner", "cache"} <= {
-        each.name for each in application.ready()
+        each.name for each in application.health.parts()
     }
     assert _left(application) == before
 
@@ -106,13 +106,13 @@ def test_processes_that_hang_are_named_replaced_and_ready_again(
 ) -> None:
     for name, seconds in (("LATE", 0.3), ("_EVERY", 0.1), ("_FRESH", 0.2)):
         monkeypatch.setattr(f"sensorstream.app.readiness.{name}", seconds)
-    monkeypatch.setattr("sensorstream.app.application.LATE", 0.3)
+    monkeypatch.setattr("sensorstream.app.health.LATE", 0.3)
     monkeypatch.setattr("sensorstream.cache.copy._BEGIN_SECONDS", 3.0)
     hermit = replace(settings.reasoning, profile="hermit", timeout=3.0, explain=0)
     application = open_application(replace(settings, reasoning=hermit))
 
     def away() -> set[str]:
-        return {each.name for each in application.ready() if not each.ready}
+        return {each.name for each in application.health.parts() if not each.ready}
 
     eventually(lambda: not away())
     for name, pattern in (

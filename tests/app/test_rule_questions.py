@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.app.what_if import what_if
+from sensorstream.errors import HistoryError, LanguageError
+from sensorstream.model.timeline import Timeline
 from sensorstream.settings import (
     LimitSettings,
     OntologySettings,
@@ -23,6 +28,7 @@ from sensorstream.settings import (
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
+LINE = Timeline.DATETIME
 
 HEAD = """
 prefix : <http://example.org/>
@@ -189,6 +195,12 @@ def test_rules_that_are_put_ask_too_and_an_alert_tells_why(
         + asking("SELECT (COUNT(?c) AS ?n) { ?s :celsius ?c }", 'alert info "{?n}"'),
         "me",
     )
+    with pytest.raises(LanguageError, match="SHA1"):
+        application.rulebook.put(
+            "bad.rules",
+            asking("SELECT (SHA1(?s) AS ?n) { ?s ?p ?o }").replace("rule r", "rule s"),
+            "me",
+        )
     send(application, "r2", "2026-03-28T11:01:00Z", "hall", "20")
     assert told(application, 1) == ["1"]
     (raised,) = application.alerts(10)
@@ -204,3 +216,102 @@ def test_rules_that_are_put_ask_too_and_an_alert_tells_why(
     assert why.notes == (
         "the history has answered with these values: what it had found is not kept",
     )
+
+
+def test_the_journal_gives_the_answers_again_and_none_to_other_questions(
+    settings: Settings, tmp_path: Path, open_application: Open
+) -> None:
+    ours = deployed(settings, tmp_path, DAILY)
+    application = open_application(ours)
+    a_day(application)
+    told(application, 3)
+    application.close()
+    found = what_if(ours, settings.history.url, [], None, None, lambda done, of: None)
+    assert [(each.did, each.would) for each in found.alerts] == [(True, True)] * 3
+    assert not found.unanswered
+    (tmp_path / "other.rules").write_text(HEAD.split("mapping")[0] + DAILY.replace("?most", "?m"))
+    other = [tmp_path / "other.rules"]
+    found = what_if(ours, settings.history.url, other, None, None, lambda done, of: None)
+    assert found.unanswered == {"yesterday": 2}
+    assert not any(each.would for each in found.alerts)
+
+
+@pytest.mark.parametrize(("faults", "said"), [(2, "1"), (99, "the history is away")])
+def test_a_history_that_is_away_is_asked_again_but_not_for_ever(
+    settings: Settings,
+    tmp_path: Path,
+    open_application: Open,
+    monkeypatch: pytest.MonkeyPatch,
+    faults: int,
+    said: str,
+) -> None:
+    rule = asking("SELECT (COUNT(?c) AS ?n) { ?s :celsius ?c }")
+    application = open_application(deployed(settings, tmp_path, rule))
+    asked, history = 0, application.asking.history
+
+    def away(*values: Any, **named: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked <= faults:
+            raise HistoryError("the history is away")
+        return history(*values, **named)
+
+    monkeypatch.setattr(application.asking, "history", away)
+    send(application, "r1", "2026-03-28T10:59:00Z", "hall", "20")
+    send(application, "r2", "2026-03-28T11:01:00Z", "hall", "20")
+    (text,) = told(application, 1)
+    assert text.endswith(said)
+    assert asked == min(faults + 1, 5)
+
+
+def test_the_digests_of_a_random_stream_are_those_of_a_list(
+    settings: Settings, tmp_path: Path, open_application: Open
+) -> None:
+    rule = """
+rule daily
+every day at "02:30" in "Europe/Vienna"
+from history select {
+  SELECT ?room (COUNT(?c) AS ?n) (SUM(?c) AS ?sum)
+  { ?reading :room ?room ; :celsius ?c ; :time ?t FILTER(?t >= ?last) } GROUP BY ?room
+}
+then alert info "{?now} {?room} {?n} {?sum}"
+
+rule held
+every "PT6H"
+from history select {
+  SELECT (COUNT(DISTINCT ?reading) AS ?n) DURING ?last/?now { ?reading :room "hall" }
+}
+then alert info "{?now} {?n} in the hall"
+"""
+    application = open_application(deployed(settings, tmp_path, rule, size="3"))
+    chance = random.Random(7)
+    # Over a night with 23 hours; some readings come at the very moment of a digest.
+    moments = [f"2026-03-{day}T{hour}:30:00Z" for day, hour in ((28, "01"), (29, "01"), (30, "00"))]
+    start, end = LINE.instant("2026-03-27T12:00:00Z"), LINE.instant("2026-03-30T12:00:00Z")
+    times = sorted(
+        [*map(LINE.instant, moments), *(chance.randrange(start, end) for _ in range(40))]
+    )
+    readings = [(each, chance.choice(("hall", "lab")), chance.randint(1, 30)) for each in times]
+    for number, (time, room, celsius) in enumerate(readings):
+        send(application, f"r{number}", LINE.format(time), room, str(celsius))
+    last, expected = LINE.instant("2026-03-27T01:30:00Z"), []
+    for moment in moments:
+        now = LINE.instant(moment)
+        for name in ("hall", "lab"):
+            found = [c for time, room, c in readings if last <= time < now and room == name]
+            if found:
+                expected.append(f"{moment} {name} {len(found)} {sum(found)}")
+        last = now
+    # A reading holds until three more have come.
+    ends = [*times[3:], *[2**62] * 3]
+    span = LINE.duration("PT6H")
+    for now in range((start // span + 1) * span, times[-1] + 1, span):
+        held = [
+            each
+            for each, until in zip(readings, ends, strict=True)
+            if each[0] < now and until > now - span and each[1] == "hall"
+        ]
+        if times[0] < now:
+            expected.append(f"{LINE.format(now)} {len(held)} in the hall")
+    found_texts = told(application, len(expected))
+    assert sorted(text.partition(" (late")[0] for text in found_texts) == sorted(expected)

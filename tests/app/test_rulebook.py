@@ -288,7 +288,7 @@ def test_a_broken_file_that_is_not_in_force_stops_no_start_and_is_told(
     own.write_text("def twice(x: str) -> str:\n    return x * 2\n")
     small = replace(small, functions=FunctionSettings((own,)))
     application = open_application(small)
-    assert "files" not in {part.name for part in application.ready()}
+    assert "files" not in {part.name for part in application.health.parts()}
     send(application, "a", 1)
     application.rulebook.put("alerts.rules", ALERT % "second", "me")
     send(application, "b", 2)
@@ -301,7 +301,7 @@ def test_a_broken_file_that_is_not_in_force_stops_no_start_and_is_told(
     assert again.window_view(100) == window
     send(again, "c", 3)
     assert told(again)[-1] == "second c"
-    (part,) = [each for each in again.ready() if each.name == "files"]
+    (part,) = [each for each in again.health.parts() if each.name == "files"]
     assert part.ready
     assert "map.rules" in part.detail or "alerts.rules" in part.detail
     assert "the files are broken, and what was put is in force instead" in caplog.text

@@ -11,7 +11,7 @@ from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.archive.moving import archive
 from sensorstream.errors import ArchiveError, Overrun, QueryError
 from sensorstream.history.read_only_sql import SqlResult, run_sql
-from sensorstream.history.views import view_definitions
+from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from tests.archive.conftest import EX, LINE
 from tests.archive.test_archiving import END

@@ -328,10 +328,63 @@ def test_reasoning_tells_a_contradiction_and_what_joins_individuals(
     assert "reasoning: every individual is asked about alone" in result.stdout
     file.write_text(
         file.read_text()
-        + "\n:hall a :Room . :nobody a :Human , <urn:x#Never> ."
-        + " <urn:x#Never> a owl:Class ; rdfs:subClassOf owl:Nothing ."
+        + "\n:nobody a :Human , <urn:x#Never> . <urn:x#Never> a owl:Class ;"
+        + " rdfs:subClassOf [ a owl:Class ; owl:intersectionOf ( :Human owl:Nothing ) ] ."
     )
-    assert check().exit_code == 0
+    unseen = check()
+    assert unseen.exit_code == 0
+    assert "not looked at: contradictions" in unseen.stderr
     refused = check("--reasoning")
     assert refused.exit_code == 1
     assert "contradicts itself" in refused.stdout
+
+
+def test_hermit_is_asked_for_the_plain_profile_too(check: Check, folder: Path) -> None:
+    change(folder / "sensorstream.toml", 'profile = "hermit"', 'profile = "plain"')
+    assert check("--reasoning").stdout.splitlines()[:2] == [
+        "reasoning: consistent: hermit finds a model of the ontology",
+        "reasoning: the profile plain asks no reasoner about messages",
+    ]
+
+
+def test_imports_and_undeclared_names_are_noted(check: Check, folder: Path) -> None:
+    file = next(folder.rglob("*.ttl"))
+    file.write_text(
+        f"{file.read_text()}\n<urn:o> a owl:Ontology ; owl:imports <urn:a> , <urn:b> .\n"
+        ":Mobile rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :moves ;"
+        " owl:someValuesFrom :Room ] ."
+    )
+    assert f"{file}: imports <urn:a>, <urn:b>, which are not" in check().stdout
+    (folder / "b.ttl").write_text("<urn:b> a <http://www.w3.org/2002/07/owl#Ontology> .")
+    (file.parent / "catalog-v001.xml").write_text(
+        '<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">'
+        '<uri name="urn:b" uri="../b.ttl"/></catalog>'
+    )
+    settings = folder / "sensorstream.toml"
+    change(settings, "[ontology]", '[ontology]\nleave_out = ["urn:a"]')
+    assert "a restriction is on <http://sensorstream.example/tracking#moves>" in check().stdout
+    change(settings, "[ontology]", '[ontology]\nundeclared = "infer"')
+    mapped, left_out, undeclared, ok = check().stdout.splitlines()
+    assert mapped.startswith(f"{file}:1:1: note: the import of <urn:b> is {folder / 'b.ttl'}:")
+    assert left_out.startswith(f"{file}:1:1: note: the import of <urn:a> is left out")
+    assert undeclared.endswith("declared: <http://sensorstream.example/tracking#moves>")
+    assert ok.startswith("ok: 31 classes, 11 properties")
+
+
+@pytest.mark.parametrize(("profile", "code"), [("hermit", 1), ("plain", 0)])
+def test_a_contradiction_that_is_stated_outright_needs_no_reasoner(
+    check: Check, folder: Path, profile: str, code: int
+) -> None:
+    file = next(folder.rglob("*.ttl"))
+    file.write_text(
+        f"{file.read_text()}\n:nobody a :Human , :Never . :Never a owl:Class ;"
+        " owl:disjointWith :Human ."
+    )
+    change(folder / "sensorstream.toml", 'profile = "hermit"', f'profile = "{profile}"')
+    result = check()
+    assert result.exit_code == code
+    assert (
+        "the ontology contradicts itself: <http://sensorstream.example/tracking#nobody> is in"
+        in (result.stdout)
+    )
+    assert ("note: the ontology contradicts" in result.stdout) is (code == 0)

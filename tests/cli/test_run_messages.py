@@ -198,6 +198,31 @@ in/3.xml: unmatched; no mapping rule matched: rule reading is the nearest: it ex
     assert result.stderr.endswith("messages: 2 accepted, 1 unmatched\n")
 
 
+def test_a_rule_that_asks_the_history_is_told_or_refused(run: Run, deployment: Path) -> None:
+    digest = deployment / "digest.rules"
+    digest.write_text(
+        f'prefix : <{E}>\nrule digest\nevery "10"\n'
+        'from history select { SELECT ?r { ?r :value ?v } }\nthen alert info "{?r}"\n'
+    )
+    write(deployment, "<r id='a' t='1' v='9'/>")
+    result = run("run", "--messages", "in")
+    assert "digest.rules:2:6: rule digest asks the history, and there is none" in result.stderr
+    assert "r-a is high" in result.stdout
+    only = (
+        "--mapping",
+        "m.rules",
+        "--static",
+        "o.ttl",
+        "--window",
+        "landmark",
+        "--line",
+        "integer",
+    )
+    refused = run("run", "--messages", "in", *only, "--rules", digest)
+    assert refused.exit_code == 1
+    assert "digest.rules:4:23: rule digest asks the history, and there is none" in refused.stderr
+
+
 def test_rows_of_a_query_stand_with_the_message_that_ends_their_instant(
     run: Run, deployment: Path
 ) -> None:

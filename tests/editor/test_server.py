@@ -146,6 +146,12 @@ def test_only_the_words_that_may_follow_are_offered(editor: Editor, path: Path) 
     text, line, character = at(HEAD + "rule a on change then alert ¦")
     editor.change(path, text)
     assert labels(editor.completions(path, line, character)) == ["info", "warning", "critical"]
+    text, line, character = at(HEAD + "rule a every s¦")
+    editor.change(path, text)
+    assert labels(editor.completions(path, line, character))[:2] == ["saturday", "sunday"]
+    text, line, character = at(HEAD + 'rule a every sunday at "07:00" in "UTC" ¦')
+    editor.change(path, text)
+    assert labels(editor.completions(path, line, character)) == ["if", "then", "from"]
 
 
 def test_xpath_is_completed_from_the_sample_messages(editor: Editor, path: Path) -> None:

@@ -43,7 +43,7 @@ def answer(
     engine: Engine, asked: Asked, *solutions: Iterable[tuple[str, Literal]], failure: str = ""
 ) -> Outcome:
     entry = Message(f"x{asked.now}", b"", engine.now or 0)
-    given = Answer(asked.rule, asked.moment, tuple(map(tuple, solutions)), failure)
+    given = Answer(asked.rule, asked.digest, asked.moment, tuple(map(tuple, solutions)), failure)
     return engine.answer(entry, given)
 
 
@@ -68,6 +68,17 @@ def test_a_rule_fires_with_each_solution_of_the_answer_once(deploy: Deploy, star
     assert moments(engine) == []
     # Nobody waits for it any more.
     assert texts(answer(engine, asked, HALL)) == []
+
+
+def test_the_answer_to_another_question_is_nobodys(deploy: Deploy, start: Start) -> None:
+    engine = start(deploy(ONTOLOGY, HEAD + DIGEST))
+    send(engine, 3)
+    send(engine, 12)
+    other = start(deploy(ONTOLOGY, HEAD + DIGEST.replace("?s :room", "?n :room", 1)))
+    send(other, 3)
+    send(other, 12)
+    assert texts(answer(other, engine.asked()[0], HALL)) == []
+    assert moments(other) == [(0, 10)]
 
 
 def test_each_moment_is_asked_for_and_may_be_answered_after_the_next(

@@ -226,6 +226,36 @@ def test_a_message_that_contradicts_the_ontology_changes_nothing(make: Make, pro
     assert (iri("a"), RDF_TYPE, iri("Guard")) in gone.inferred
 
 
+BY_RULES = "owl2rl, owl2rl-unsatisfiable"
+
+
+def test_rule_sets_infer_and_refuse_as_a_reasoner_does(make: Make) -> None:
+    engine = make(size="2", profile=BY_RULES)
+    send(engine, 1, person("a", 1, level=7))
+    assert (iri("room-1"), RDF_TYPE, iri("Room")) in engine.kb
+    before = graph(engine)
+    for number in (2, 3):
+        refused = send(engine, number, person("room-1", number))
+        assert isinstance(refused.rejection, Inconsistent)
+        assert "cax-dw" in str(refused.rejection)
+        assert graph(engine) == before
+    send(engine, 4, person("b", 4, room=2))
+    send(engine, 5, person("c", 5, room=3))
+    assert (iri("room-1"), RDF_TYPE, iri("Room")) not in engine.kb
+
+
+def test_a_checkpoint_of_an_engine_with_rule_sets_goes_on_as_it_would(make: Make) -> None:
+    engine, other = make(size="2", profile=BY_RULES), make(size="2", profile=BY_RULES)
+    send(engine, 1, person("a", 1))
+    other.restore(load(dump(engine.state())))
+    assert graph(other) == graph(engine)
+    for each in (engine, other):
+        send(each, 2, person("room-1", 2))
+        send(each, 3, person("b", 3, room=2))
+        send(each, 4, person("c", 4, room=2))
+    assert graph(other) == graph(engine)
+
+
 def test_a_fault_of_our_own_costs_one_message(
     make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -28,6 +28,10 @@ PASSWORD: Final = "not a secret"
 
 _PLACES: Final = os.pathsep.join(["/usr/sbin", "/usr/local/sbin", os.environ.get("PATH", "")])
 MOSQUITTO: Final = shutil.which("mosquitto", path=_PLACES)
+NO_MOSQUITTO: Final = (
+    "mosquitto is not installed (Debian's package of that name): the same is tested with amqtt, "
+    "which knows MQTT 3.1.1 only"
+)
 
 
 def free_port() -> int:
@@ -61,6 +65,22 @@ class _Handler(BrokerProtocolHandler):  # type: ignore[misc]
         self._retrying = asyncio.ensure_future(super()._retry_deliveries())
 
 
+class _Broker(Broker):  # type: ignore[misc]
+    """amqtt marks what it has kept for a session as retained, and reads nothing of the session
+    before that is acknowledged.
+
+    The standard says that the mark is for new subscriptions only (3.3.1-9).
+    """
+
+    async def _publish_session_retained_messages(self, session: Any) -> None:
+        handler: Any = self._get_handler(session)
+        self._sending = []
+        while not session.retained_messages.empty():
+            kept = await session.retained_messages.get()
+            sent = handler.mqtt_publish(kept.topic, kept.data, kept.qos, retain=False)
+            self._sending.append(asyncio.ensure_future(sent))
+
+
 class AmqttBroker:
     """amqtt in a thread, for :data:`USER` alone: it keeps no session of one without a name.
 
@@ -85,7 +105,7 @@ class AmqttBroker:
             self._loop = asyncio.get_running_loop()
             self._end = asyncio.Event()
             try:
-                self._broker = Broker(self._config)
+                self._broker = _Broker(self._config)
                 await self._broker.start()
             except BaseException as error:
                 started.set_exception(error)
@@ -98,6 +118,12 @@ class AmqttBroker:
         self._thread = Thread(target=lambda: asyncio.run(run()), daemon=True)
         self._thread.start()
         started.result(30)
+
+    @property
+    def connected(self) -> bool:
+        """Whether it takes anybody for connected."""
+        sessions = [session for session, _ in self._broker._sessions.values()]
+        return any(each.transitions.state == "connected" for each in sessions)
 
     def stop(self) -> None:
         assert self._loop is not None

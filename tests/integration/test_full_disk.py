@@ -74,14 +74,14 @@ def test_nothing_is_lost_when_the_disk_is_full(
     with Application.open(replace(settings)) as application:
 
         def away() -> dict[str, str]:
-            return {each.name: each.detail for each in application.ready() if not each.ready}
+            return {each.name: each.detail for each in application.health.parts() if not each.ready}
 
         first = [application.submit(each, "").result(60) for each in messages[:2]]
         eventually(lambda: not away())
         fill(disk / "ballast")
         waiting = [application.submit(each, "") for each in messages[2:]]
         eventually(lambda: "history" in away())
-        assert application.healthy()
+        assert not application.health.ailment()
         assert not all(each.done() for each in waiting)
         (disk / "ballast").unlink()
         outcomes = [*first, *(each.result(120) for each in waiting)]

@@ -55,7 +55,7 @@ def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) ->
             application.submit(content, "").result(60)
         window = [each.name for each in application.window_view(100).individuals]
         rows = rows_of(application)
-        assert application.healthy()
+        assert not application.health.ailment()
     names = sorted([name for name in window if "human-" in name] + [str(row[0]) for row in rows])
     assert names == sorted(
         f"http://sensorstream.example/tracking#human-{number}" for number in range(1, 21)

@@ -35,8 +35,8 @@ from sensorstream.rules.answers import Answer
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 MOMENT = (("last", Literal("a\n")), ("now", Literal("2", XSD_INTEGER)))
 TOLD = r'{"last": "\"a\\n\"", "now": "\"2\"^^<http://www.w3.org/2001/XMLSchema#integer>"}'
-ANSWERED = f'{{"moment": {TOLD}, "solutions": [{TOLD}, {{}}]}}'.encode()
-FAILED = f'{{"moment": {TOLD}, "failure": "é"}}'.encode()
+ANSWERED = f'{{"digest": "d1", "moment": {TOLD}, "solutions": [{TOLD}, {{}}]}}'.encode()
+FAILED = f'{{"digest": "d1", "moment": {TOLD}, "failure": "é"}}'.encode()
 RULES = '{"ü.rules": "b", "a.rules": ""}'.encode()
 TABLES = b'{"files": {"a.rules": ""}, "tables": {"t.csv": "a"}}'
 WHOLE = b'{"files": {"a.ttl": ""}, "tables": {}, "whole": true}'
@@ -47,8 +47,8 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (TakeMessage(b"<a/>", "hall"), "message", b"<a/>", "hall"),
     (Tick(b"17"), "tick", b"17", ""),
     (PassTime(17, 23), "time", b"17 23", ""),
-    (AnswerRule(Answer("ü", MOMENT, (MOMENT, ()))), "answer", ANSWERED, "ü"),
-    (AnswerRule(Answer("r", MOMENT, failure="é")), "answer", FAILED, "r"),
+    (AnswerRule(Answer("ü", "d1", MOMENT, (MOMENT, ()))), "answer", ANSWERED, "ü"),
+    (AnswerRule(Answer("r", "d1", MOMENT, failure="é")), "answer", FAILED, "r"),
     (PutOntology(b":A a :B .", "text/turtle"), "ontology", b":A a :B .", "text/turtle"),
     (PutOntology(b"", "text/turtle", "key:a b"), "ontology", b"", "text/turtle key:a b"),
     (PutRules({"ü.rules": "b", "a.rules": ""}, "key:me", whole=False), "rules", RULES, "key:me"),

@@ -101,6 +101,19 @@ def test_a_list_that_bites_its_own_tail_ends() -> None:
     assert schema.superclasses(x("B")) == {x("A")}
 
 
+def test_intersections_may_hold_themselves_and_be_very_deep() -> None:
+    nodes: list[Subject] = [BlankNode(f"_:e{n}") for n in range(3000)]
+    triples: list[Triple] = [(x("A"), RDFS_SUBCLASS_OF, nodes[0])]
+    for number, (node, following) in enumerate(zip(nodes, [*nodes[1:], nodes[0]], strict=True)):
+        head, cells = listed(following, x(f"B{number % 2}"))
+        own: dict[Term, Subject] = {
+            cell: BlankNode(f"{cell}of{number}") for cell in (head, BlankNode("_:l1"))
+        }
+        triples.append((node, owl("intersectionOf"), own[head]))
+        triples += [(own[s], p, own.get(o, o)) for s, p, o in cells]
+    assert Schema.of(triples).superclasses(x("A")) == {x("B0"), x("B1")}
+
+
 def test_kinds_domains_and_ranges_are_inherited_from_above() -> None:
     schema = Schema.of(
         [

@@ -68,8 +68,6 @@ def test_bytes_that_are_not_utf_8_have_a_place_and_a_way_out() -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"Prefix(:=<http://x/>)\nOntology(<http://x/o>)", "OWL functional syntax, .*robot"),
-        (b"# by hand\nOntology(<http://x/o>)", "OWL functional syntax, .*robot"),
         (b"Prefix: : <http://x/>\nOntology: <http://x/o>", "OWL Manchester syntax, .*Save as"),
         (b"format-version: 1.2\nontology: x", "the OBO format, .*robot"),
         (b"<!DOCTYPE html><html><body>not found</body></html>", "a web page"),
@@ -104,6 +102,13 @@ def test_a_context_of_elsewhere_is_not_fetched() -> None:
     text = '{"@context": "http://127.0.0.1:1/context", "@id": "http://x/a"}'
     with pytest.raises(OntologyError, match="nothing is fetched: write the context"):
         read("o.jsonld", text.encode())
+
+
+def test_json_is_as_deep_as_xml_may_be() -> None:
+    level = '{"@context": {"p": {"@id": "http://p", "@context": {}}}, "p": ["[", '
+    assert len(read("o.jsonld", (level * 100 + "1" + "]}" * 100).encode())) == 200
+    with pytest.raises(OntologyError, match=r"o\.jsonld:1:\d+: nested deeper than 256"):
+        read("o.jsonld", (level * 20_000 + "1" + "]}" * 20_000).encode())
 
 
 def test_graphs_with_names_are_refused() -> None:

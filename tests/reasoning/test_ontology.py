@@ -133,7 +133,7 @@ def test_a_restriction_on_an_undeclared_property_is_refused(tmp_path: Path) -> N
 def test_a_missing_file_and_an_unknown_kind_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(OntologyError, match="cannot be read: No such file"):
         load_ontology([tmp_path / "none.ttl"])
-    with pytest.raises(OntologyError, match=r"unknown kind of file: expected one of \.json"):
+    with pytest.raises(OntologyError, match=r"unknown kind of file: expected one of \.fss"):
         load_ontology([written(tmp_path, "o.docx", TURTLE)])
 
 

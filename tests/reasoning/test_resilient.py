@@ -132,7 +132,7 @@ def plain(machine: Machine) -> set[Triple]:
     """What the plain profile derives from the window, from scratch."""
     closure = SchemaClosure(load_ontology([TRACKING]).schema)
     window = tuple(machine.kb.triples(Origin.WINDOW))
-    return set(closure.count(Delta(0, added=window)).added)
+    return set(closure.count(machine.kb, Delta(0, added=window)).added)
 
 
 def test_a_process_that_is_killed_is_replaced_and_nothing_is_missed(make: Make) -> None:

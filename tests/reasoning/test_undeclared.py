@@ -77,6 +77,19 @@ def test_without_the_setting_a_restriction_is_refused_with_the_way_out(tmp_path:
         loaded(tmp_path, OBJECT[0], names="refuse")
 
 
+def test_the_file_of_the_first_and_the_names_of_the_others_are_told(tmp_path: Path) -> None:
+    (tmp_path / "fine.ttl").write_text(HEAD)
+    file = tmp_path / "o.ttl"
+    others = restricted("owl:hasValue 5", ":q") + restricted("owl:hasValue 5", ":r")
+    file.write_text(HEAD + OBJECT[0] + others)
+    with pytest.raises(OntologyError) as caught:
+        load_ontology([tmp_path / "fine.ttl", file])
+    assert str(caught.value).startswith(
+        f"{file}: a restriction is on <{P}>, which is not declared "
+        "(nor is <http://x.example/o#q>, <http://x.example/o#r>): expected an owl:ObjectProperty"
+    )
+
+
 def test_without_the_setting_other_uses_are_said(tmp_path: Path) -> None:
     found = loaded(tmp_path, ":p rdfs:domain :C ; rdfs:range :B .", names="refuse")
     assert found.schema.object_properties == {IRI("http://x.example/o#known")}

@@ -209,3 +209,25 @@ def test_a_condition_knows_the_kinds_of_an_earlier_one() -> None:
 )
 def test_the_conditions_of_an_edge_are_looked_at(trigger: str, expected: list[str]) -> None:
     assert codes(f'rule r {trigger} then alert info "x"') == expected
+
+
+def test_the_question_to_the_history_has_notes_and_says_what_its_values_are() -> None:
+    rule = (
+        'rule r every "10" from history select {{ SELECT ?x ?n {{ ?x a :{} ; :hasName ?n {} }} }}\n'
+        'if select {{ SELECT ?x {{ ?x :hasName ?m FILTER({}) }} }} then alert info "{{?x}}"'
+    )
+    assert codes(rule.format("Human", "FILTER(?now > ?last)", "?m = ?n")) == []
+    ((code, *_, text),) = told(rule.format("Humann", "", "true"))
+    assert (code, text.split(":")[0]) == ("unknown-class", "the ontology has no class ")
+    assert "rule-never-fires" in codes(rule.format("Human", 'FILTER(?last > "P1D")', "true"))
+
+
+def test_a_given_variable_has_its_value_in_a_select_that_does_not_return_it() -> None:
+    rule = (
+        "rule r on insert :Human as ?h "
+        "if select { SELECT ?m { ?x :hasName ?m FILTER(?now > 1 && ?x != ?h) } } "
+        'then alert info "{?m}"'
+    )
+    assert codes(rule) == []
+    within = rule.replace("{ ?x :hasName ?m FILTER", "{ { SELECT ?m { ?x :hasName ?m FILTER")
+    assert "unbound-variable" in codes(within.replace(") } }", ") } } } }"))

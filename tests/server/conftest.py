@@ -94,7 +94,7 @@ def small(listen: Callable[[Application], Iterator[str]]) -> Iterator[Served]:
 @pytest.fixture
 def application(served: Served) -> Iterator[MemoryApplication]:
     """The application behind the server; what a test changes of its state is put back."""
-    parts = (served.application, served.application.asking)
+    parts = (served.application, served.application.asking, served.application.health)
     before = [dict(vars(each)) for each in parts]
     yield served.application
     for each, kept in zip(parts, before, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +18,7 @@ from sensorstream.alerts.records import (
 )
 from sensorstream.app.application import Application, InForce
 from sensorstream.app.asking import Asking
+from sensorstream.app.health import Health
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import Part
@@ -128,6 +129,24 @@ class MemoryAsking(Asking):
             self.streams_closed += 1
 
 
+class MemoryHealth(Health):
+    """What a test sets."""
+
+    def __init__(self) -> None:
+        self.alive = True
+        self.found = (Part("pipeline", True), Part("history", True, age=0.31))
+        self.probes: list[Callable[[], Sequence[Part]]] = []
+
+    def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
+        self.probes.append(probe)
+
+    def ailment(self) -> str:
+        return "" if self.alive else "the pipeline has stopped"
+
+    def parts(self) -> Sequence[Part]:
+        return self.found
+
+
 class MemoryApplication(Application):
     """An application over lists and a knowledge base: every method that the server calls.
 
@@ -157,8 +176,7 @@ class MemoryApplication(Application):
         self.incidents = OneIncident()
         self.rulebook = MemoryRulebook()
         self.ontologies = MemoryOntologies()
-        self.alive = True
-        self.parts = (Part("pipeline", True), Part("history", True, age=0.31))
+        self.health = MemoryHealth()
         self.registry = CollectorRegistry()
         messages = Counter("sensorstream_messages", "Messages.", registry=self.registry)
         self._count = messages.inc
@@ -167,7 +185,6 @@ class MemoryApplication(Application):
         self.running = Running(SystemClock(), Metrics().observe_question)
         self.cache = Cache(self.kb, threading.Lock(), CacheLimits(30, 512, 1000))
         self.asking = MemoryAsking(self.cache)
-        self._probes = []
 
     @property
     def timeline(self) -> Timeline:
@@ -274,9 +291,3 @@ class MemoryApplication(Application):
 
     def held(self) -> int:
         return 2
-
-    def ailment(self) -> str:
-        return "" if self.alive else "the pipeline has stopped"
-
-    def ready(self) -> Sequence[Part]:
-        return self.parts

@@ -94,7 +94,7 @@ def test_sql_ends_when_its_client_leaves(small: Any, monkeypatch: pytest.MonkeyP
 def test_questions_that_never_end_are_told_by_readiness(
     small: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (probe,) = small.application._probes
+    (probe,) = small.application.health.probes
     assert [each.ready for each in probe()] == [True]
     monkeypatch.setattr("sensorstream.server.questions._GRACE", -1000.0)
     with leave_half_way(small.url, ENDLESS):

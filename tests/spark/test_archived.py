@@ -20,7 +20,7 @@ from sensorstream.history.database import connect
 from sensorstream.history.partitions import partitions
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.views import view_definitions
+from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.terms import IRI
 from sensorstream.spark import bulk_sql, relations
 from sensorstream.spark.bulk_sql import answering, ask

@@ -10,7 +10,7 @@ import pytest
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.history.read_only_sql import SqlResult, run_sql
-from sensorstream.history.views import View, view_definitions
+from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import answering, ask

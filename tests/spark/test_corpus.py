@@ -9,7 +9,7 @@ import pytest
 
 from sensorstream.errors import QueryError
 from sensorstream.history.read_only_sql import run_sql
-from sensorstream.history.views import view_definitions
+from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import collected, define_views, prepare_session

@@ -7,7 +7,7 @@ import pytest
 from sqlglot import exp
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.history.views import view_definitions
+from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.java import java_home

@@ -213,6 +213,7 @@ def patterns(draw: st.DrawFn, depth: int = 3, windows: tuple[IRI, ...] = ()) -> 
             st.builds(a.Graph, names, inner),
             st.builds(a.Service, names, inner, st.booleans()),
             st.builds(a.Window, st.sampled_from(windows) if windows else VARIABLES, inner),
+            st.builds(a.Stream, IRIS, inner),
             _selects(inner),
         )
     )

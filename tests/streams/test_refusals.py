@@ -54,6 +54,10 @@ REFUSED = [
         "used deep within",
     ),
     (f"SELECT ?x {{ {SEQ} }} ORDER BY ?z ¦?x LIMIT 3".replace("?z ¦", "¦"), "ORDER BY with LIMIT"),
+    (
+        f"SELECT ?x {{ {SEQ} FILTER ¦NOT EXISTS {{ {{ ?x :q ?v }} OPTIONALSEQ {{ ?y :p ?v }} }} }}",
+        "those that the part before it binds",
+    ),
     (f"SELECT ?x {{ {SEQ} ¦GRAPH :g {{ ?x :q ?z }} }}", "GRAPH"),
     (f"SELECT ?x {{ {SEQ} ¦SERVICE :g {{ ?x :q ?z }} }}", "SERVICE"),
     (f"SELECT ?x FROM NAMED ¦:g {{ {SEQ} }}", "FROM"),
@@ -162,6 +166,7 @@ def test_the_length_of_a_scope_is_refused_at_its_selector() -> None:
     "written",
     [
         f"PREFIX : <p#> ¦REGISTER RSTREAM :a AS SELECT ?x {{ {SEQ} }}",
+        f"PREFIX : <p#> SELECT ?x {{ {SEQ}\n ¦SERVICE :s {{ ?x :q ?y }} }}",
         "PREFIX : <p#>\nREGISTER QUERY :a AS SELECT ?x {\n ?x :p ?y . ¦SERVICE :s { ?x :q ?y } }",
     ],
 )

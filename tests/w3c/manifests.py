@@ -18,7 +18,10 @@ import pytest
 
 SUITES: Final = Path(__file__).parents[3] / "shared" / "suites" / "w3c" / "sparql"
 VERSIONS: Final = ("sparql10", "sparql11")
-MISSING: Final = f"the W3C suites are not beside the repository: expected {SUITES}"
+MISSING: Final = (
+    "the W3C's suites are not beside the repository: put the folders sparql10 and sparql11 of "
+    f"https://github.com/w3c/rdf-tests (in sparql/) into {SUITES}"
+)
 
 # What these categories test is not the language: who answers, how, and what is inferred first.
 OUTSIDE: Final = {

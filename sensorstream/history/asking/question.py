@@ -14,16 +14,19 @@ from sensorstream.sparql.answerable import check_answerable, check_graphs
 from sensorstream.sparql.bounds import MOST_TOKENS
 from sensorstream.sparql.parser import Parsed, read_query
 
+# What a SPARQL query may be asked of.
 CACHE: Final = "cache"
+"""The window with the static data."""
 HISTORY: Final = "history"
+"""What left the window."""
 ALL: Final = "all"
+"""Both together."""
 SPARK: Final = "spark"
+"""The same as history, answered by Spark."""
 ARCHIVE: Final = "archive"
+"""What left PostgreSQL for the archive."""
 _BEGINNING: Final[Instant] = -(2**63) + 1
 """Every statement of history has ended after it."""
-PLACES: Final = (CACHE, HISTORY, ALL, SPARK, ARCHIVE)
-"""What a SPARQL query may be asked of: the window with the static data; what left the window; both
-together; the same as history, answered by Spark; what left PostgreSQL for the archive."""
 
 
 @dataclass(frozen=True, slots=True)

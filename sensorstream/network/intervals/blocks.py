@@ -33,6 +33,7 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.algebra import (
     Sequence as PathSequence,
 )
+from sensorstream.sparql.printing import path_text
 
 _MOST_WAYS: Final = 64
 """Blocks that the alternatives of the paths of one block come to."""
@@ -58,19 +59,42 @@ class _Way:
 _Ways: TypeAlias = Sequence[_Way]
 
 
-def block(patterns: Iterable[TriplePattern], fresh: Iterator[int], graph: IRI | None) -> Plan:
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a block of triple patterns matches.
+
+    ``graph`` is the one of GRAPH, which holds always; else what happens in one ``stream``, or in
+    all of them and in the background.
+    """
+
+    graph: IRI | None = None
+    stream: IRI | None = None
+
+
+def block(patterns: Iterable[TriplePattern], fresh: Iterator[int], where: Where) -> Plan:
     """The plan of a basic graph pattern; ``fresh`` numbers variables.
 
-    ``graph`` is the one of GRAPH, which holds always; None: what happens, and the background.
-
     Raises:
-        UnsupportedQuery: the alternatives of its paths are too many.
+        UnsupportedQuery: the alternatives of its paths are too many, or a path of any length is
+            to be followed in a stream.
     """
     ways: _Ways = [_Way()]
     for pattern in patterns:
         ways = _both(ways, _of_pattern(pattern, fresh), pattern.predicate)
-    found = [_planned(way, graph) for way in ways]
+    if where.stream is not None:
+        _check_paths(ways)
+    found = [_planned(way, where) for way in ways]
     return found[0] if len(found) == 1 else plans.Union(tuple(found))
+
+
+def _check_paths(ways: _Ways) -> None:
+    for step in (step for way in ways for step in way.steps):
+        if not isinstance(step.predicate, Variable | IRI):
+            raise UnsupportedQuery(
+                f"{path_text(step.predicate)} within STREAM: a path of any length is followed in "
+                "the background knowledge: write it outside the braces of STREAM",
+                part=step.predicate,
+            )
 
 
 def _both(one: _Ways, other: _Ways, written: Variable | Path) -> _Ways:
@@ -125,14 +149,14 @@ def _end(term: Variable | Term) -> End:
     return Variable(str(term)) if isinstance(term, BlankNode) else term
 
 
-def _planned(way: _Way, graph: IRI | None) -> Plan:
+def _planned(way: _Way, where: Where) -> Plan:
     steps = list(dict.fromkeys(way.steps))
     if not steps:
         return plans.Constant((), ((),))
     happening = [
         place
         for place, each in enumerate(steps)
-        if graph is None and isinstance(each.predicate, Variable | IRI)
+        if where.graph is None and isinstance(each.predicate, Variable | IRI)
     ]
     pairs = [
         (one, other)
@@ -145,9 +169,11 @@ def _planned(way: _Way, graph: IRI | None) -> Plan:
         if place in happening:
             label = f"{timed.OCCURRENCE}{place}" if place in labelled else ""
             assert isinstance(each.predicate, Variable | IRI)
-            parts.append(timed.Occurrence(each.subject, each.predicate, each.object, label))
+            parts.append(
+                timed.Occurrence(each.subject, each.predicate, each.object, label, where.stream)
+            )
         else:
-            parts.append(timed.Known(each.subject, each.predicate, each.object, graph))
+            parts.append(timed.Known(each.subject, each.predicate, each.object, where.graph))
     found = _joined(parts)
     if pairs:
         labels = tuple(

@@ -92,13 +92,15 @@ class TimedGroup(TimedNode):
         if fits is not None:
             # One that is too long by itself is in no group.
             rows = [row for row in rows if fits(row)]
+        results, many = self._aggregates.results, self._keys
         for key, group in members.take(rows).items():
+            start = group.rows[group.head][-2]
             if fits is not None:
-                while not fits((group.rows[group.head][-2], now)):
+                while not fits((start, now)):
                     members.drop_first(group)
-            results = self._aggregates.results(group)
-            keys = key if self._keys > 1 else (key,) if self._keys else ()
-            row: TimedRow = (*keys, *results, group.rows[group.head][-2], now)
+                    start = group.rows[group.head][-2]
+            keys = (key,) if many == 1 else key if many else ()
+            row: TimedRow = (*keys, *results(group), start, now)
             self.added.append(row)
 
     def kept(self) -> Sequence[tuple[int, Memory]]:

@@ -33,13 +33,17 @@ OCCURRENCE: Final = ".occurrence"
 
 @dataclass(frozen=True, slots=True)
 class Occurrence(Plan):
-    """The occurrences that fit one triple pattern; also what background knowledge says of it."""
+    """The occurrences that fit one triple pattern.
+
+    Those of all streams, and what background knowledge says of it; or those of one stream.
+    """
 
     subject: End
     predicate: End
     object: End
     label: str = ""
     """The name of one more variable, bound to the occurrence itself; "": none."""
+    stream: IRI | None = None
 
     @property
     def ends(self) -> tuple[End, End, End]:
@@ -53,7 +57,8 @@ class Occurrence(Plan):
     @property
     def text(self) -> str:
         ends = (str(e) if isinstance(e, Variable) else e.n3 for e in self.ends)
-        return f"Occurrences of {' '.join(ends)}"
+        where = "" if self.stream is None else f" in {self.stream.n3}"
+        return f"Occurrences{where} of {' '.join(ends)}"
 
 
 @dataclass(frozen=True, slots=True)

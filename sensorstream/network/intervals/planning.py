@@ -12,7 +12,7 @@ from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI
 from sensorstream.network.expressions.expression_functions import with_base
 from sensorstream.network.intervals import plan as timed
-from sensorstream.network.intervals.blocks import block
+from sensorstream.network.intervals.blocks import Where, block
 from sensorstream.network.intervals.conditions import (
     Clock,
     asks_for_time,
@@ -46,6 +46,7 @@ from sensorstream.sparql.algebra import (
     Seq,
     Service,
     Slice,
+    Stream,
     Union,
     Values,
     Variable,
@@ -57,7 +58,7 @@ from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced
 
 _Given = TypeVar("_Given", Expression, Expression | None)
-_TEMPORAL: Final = (Seq, Equals, OptionalSeq, EqualsOptional)
+_TEMPORAL: Final = (Seq, Equals, OptionalSeq, EqualsOptional, Stream)
 
 
 def is_in_time(query: Query) -> bool:
@@ -89,14 +90,14 @@ class _Planner:
     def __init__(self, clock: Clock, graphs: tuple[IRI, ...]) -> None:
         self._clock = clock
         self._graphs = graphs
-        # The one whose GRAPH is being planned.
-        self._graph_now: IRI | None = None
+        # What the GRAPH or STREAM that is being planned names.
+        self._where = Where()
         self._fresh = count()
 
     def planned(self, pattern: Pattern) -> Plan:
         match pattern:
             case BGP(patterns):
-                return block(patterns, self._fresh, self._graph_now)
+                return block(patterns, self._fresh, self._where)
             case Join(left, right):
                 return _join(self.planned(left), self.planned(right))
             case Seq(left, right, consumption):
@@ -124,6 +125,8 @@ class _Planner:
                 return _extended(below, variable.name, expression)
             case Graph(name, inner):
                 return self._graph(pattern, name, inner)
+            case Stream(name, inner):
+                return self._within(Where(stream=name), inner)
             case Slice(inner, offset, limit):
                 return self._first(inner, offset, limit)
             case Values(variables, rows):
@@ -206,7 +209,8 @@ class _Planner:
         if deep := borrowed(pattern, outer):
             raise UnsupportedQuery(
                 f"EXISTS within a pattern in time: ?{min(deep)} of the outer pattern is used deep "
-                "within: only filters that stand directly in its braces see outer variables",
+                "within: filters that stand directly in its braces see outer variables, and an "
+                "optional part or MINUS those that the part before it binds",
                 part=asked,
             )
         for condition in lifted:
@@ -230,27 +234,27 @@ class _Planner:
         if isinstance(name, IRI):
             if name not in self._graphs:
                 return plans.Constant(tuple(sorted(in_scope(inner))), ())
-            return self._in_graph(name, inner)
+            return self._within(Where(graph=name), inner)
         found = tuple(
-            _join(plans.Constant((name.name,), ((each,),)), self._in_graph(each, inner))
+            _join(plans.Constant((name.name,), ((each,),)), self._within(Where(each), inner))
             for each in self._graphs
         )
         return found[0] if len(found) == 1 else plans.Union(found)
 
-    def _in_graph(self, name: IRI, inner: Pattern) -> Plan:
-        outer, self._graph_now = self._graph_now, name
+    def _within(self, where: Where, inner: Pattern) -> Plan:
+        outer, self._where = self._where, where
         try:
             return self.planned(inner)
         finally:
-            self._graph_now = outer
+            self._where = outer
 
 
 def _refuse(pattern: Pattern) -> NoReturn:
     match pattern:
         case Window():
             raise UnsupportedQuery(
-                "WINDOW within a pattern in time: its patterns match what happens in all streams; "
-                "bound how long it takes by FILTER(getDURATION() < …)",
+                "WINDOW: a pattern in time reads streams, not windows: write STREAM <name> { … }, "
+                "and bound how long it takes by FILTER(getDURATION() < …)",
                 part=pattern,
             )
         case Service():

@@ -18,7 +18,10 @@ Holds: TypeAlias = Callable[[Triple], bool]
 
 
 class Occurrences(TimedNode):
-    """The occurrences that fit a pattern, and what of it holds always; it keeps nothing."""
+    """The occurrences that fit a pattern; what of it holds always, if it is of no one stream.
+
+    It keeps nothing.
+    """
 
     __slots__ = (
         "_background",
@@ -30,6 +33,7 @@ class Occurrences(TimedNode):
         "predicate",
         "shape",
         "since",
+        "stream",
     )
 
     def __init__(
@@ -42,6 +46,7 @@ class Occurrences(TimedNode):
         self._holds = holds
         self.predicate = _constant(pattern.predicate)
         self.object = _constant(pattern.object)
+        self.stream = pattern.stream
         self.fit, self.shape = _fitting(pattern)
         self.since = 0
 
@@ -54,6 +59,8 @@ class Occurrences(TimedNode):
 
     def renew(self) -> None:
         pattern = self._pattern
+        if pattern.stream is not None:
+            return
         ends: tuple[Any, Any, Any] = (
             _constant(pattern.subject),
             self.predicate,

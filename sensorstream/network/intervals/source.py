@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 from sensorstream.errors import Overrun
-from sensorstream.model.terms import Term, Triple
+from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.kinds import Conclusions
@@ -35,6 +35,8 @@ class Reader(Protocol):
 
     predicate: Term | None
     object: Term | None
+    stream: IRI | None
+    """The stream whose occurrences it wants; None: those of all, each once."""
     added: list[Any]
     queued: bool
     fit: Fit
@@ -114,9 +116,14 @@ class Waiting:
     triples: tuple[Triple, ...]
     queries: int | None = None
     """How many queries see them, in the order they began; None: all."""
+    stream: IRI | None = None
+    """The stream whose readers get them; None: those that read all streams."""
 
 
-_Occurrences: TypeAlias = dict[tuple[Triple, Instant], int]
+_Occurrences: TypeAlias = dict[tuple[Triple, Instant, IRI | None], int]
+_Streams: TypeAlias = dict[IRI | None, _Readers]
+"""Readers by the stream that they want."""
+_ALL: Final = (None,)
 
 
 class Occurring:
@@ -135,21 +142,22 @@ class Occurring:
         sweep: Callable[[Instant], None],
     ) -> None:
         self._conclusions = conclusions
-        # Those of the types of an individual that are wanted, by the one that is said.
-        self._types: dict[Term, tuple[Term, ...]] = {}
+        # Those of the types of an individual that are wanted, by stream and the one that is said.
+        self._types: dict[IRI | None, dict[Term, tuple[Term, ...]]] = {None: {}}
         self._fill = fill
         self._sweep = sweep
         self._taken = 0
-        # By end: occurrences as triple and start, each once, in order of arrival; with the number
-        # of the query that began last before they came.
+        # By end: occurrences as triple, start and stream, each once, in order of arrival; with the
+        # number of the query that began last before they came. What both those who read a stream
+        # want and those who read all stands there twice.
         self._waiting: dict[Instant, _Occurrences] = {}
         self._number = 0
         self._ends: list[Instant] = []
         # By stratum.
-        self._readers: dict[int, _Readers] = {}
+        self._readers: dict[int, _Streams] = {}
         self._order: tuple[int, ...] = ()
         # Those of all strata.
-        self._all = _Readers()
+        self._all: _Streams = {None: _Readers()}
         self._strata: dict[Reader, int] = {}
         # How much of the instant at work each stratum has got.
         self._given: dict[int, int] = {}
@@ -180,11 +188,16 @@ class Occurring:
         stratum = self._strata.pop(reader, None)
         if stratum is None:
             return
-        self._types.clear()
-        self._all.remove(reader)
-        readers = self._readers[stratum]
-        readers.remove(reader)
-        if not readers:
+        stream = reader.stream
+        self._forget_types()
+        self._all[stream].remove(reader)
+        if stream is not None and not self._all[stream]:
+            del self._all[stream]
+        streams = self._readers[stratum]
+        streams[stream].remove(reader)
+        if not streams[stream]:
+            del streams[stream]
+        if not streams:
             del self._readers[stratum]
             self._order = tuple(sorted(self._readers))
             self._given.pop(stratum, None)
@@ -200,40 +213,58 @@ class Occurring:
             self._place(reader, stratum)
 
     def _place(self, reader: Reader, stratum: int) -> None:
-        self._types.clear()
         self._strata[reader] = stratum
-        self._all.add(reader)
-        self._readers.setdefault(stratum, _Readers()).add(reader)
+        for streams in (self._all, self._readers.setdefault(stratum, {})):
+            streams.setdefault(reader.stream, _Readers()).add(reader)
+        self._forget_types()
         self._order = tuple(sorted(self._readers))
 
     def renew(self) -> None:
         """Other triples may follow from a triple than before."""
-        self._types.clear()
+        self._forget_types()
+
+    def _forget_types(self) -> None:
+        self._types = {stream: {} for stream in self._all}
 
     # -- occurrences ------------------------------------------------------------------------
 
-    def take(self, triples: Sequence[Triple], start: Instant, end: Instant) -> None:
-        """Triples happen in an interval whose end is not over."""
+    def take(
+        self, triples: Sequence[Triple], start: Instant, end: Instant, stream: IRI | None = None
+    ) -> None:
+        """Triples happen in an interval whose end is not over, in a stream if it has a name."""
         if self.idle:
             return
         self._taken += 1
         if self._taken % _SWEEP == 0:
             self._sweep(start)
+        readers = _ALL if stream is None or stream not in self._all else (None, stream)
+        self._put(triples, start, end, readers)
+
+    def _put(
+        self,
+        triples: Iterable[Triple],
+        start: Instant,
+        end: Instant,
+        streams: Iterable[IRI | None],
+    ) -> None:
+        """Let triples wait for the readers of some streams."""
         wanted: _Occurrences = {}
-        number, of = self._number, self._all.of
-        for triple in triples:
-            if triple[1] == RDF_TYPE:
-                types = self._types.get(triple[2])
-                if types is None:
-                    types = self._wanted_types(triple)
-                for each in types:
-                    wanted[(triple[0], RDF_TYPE, each), start] = number
-                continue
-            if of(triple[1], triple[2]):
-                wanted[triple, start] = number
-            for follows in self._conclusions(triple):
-                if of(follows[1], follows[2]):
-                    wanted[follows, start] = number
+        number = self._number
+        for stream in streams:
+            of, types_of = self._all[stream].of, self._types[stream]
+            for triple in triples:
+                if triple[1] == RDF_TYPE:
+                    types = types_of.get(triple[2])
+                    if types is None:
+                        types = self._wanted_types(triple, stream)
+                    for each in types:
+                        wanted[(triple[0], RDF_TYPE, each), start, stream] = number
+                    continue
+                if of(triple[1], triple[2]):
+                    wanted[triple, start, stream] = number
+                for follows in self._conclusions(triple):
+                    if of(follows[1], follows[2]):
+                        wanted[follows, start, stream] = number
         if not wanted:
             return
         waiting = self._waiting.get(end)
@@ -243,11 +274,12 @@ class Occurring:
         else:
             waiting.update(wanted)
 
-    def _wanted_types(self, triple: Triple) -> tuple[Term, ...]:
-        if len(self._types) >= _MOST_TYPES:
-            self._types.clear()
+    def _wanted_types(self, triple: Triple, stream: IRI | None) -> tuple[Term, ...]:
+        known = self._types[stream]
+        if len(known) >= _MOST_TYPES:
+            known.clear()
         types = dict.fromkeys([triple[2], *[each[2] for each in self._conclusions(triple)]])
-        found = self._types[triple[2]] = self._all.wanted(RDF_TYPE, types)
+        found = known[triple[2]] = self._all[stream].wanted(RDF_TYPE, types)
         return found
 
     @property
@@ -298,12 +330,19 @@ class Occurring:
     def _hand_on(
         self,
         stratum: int,
-        occurrences: Iterable[tuple[tuple[Triple, Instant], int]],
+        occurrences: Iterable[tuple[tuple[Triple, Instant, IRI | None], int]],
         end: Instant,
     ) -> None:
-        of = self._readers[stratum].of
-        for ((subject, predicate, object_), start), number in occurrences:
-            for same in of(predicate, object_):
+        streams = self._readers[stratum]
+        of_all = streams[None].of if None in streams else _nobody
+        for ((subject, predicate, object_), start, stream), number in occurrences:
+            if stream is None:
+                found = of_all(predicate, object_)
+            elif stream in streams:
+                found = streams[stream].of(predicate, object_)
+            else:
+                continue
+            for same in found:
                 row: Any = self
                 for reader in same:
                     if reader.since > number:
@@ -323,10 +362,14 @@ class Occurring:
         found: list[Waiting] = []
         began = self._began()
         for end in sorted(self._ends):
-            alike: dict[tuple[Instant, int], list[Triple]] = {}
-            for (triple, start), number in self._waiting[end].items():
-                alike.setdefault((start, bisect_right(began, number)), []).append(triple)
-            found += [Waiting(start, end, tuple(t), seen) for (start, seen), t in alike.items()]
+            alike: dict[tuple[Instant, int, IRI | None], list[Triple]] = {}
+            for (triple, start, stream), number in self._waiting[end].items():
+                seen = bisect_right(began, number)
+                alike.setdefault((start, seen, stream), []).append(triple)
+            found += [
+                Waiting(start, end, tuple(triples), seen, stream)
+                for (start, seen, stream), triples in alike.items()
+            ]
         return tuple(found)
 
     def _began(self) -> list[int]:
@@ -339,6 +382,11 @@ class Occurring:
         for each in waiting:
             seen = len(began) if each.queries is None else each.queries
             self._number = began[min(seen, len(began) - 1)]
-            for triple in each.triples:
-                self.take((triple,), each.start, each.end)
+            if each.stream in self._all:
+                self._put(each.triples, each.start, each.end, (each.stream,))
         self._number = latest
+
+
+def _nobody(_predicate: Term, _object: Term) -> list[dict[Reader, None]]:
+    """The readers where there are none."""
+    return []

@@ -61,14 +61,19 @@ class Join(Node):
         left_added, left_removed = left.change()
         right_added, right_removed = right.change()
         unique = not self._left.repeats and not self._right.repeats
-        self._left_changes(left_removed, self.removed)
-        self._left.update((), left_removed)
-        self._right_changes(right_removed, self.removed)
-        self._right.update((), right_removed)
-        self._left_changes(left_added, self.added)
-        self._left.update(left_added, ())
-        self._right_changes(right_added, self.added)
-        self._right.update(right_added, ())
+        # Most often only one of the four is there.
+        if left_removed:
+            self._left_changes(left_removed, self.removed)
+            self._left.update((), left_removed)
+        if right_removed:
+            self._right_changes(right_removed, self.removed)
+            self._right.update((), right_removed)
+        if left_added:
+            self._left_changes(left_added, self.added)
+            self._left.update(left_added, ())
+        if right_added:
+            self._right_changes(right_added, self.added)
+            self._right.update(right_added, ())
         unique = unique and not self._left.repeats and not self._right.repeats
         self._apart = unique and self._whole
 

@@ -80,6 +80,8 @@ class ScopedJoin(Node):
         """The triggers have done the work already."""
 
     def rows(self) -> Iterable[Row]:
+        if self._occurrences.empty:
+            return ()
         if self._scan is None:
             self._scan = self._writer().scan()
         found: list[Row] = []
@@ -156,15 +158,17 @@ class ByNumber(Node):
                 return
         del self._by_number[number]
 
-    def between(self, after: int, until: int) -> Iterator[Row]:
+    def between(self, after: int, until: int) -> list[Row]:
         """The solutions with the numbers in ``(after, until]``, each as often as it occurs."""
-        numbers = self._numbers
-        for place in range(bisect_right(numbers, after), len(numbers)):
-            if numbers[place] > until:
-                return
-            held = self._by_number.get(numbers[place])
-            if held is not None:
-                yield from _rows(held)
+        numbers, by_number = self._numbers, self._by_number
+        found: list[Row] = []
+        for place in range(bisect_right(numbers, after), bisect_right(numbers, until)):
+            held = by_number.get(numbers[place])
+            if isinstance(held, tuple):
+                found.append(held)
+            elif held is not None:
+                found += _rows(held)
+        return found
 
     def after(self, number: int) -> Iterator[Row]:
         """The solutions with higher numbers, each as often as it occurs; O(solutions)."""
@@ -190,12 +194,17 @@ class ByNumber(Node):
 
     def forget(self, leaving: InScope | None = None) -> None:
         """Forget what no reader needs any more."""
-        readers = (each for each in self.consumers if each is not leaving)
-        least = min((each.low for each in readers if isinstance(each, InScope)), default=0)
-        until = bisect_right(self._numbers, least)
-        for number in self._numbers[:until]:
-            self._by_number.pop(number, None)
-        del self._numbers[:until]
+        readers = [each for each in self.consumers if each is not leaving]
+        least = min([each.low for each in readers if isinstance(each, InScope)], default=0)
+        numbers = self._numbers
+        if numbers and numbers[-1] <= least:
+            self._by_number.clear()
+            numbers.clear()
+        else:
+            until = bisect_right(numbers, least)
+            for number in numbers[:until]:
+                self._by_number.pop(number, None)
+            del numbers[:until]
         self.forgotten = max(self.forgotten, least)
 
     def rows(self) -> Iterator[Row]:
@@ -248,7 +257,8 @@ class InScope(Node):
             self.removed = [found[:-1] for found in removed if found[-1] > before]
         if now != before:
             # What has come in the same instant and is too old already is in both: it cancels.
-            self.removed = [*self.removed, *source.between(before, now)]
+            gone = source.between(before, now)
+            self.removed = [*self.removed, *gone] if self.removed else gone
             self.low = now
             if before <= source.forgotten:
                 source.forget()

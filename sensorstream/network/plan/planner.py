@@ -41,6 +41,8 @@ from sensorstream.network.sources import Source, Sources
 from sensorstream.sparql.algebra import (
     BGP,
     Distinct,
+    Equals,
+    EqualsOptional,
     Exists,
     Expression,
     Extend,
@@ -50,12 +52,15 @@ from sensorstream.sparql.algebra import (
     Join,
     LeftJoin,
     Minus,
+    OptionalSeq,
     OrderBy,
     Pattern,
     Project,
     Reduced,
+    Seq,
     Service,
     Slice,
+    Stream,
     TriplePattern,
     Union,
     Values,
@@ -180,7 +185,12 @@ class _Planner:
                     "SERVICE: a continuous query cannot follow what changes elsewhere",
                     part=pattern,
                 )
-        # Patterns in time have a planner of their own.
+            case Seq() | Equals() | OptionalSeq() | EqualsOptional() | Stream():
+                raise UnsupportedQuery(
+                    f"{type(pattern).__name__.upper()}: a pattern in time is a query by itself: "
+                    "let it CONSTRUCT what is to be matched here",
+                    part=pattern,
+                )
         raise AssertionError(pattern)
 
     def _narrow(self, pattern: Pattern, source: Source, wanted: Sequence[str]) -> Plan:

@@ -14,16 +14,24 @@ class Derived:
     """One graph of a knowledge base, written by several strata.
 
     A triple is in it as long as at least one stratum derives it. The marks of the other graphs show
-    whether the same triple is also asserted. ``bereft`` is called with a derived triple that has
+    whether the same triple is also asserted; what the graphs ``known`` hold, which never change, is
+    not written. ``bereft`` is called with a derived triple that has
     lost an assertion, or a stratum, and may now be supported only by itself.
     """
 
-    __slots__ = ("_also", "_bereft", "_kb", "_mark", "_origin", "_weights", "time")
+    __slots__ = ("_also", "_bereft", "_kb", "_known", "_mark", "_origin", "_weights", "time")
 
-    def __init__(self, kb: KnowledgeBase, origin: Origin, bereft: Callable[[Triple], None]) -> None:
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        origin: Origin,
+        bereft: Callable[[Triple], None],
+        known: Origin,
+    ) -> None:
         self.time: Instant = 0
         self._kb = kb
         self._origin = origin
+        self._known = int(known)
         self._mark = int(origin)
         self._bereft = bereft
         # How many strata beyond the first derive a triple: usually none, and then no entry.
@@ -35,9 +43,10 @@ class Derived:
         """A stratum derives these triples now, and did not before."""
         new = []
         for triple in triples:
-            if self._kb.marks(triple) & self._mark:
+            marks = self._kb.marks(triple)
+            if marks & self._mark:
                 self._also[triple] = self._also.get(triple, 0) + 1
-            else:
+            elif not marks & self._known:
                 new.append(triple)
         self._kb.apply(self._origin, Delta(self.time, added=tuple(new)))
         for triple in new:
@@ -48,6 +57,8 @@ class Derived:
         gone = []
         for triple in triples:
             others = self._also.get(triple, 0)
+            if self._kb.marks(triple) & self._known:
+                continue
             if not others:
                 gone.append(triple)
                 continue

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from sensorstream.errors import ProgramError
+from sensorstream.errors import Overrun, ProgramError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.budget import Budget
 from sensorstream.network.recursion.derived import Derived
+from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.recursion.strata import Layer, stratified
 from sensorstream.network.recursion.stratum import BrokenRules, Build, Stratum
+
+_NO_GRAPH: Final = Origin(0)
 
 
 class Program:
@@ -35,6 +39,10 @@ class Program:
     Memory: a number per derived triple and stratum; bodies of triple patterns store nothing, other
     operators what their documentation states (:mod:`sensorstream.network.operators`).
 
+    From each triple that a rule concludes, what ``linear`` says follows as well; of what follows by
+    it from asserted triples the caller tells by :meth:`hold`. What the graphs ``known`` hold, which
+    never change, is not derived.
+
     Raises:
         ProgramError: two rules have one name, or
             :func:`~sensorstream.network.recursion.strata.stratified` refuses them.
@@ -47,6 +55,9 @@ class Program:
         rules: Iterable[DerivationRule],
         build: Build,
         budget: Budget | None = None,
+        *,
+        linear: FlatClosure | None = None,
+        known: Origin = _NO_GRAPH,
     ) -> None:
         self.faults: dict[str, Exception] = {}
         """Rules that could not be evaluated, with the reason: they do not apply any more."""
@@ -55,12 +66,13 @@ class Program:
             if rule.name in self._rules:
                 raise ProgramError(f"two rules are named {rule.name}: expected a name for each")
             self._rules[rule.name] = rule
-        self._layers: list[Layer] = stratified(self._rules.values())
+        self._linear = linear
+        self._layers: list[Layer] = stratified(self._rules.values(), linear)
         self._build = build
         self._budget = Budget() if budget is None else budget
         self._strata: list[Stratum] = []
         self._forgotten: list[str] = []
-        self._derived = Derived(kb, origin, self._doubt)
+        self._derived = Derived(kb, origin, self._doubt, known)
 
     def settle(self, time: Instant) -> Delta:
         """Process all changes since the last call; at the first call, everything.
@@ -78,12 +90,21 @@ class Program:
                     self._settle()
                 return self._derived.taken()
             except BrokenRules as broken:
+                for name, error in broken.faults.items():
+                    if isinstance(error, Overrun):
+                        raise Overrun(f"{name}: {error.message}") from None
                 self.faults.update(broken.faults)
                 for name in broken.faults:
                     self._rules.pop(name, None)
                 # The counts of their operators are lost; the other rules start anew.
                 self._clear()
-                self._layers = stratified(self._rules.values())
+                self._layers = stratified(self._rules.values(), self._linear)
+
+    def hold(self, change: Delta) -> None:
+        """Derive triples for a reason from outside, or no longer for that, before a settling."""
+        self._derived.time = change.time
+        self._derived.remove(change.removed)
+        self._derived.add(change.added)
 
     def drop(self, rule: str) -> None:
         """Stop applying a rule of the program, from the next :meth:`settle` on.
@@ -92,6 +113,13 @@ class Program:
         """
         del self._rules[rule]
         self._forgotten.append(rule)
+
+    def leave(self) -> None:
+        """Stop watching; what is derived stays."""
+        for stratum in self._strata:
+            stratum.close()
+        self._strata.clear()
+        self._derived.close()
 
     def close(self, time: Instant) -> Delta:
         """Remove all derived triples, and stop watching."""
@@ -103,7 +131,8 @@ class Program:
     def _settle(self) -> None:
         for place, layer in enumerate(self._layers):
             if place == len(self._strata):
-                self._strata.append(Stratum(layer, self._derived, self._build, self._budget))
+                stratum = Stratum(layer, self._derived, self._build, self._budget, self._linear)
+                self._strata.append(stratum)
             self._strata[place].settle()
         if self._forgotten:
             for stratum in self._strata:

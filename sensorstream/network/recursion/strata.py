@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sensorstream.errors import ProgramError
 from sensorstream.model.terms import IRI
 from sensorstream.network.components import components
+from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.reads import Kind, Read, reads, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
 
@@ -23,8 +24,10 @@ class Layer:
     recursive: bool
 
 
-def stratified(rules: Iterable[DerivationRule]) -> list[Layer]:
+def stratified(rules: Iterable[DerivationRule], linear: FlatClosure | None = None) -> list[Layer]:
     """The clauses of all rules in layers, each after those that write what it reads.
+
+    ``linear`` is what follows at once from each triple that a clause writes.
 
     Raises:
         ProgramError: a rule's head cannot be written; a rule needs all triples of a kind that it
@@ -32,7 +35,7 @@ def stratified(rules: Iterable[DerivationRule]) -> list[Layer]:
     """
     found = [clause for rule in rules for clause in clauses(rule)]
     needed = {clause: list(reads(clause.body.pattern)) for clause in found}
-    feeds = _feeds(found, needed)
+    feeds = _feeds(found, needed, linear)
     levels: dict[Clause, int] = {}
     layers: dict[tuple[int, bool], list[Clause]] = {}
     sources = _reversed(feeds)
@@ -52,7 +55,9 @@ Feeds = dict[Clause, dict[Clause, Read]]
 """For each clause, the clauses that read what it writes, each with such a read."""
 
 
-def _feeds(found: Sequence[Clause], needed: Mapping[Clause, Sequence[Read]]) -> Feeds:
+def _feeds(
+    found: Sequence[Clause], needed: Mapping[Clause, Sequence[Read]], linear: FlatClosure | None
+) -> Feeds:
     readers: dict[IRI | None, list[tuple[Clause, Read]]] = {}
     for clause, its_reads in needed.items():
         for read in its_reads:
@@ -60,7 +65,10 @@ def _feeds(found: Sequence[Clause], needed: Mapping[Clause, Sequence[Read]]) -> 
     feeds: Feeds = {}
     for clause in found:
         fed = feeds[clause] = {}
-        for kind in dict.fromkeys(map(written, clause.head)):
+        kinds = dict.fromkeys(map(written, clause.head))
+        if linear is not None:
+            kinds = {made: None for kind in kinds for made in sorted(linear.kinds(kind), key=str)}
+        for kind in kinds:
             for reader, read in _candidates(readers, kind):
                 # A read that must wait for its stratum takes precedence over other reads.
                 if read.kind.meets(kind) and (reader not in fed or read.through):

@@ -16,6 +16,7 @@ from sensorstream.network.budget import Budget
 from sensorstream.network.network import Listener, Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.recursion.derived import Derived
+from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.rule import Clause, meant
 from sensorstream.network.recursion.strata import Layer
 from sensorstream.network.rows import Row, cancelled
@@ -43,10 +44,18 @@ class Stratum:
     writes.
     """
 
-    def __init__(self, layer: Layer, derived: Derived, build: Build, budget: Budget) -> None:
+    def __init__(
+        self,
+        layer: Layer,
+        derived: Derived,
+        build: Build,
+        budget: Budget,
+        linear: FlatClosure | None = None,
+    ) -> None:
         self.support: dict[Triple, int] = {}
         self.recursive = layer.recursive
         self._derived = derived
+        self._linear = linear
         self._budget = budget
         self._network = Network(budget=budget)
         self._writers: list[tuple[Clause, Node, Listener]] = []
@@ -170,6 +179,8 @@ class Stratum:
 
     def _writer(self, clause: Clause, node: Node) -> Listener:
         triples_of = _template(clause.head, node.variables)
+        if self._linear is not None:
+            triples_of = _with_conclusions(triples_of, self._linear)
         support, new, lost, won = self.support, self._new, self._lost, self._won
 
         def write(added: list[Row], removed: list[Row]) -> None:
@@ -208,6 +219,17 @@ def _template(
                 continue
             if isinstance(predicate, IRI):
                 yield subject, predicate, object_
+
+    return triples
+
+
+def _with_conclusions(
+    template: Callable[[Row], Iterator[Triple]], linear: FlatClosure
+) -> Callable[[Row], Iterator[Triple]]:
+    def triples(row: Row) -> Iterator[Triple]:
+        for triple in template(row):
+            yield triple
+            yield from linear.conclusions(triple)
 
     return triples
 

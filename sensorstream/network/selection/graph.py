@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from sensorstream.dotr.syntax import Clause
-from sensorstream.errors import InternalFault, Overrun
+from sensorstream.errors import InternalFault
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta
@@ -151,8 +151,6 @@ class InstantGraph:
         if self._derives:
             self._program.settle(time)
             for name, error in self._program.faults.items():
-                if isinstance(error, Overrun):
-                    raise Overrun(f"{name}: {error.message}")
                 raise InternalFault(f"{name}: {error}")
 
     def _build(self, network: Network, body: Pattern) -> Node:

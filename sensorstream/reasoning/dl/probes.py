@@ -43,8 +43,6 @@ IS: Final = f"{PREFIX}is:"
 _WIDTH: Final = 8
 """How many individuals are tagged at a time; a bigger island takes several questions."""
 
-_NONE: Final[frozenset[IRI]] = frozenset()
-
 
 @dataclass(frozen=True, slots=True)
 class Entailed:

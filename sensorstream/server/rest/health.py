@@ -49,7 +49,7 @@ def router(application: Application) -> APIRouter:
     @routes.get("/healthz", summary="Is it alive?", responses={200: {"model": AliveBody}})
     async def healthz() -> JSONResponse:
         """503 means: restart me."""
-        if ailment := application.ailment():
+        if ailment := application.health.ailment():
             return respond(http_problem(503, ailment))
         return JSONResponse({"status": "alive", "held": application.held()})
 
@@ -59,7 +59,7 @@ def router(application: Application) -> APIRouter:
 
         Where keys are needed, `parts` is empty for who shows none.
         """
-        states = await run_sync(application.ready, limiter=own)
+        states = await run_sync(application.health.parts, limiter=own)
         if not user_of(request).roles:
             if all(each.ready for each in states):
                 return JSONResponse({"status": "ready", "parts": {}})

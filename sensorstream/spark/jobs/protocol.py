@@ -12,7 +12,6 @@ from sensorstream.spark.snapshot import Place
 
 SQL = "sql"
 SPARQL = "sparql"
-LANGUAGES = (SQL, SPARQL)
 
 
 @dataclass(frozen=True, slots=True)

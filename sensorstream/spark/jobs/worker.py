@@ -24,7 +24,7 @@ from sensorstream.errors import (
     SparkError,
 )
 from sensorstream.history.asking.question import read_question
-from sensorstream.history.views import View, view_definitions
+from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.spark import bulk_sql
 from sensorstream.spark.jobs.answer_files import write_table, write_terms

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sensorstream.spark.translation import constants
 from sensorstream.spark.translation.casts import as_text, rounded
-from sensorstream.spark.translation.coercion import common, widened
+from sensorstream.spark.translation.coercion import widened
 from sensorstream.spark.translation.refusal import only, refused
 from sensorstream.spark.translation.scope import Scope
 from sensorstream.spark.translation.types import (
@@ -18,7 +18,6 @@ from sensorstream.spark.translation.types import (
     INTEGER,
     NUMBERS,
     TEXT,
-    WHOLE,
     Kind,
     SqlType,
     Typed,
@@ -310,16 +309,6 @@ def _sign(node: exp.Expr, scope: Scope) -> Typed:
     if value.kind is Kind.NUMERIC:
         return spark("CAST(SIGN(:x) AS DECIMAL(1, 0))", SqlType(Kind.NUMERIC, 0), x=value.tree)
     return call("SIGN", DOUBLE, widened(value, Kind.DOUBLE).tree)
-
-
-def _remainder(node: exp.Expr, scope: Scope) -> Typed:
-    left, right = common([scope.value(each) for each in node.expressions], node)
-    if left.kind not in (*WHOLE, Kind.NUMERIC):
-        raise refused(node, "mod takes whole numbers or numerics")
-    type_ = left.type
-    if left.kind is Kind.NUMERIC:
-        type_ = SqlType(Kind.NUMERIC, max(left.type.scale, right.type.scale))
-    return spark(":l % :r", type_, l=left.tree, r=right.tree)
 
 
 RULES: Final[Mapping[type[exp.Expr], Rule]] = {

@@ -11,7 +11,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.history.views import HISTORY
+from sensorstream.history.view_definitions import HISTORY
 from sensorstream.spark.translation.function_names import check_names
 from sensorstream.spark.translation.queries import query, scope_of
 from sensorstream.spark.translation.refusal import refused

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from sensorstream.history.views import HISTORY, View, look_up_all
+from sensorstream.history.view_definitions import HISTORY, View, look_up_all
 
 
 def view_name(name: str) -> str:

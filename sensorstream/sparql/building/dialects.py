@@ -22,6 +22,7 @@ from sensorstream.sparql.algebra import (
     Relation,
     ReportClause,
     ReportKind,
+    Stream,
     Variable,
     Window,
 )
@@ -79,6 +80,17 @@ class DialectBuilder(StreamBuilder):
             )
         name = self.named(replace(definition, stream=stream))
         return self.operation(meta.start_pos, Window(name, group.whole))
+
+    @v_args(meta=True)
+    def stream_of_events(self, meta: Meta, children: list[Any]) -> Pattern:
+        stream, group = children
+        if isinstance(stream, Variable):
+            self.fail_at(
+                stream,
+                f"STREAM {stream}: name the stream, or leave STREAM and its braces out: patterns "
+                "in time match what happens in all streams",
+            )
+        return self.operation(meta.start_pos, Stream(stream, group.whole))
 
     # Registrations
 

@@ -144,12 +144,14 @@ class QueryBuilder(DialectBuilder):
             offset=clause.offset,
         )
 
-    def sub_select(self, children: list[Any]) -> Pattern:
+    @v_args(meta=True)
+    def sub_select(self, meta: Meta, children: list[Any]) -> Pattern:
         clause, where, modifiers, values = children
         if clause.relation is not None:
             told = f"{clause.relation.value} is of the whole query, not of a sub-select"
             self.fail_at(clause.relation, told)
-        return self._modified(where.whole, modifiers, values, clause)
+        made = self._modified(where.whole, modifiers, values, clause)
+        return self.operation(meta.start_pos, made)
 
     @v_args(meta=True)
     def construct(self, meta: Meta, children: list[Any]) -> _Form:

@@ -43,6 +43,7 @@ from sensorstream.sparql.algebra import (
     Service,
     Sign,
     Slice,
+    Stream,
     Union,
     Values,
     Variable,
@@ -172,6 +173,8 @@ def _element(pattern: Pattern) -> Iterator[str]:
             yield from braces(f"{word} {node_text(endpoint)}", content(inner))
         case Window(name, inner):
             yield from braces(f"WINDOW {node_text(name)}", content(inner))
+        case Stream(name, inner):
+            yield from braces(f"STREAM {node_text(name)}", content(inner))
         case Each(member, members, inner, first, last):
             ends = "" if first is None else f" FROM {first} TO {last}"
             yield from braces(f"EACH {member} IN {node_text(members)}{ends}", content(inner))

@@ -18,7 +18,12 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 
 SUITE: Final = Path(__file__).parents[4] / "shared" / "suites" / "rml"
-MISSING: Final = f"the test cases of RML are not here: expected them in {SUITE}"
+MISSING: Final = (
+    "the test cases of RML are not beside the repository: put the folders RMLTC*-XML of "
+    "https://github.com/kg-construct/rml-core (commit 0cc03bae, the last that has them) and "
+    "RMLIOREGTC0003* of https://github.com/kg-construct/rml-io-registry (commit d008dbc8) into "
+    f"{SUITE}"
+)
 BASE: Final = "http://example.com/base/"
 """The base IRI that the suite gives to processors."""
 

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_INTEGER
+from sensorstream.model.durations import XSD_DURATION
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.sparql import algebra
@@ -23,6 +24,18 @@ Bindings: TypeAlias = frozenset[tuple[str, str]]
 Solution: TypeAlias = tuple[Bindings, float, float]
 _TURNED: dict[str, Any] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 ALWAYS = (float("inf"), float("-inf"))
+
+
+class Streams(frozenset[Occurrence]):
+    """What happens in all streams; ``named`` is what happens in single ones."""
+
+    named: Mapping[str, frozenset[Occurrence]]
+
+
+def streams(everything: Iterable[Occurrence], named: Mapping[str, Any]) -> Streams:
+    made = Streams(everything)
+    made.named = named
+    return made
 
 
 def solutions(
@@ -52,6 +65,10 @@ def solutions(
         # Named graphs of these tests have what holds always, and no interval.
         assert isinstance(pattern.name, IRI)
         return solutions(pattern.pattern, frozenset(o for o in stream if o[1:] == ALWAYS))
+    if isinstance(pattern, algebra.Stream):
+        assert isinstance(stream, Streams)
+        named = stream.named
+        return solutions(pattern.pattern, streams(named.get(pattern.name, ()), named))
     if isinstance(pattern, algebra.Slice):
         found = solutions(pattern.pattern, stream)
         ordered = sorted(found, key=lambda s: (timed(s), s[2], s[1], sorted(s[0])))
@@ -62,6 +79,18 @@ def solutions(
         return frozenset(
             (frozenset(b for b in bindings if b[0] in names), start, end)
             for bindings, start, end in solutions(pattern.pattern, stream, lengths)
+        )
+    if isinstance(pattern, algebra.Values):
+        return frozenset(
+            (
+                frozenset(
+                    (column.name, term)
+                    for column, term in zip(pattern.variables, row, strict=True)
+                    if term is not None
+                ),
+                *ALWAYS,
+            )
+            for row in pattern.rows
         )
     if isinstance(pattern, algebra.Distinct):
         return solutions(pattern.pattern, stream)
@@ -105,13 +134,19 @@ def asked(
     values = dict(solution[0])
 
     def put_in(node: object) -> object | None:
+        # A sub-select is evaluated by itself: LIMIT is of all its solutions.
+        if isinstance(node, algebra.Project):
+            return node
         return values.get(node.name) if isinstance(node, Variable) else None
 
     def change(node: object) -> object | None:
         if not isinstance(node, algebra.Exists):
             return None
         found = solutions(replaced(node.pattern, put_in), stream)
-        truth = any(not timed(each) or each[2] <= solution[2] for each in found)
+        truth = any(
+            compatible(each, solution) and (not timed(each) or each[2] <= solution[2])
+            for each in found
+        )
         return Literal(str(truth).lower(), XSD_BOOLEAN)
 
     return replaced(condition, change)
@@ -215,8 +250,21 @@ def _aggregate(aggregate: algebra.Aggregate, taken: list[Solution]) -> str | Non
 
 def _extended(solution: Solution, name: str, expression: algebra.Expression) -> Solution:
     bindings, start, end = solution
-    assert isinstance(expression, Variable)
-    value = dict(bindings).get(expression.name)
+    match expression:
+        case Variable(asked):
+            value = dict(bindings).get(asked)
+        case algebra.Call(function) if timed(solution):
+            told = {"GETDURATION": end - start, "GETSTARTTIME": start, "GETENDTIME": end}
+            number = str(int(told[function]))
+            value = (
+                Literal(f"PT{number}S", XSD_DURATION)
+                if function == "GETDURATION"
+                else Literal(number, XSD_INTEGER)
+            )
+        case algebra.Call("GETDURATION" | "GETSTARTTIME" | "GETENDTIME"):
+            value = None
+        case _:
+            raise AssertionError(expression)
     return (bindings if value is None else bindings | {(name, value)}), start, end
 
 

@@ -12,6 +12,7 @@ from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.planner import plan_in_step
+from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.sources import Source, Sources
@@ -31,11 +32,18 @@ def rule(name: str, text: str) -> DerivationRule:
 class World:
     """The program writes the inferred graph; the facts are the window graph."""
 
-    def __init__(self, rules: Iterable[DerivationRule]) -> None:
+    def __init__(
+        self,
+        rules: Iterable[DerivationRule],
+        linear: FlatClosure | None = None,
+        known: Origin | None = None,
+    ) -> None:
         self.kb = KnowledgeBase()
         self.window = TripleIndex()
         self.facts: dict[Triple, None] = {}
-        self.program = Program(self.kb, Origin.INFERRED, rules, self.build)
+        self.program = Program(
+            self.kb, Origin.INFERRED, rules, self.build, linear=linear, known=known or Origin(0)
+        )
         self.time = 0
 
     def build(self, network: Network, body: Pattern) -> Node:

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 def test_a_running_pipeline_is_alive(client: httpx.Client, application: Any) -> None:
     assert client.get("/healthz").json() == {"status": "alive", "held": 2}
-    application.alive = False
+    application.health.alive = False
     answer = client.get("/healthz")
     assert answer.status_code == 503
     assert answer.json()["detail"] == "the pipeline has stopped"
@@ -31,8 +31,8 @@ def test_readiness_names_every_part(client: httpx.Client, application: Any) -> N
 def test_one_part_that_is_not_ready_makes_the_whole_unready(
     client: httpx.Client, application: Any
 ) -> None:
-    pipeline, history = application.parts
-    application.parts = (pipeline, replace(history, ready=False, detail="refused"))
+    pipeline, history = application.health.found
+    application.health.found = (pipeline, replace(history, ready=False, detail="refused"))
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.headers["content-type"] == "application/problem+json"

@@ -1,0 +1,1 @@
+"""How ontologies of others fare: loaded, reasoned with, compared with owlready2, timed."""

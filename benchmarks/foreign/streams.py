@@ -1,0 +1,204 @@
+"""Random streams of linked individuals over any ontology, through a window that they leave."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from random import Random
+from typing import Final, TypeAlias
+
+import psutil
+
+from sensorstream.errors import Inconsistent
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.datatypes import (
+    XSD,
+    XSD_BOOLEAN,
+    XSD_DATE_TIME,
+    XSD_DOUBLE,
+    XSD_INTEGER,
+    XSD_STRING,
+)
+from sensorstream.model.events import Delta
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.ontology import Ontology
+
+BASE: Final = "urn:stream:n"
+_VALUES: Final = {
+    XSD_INTEGER: "7",
+    f"{XSD}int": "7",
+    f"{XSD}nonNegativeInteger": "7",
+    f"{XSD}positiveInteger": "7",
+    f"{XSD}decimal": "7.5",
+    f"{XSD}float": "7.5",
+    XSD_DOUBLE: "7.5",
+    XSD_BOOLEAN: "true",
+    XSD_DATE_TIME: "2026-01-01T00:00:00Z",
+    XSD_STRING: "a text",
+}
+_WARM: Final = 2
+"""Messages before those that are measured."""
+Message: TypeAlias = tuple[Triple, ...]
+
+
+class Slow(Exception):
+    """A limit of time was reached."""
+
+
+class Stream:
+    """An engine's part that reasons: a window of messages, and what is inferred about it."""
+
+    def __init__(self, ontology: Ontology, reasoner: str, size: int, timeout: float) -> None:
+        """``size`` is the window's, in messages; ``timeout`` limits a question, in seconds.
+
+        Raises:
+            OntologyError: the ontology contradicts itself or cannot be reasoned with.
+            ReasonerError: the process failed.
+        """
+        self.kb = KnowledgeBase()
+        self.kb.add(Origin.STATIC, ontology.triples)
+        terminology = Terminology.of(ontology)
+        self.linking = sorted(terminology.linking)
+        self.worker = Worker(reasoner, terminology.document(), timeout=timeout)
+        self._reasoner = DlReasoner(terminology, self.worker)
+        self._window: deque[Message] = deque()
+        self._size = size
+        try:
+            self._reasoner.start(self.kb)
+        except BaseException:
+            self.worker.close()
+            raise
+
+    @property
+    def largest(self) -> int:
+        """The individuals that are asked about together."""
+        return self._reasoner.largest_island
+
+    def take(self, message: Message) -> bool:
+        """Take a message in, and let the oldest go; False: it contradicts the ontology."""
+        gone = self._window[0] if len(self._window) >= self._size else ()
+        delta = Delta(0, tuple(dict.fromkeys(message)), gone)
+        self.kb.apply(Origin.WINDOW, delta)
+        try:
+            inferred = self._reasoner.react(self.kb, delta)
+        except Inconsistent:
+            self.kb.apply(Origin.WINDOW, delta.inverse())
+            return False
+        self.kb.apply(Origin.INFERRED, inferred)
+        self._window.append(delta.added)
+        if gone:
+            self._window.popleft()
+        return True
+
+    def clear(self) -> None:
+        """Let all messages go."""
+        delta = Delta(0, (), tuple(t for message in self._window for t in message))
+        self.kb.apply(Origin.WINDOW, delta)
+        self.kb.apply(Origin.INFERRED, self._reasoner.react(self.kb, delta))
+        self._window.clear()
+
+    def triples(self) -> list[Triple]:
+        """What ontology and messages assert."""
+        return [*self.kb.triples(Origin.STATIC), *self.kb.triples(Origin.WINDOW)]
+
+    def types(self, classes: frozenset[IRI]) -> set[tuple[str, str]]:
+        """The individuals of the stream and all their classes."""
+        return {
+            (str(s), str(o))
+            for s, _, o in self.kb.match(None, RDF_TYPE, None)
+            if o in classes and s.startswith(BASE)
+        }
+
+    def individuals(self) -> list[IRI]:
+        """The individuals of the stream in the window."""
+        found = {part for t in self.kb.triples(Origin.WINDOW) for part in (t[0], t[2])}
+        return sorted(IRI(each) for each in found if each.startswith(BASE))
+
+    def cpu(self) -> float:
+        """CPU seconds of this process and of the reasoner's."""
+        spent = time.process_time()
+        if self.worker.pid is not None:
+            with suppress(psutil.Error):
+                times = psutil.Process(self.worker.pid).cpu_times()
+                spent += times.user + times.system
+        return spent
+
+    def close(self) -> None:
+        self._reasoner.close()
+
+
+def random_messages(schema: Schema, seed: int) -> Iterator[Message]:
+    """Individuals of random classes, with links to individuals before them and values."""
+    draw = Random(seed)
+    classes = sorted(schema.classes)
+    links, values = sorted(schema.object_properties), sorted(schema.datatype_properties)
+    number = 0
+    while True:
+        one = IRI(f"{BASE}{number}")
+        said: dict[Triple, None] = {}
+        if classes and draw.random() < 0.8:
+            said[one, RDF_TYPE, draw.choice(classes)] = None
+        for _ in range(draw.randint(0, 2) if links and number else 0):
+            other = IRI(f"{BASE}{draw.randrange(max(0, number - 8), number)}")
+            ends = (one, other) if draw.random() < 0.7 else (other, one)
+            said[ends[0], draw.choice(links), ends[1]] = None
+        if values and draw.random() < 0.4:
+            prop = draw.choice(values)
+            said[one, prop, _value(schema, prop)] = None
+        if said:
+            yield tuple(said)
+            number += 1
+
+
+def _value(schema: Schema, prop: IRI) -> Literal:
+    datatype = schema.datatype_of(prop) or XSD_STRING
+    if datatype not in _VALUES:
+        datatype = XSD_STRING
+    return Literal(_VALUES[datatype], datatype)
+
+
+def shape(name: str, kind: IRI, link: IRI | None, size: int) -> Callable[[int], Message]:
+    """The messages of a shape by number: ``alone``, ``chain``, ``hub`` or ``clique``."""
+
+    def message(number: int) -> Message:
+        one = IRI(f"{BASE}{number}")
+        before: Sequence[IRI] = ()
+        if name == "chain" and number:
+            before = [IRI(f"{BASE}{number - 1}")]
+        elif name == "hub":
+            before = [IRI(f"{BASE}hub")]
+        elif name == "clique":
+            before = [IRI(f"{BASE}{n}") for n in range(max(0, number - size + 1), number)]
+        links = [(one, link, other) for other in before] if link is not None else []
+        return ((one, RDF_TYPE, kind), *links)
+
+    return message
+
+
+def cost(stream: Stream, message: Callable[[int], Message], size: int, seconds: float) -> float:
+    """CPU milliseconds a message, of four windows, or of as many as there are in ``seconds``.
+
+    Raises:
+        Inconsistent: a message contradicts the ontology.
+        Slow: not even three messages were processed.
+    """
+    end = time.monotonic() + seconds
+    begun, measured = 0.0, 0
+    for number in range(4 * size):
+        if number == _WARM:
+            begun = stream.cpu()
+        if not stream.take(message(number)):
+            raise Inconsistent(f"message {number} contradicts the ontology")
+        measured += number >= _WARM
+        if time.monotonic() > end:
+            break
+    if not measured:
+        raise Slow
+    return 1000 * (stream.cpu() - begun) / measured

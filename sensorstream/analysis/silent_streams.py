@@ -1,0 +1,41 @@
+"""Windows and patterns of streams without a known source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from sensorstream.analysis.note import AnyParsed, Known, Note
+from sensorstream.model.similar import shortened, similar
+from sensorstream.model.terms import IRI
+from sensorstream.sparql.algebra import Query, Stream
+from sensorstream.sparql.walk import nodes
+
+
+def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
+    """``silent-stream``: a stream that a window or STREAM reads is not one of the known streams."""
+    query = parsed.meaning
+    if known.streams is None or not isinstance(query, Query):
+        return
+    written = partial(shortened, prefixes=parsed.prefixes)
+    for what, stream in _read(query, written):
+        if stream in known.streams:
+            continue
+        guess = similar(stream, known.streams, written)
+        hint = "" if guess is None else f": did you mean {guess}?"
+        yield Note(
+            "silent-stream",
+            f"{what} unless events arrive on the stream {written(stream)}, which has no known "
+            f"source{hint}",
+            parsed.position(stream),
+        )
+
+
+def _read(query: Query, written: partial[str]) -> Iterator[tuple[str, IRI]]:
+    """What a query reads of single streams, and what is so without their events."""
+    for window in query.dataset.windows:
+        if window.stream is not None:
+            yield f"the window {written(window.name)} stays empty", window.stream
+    names = (each.name for each in nodes(query.form.pattern) if isinstance(each, Stream))
+    for name in dict.fromkeys(names):
+        yield "STREAM matches what a query of that name makes, and nothing else,", name

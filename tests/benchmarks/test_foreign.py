@@ -1,0 +1,57 @@
+"""Ontologies of others, where they are: they load, and are reasoned with as owlready2 does."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from benchmarks.foreign.__main__ import BEGIN, END, PAGE, tables
+from benchmarks.foreign.cases import FOLDER, load, single_files
+from benchmarks.foreign.oracle import inferred_types
+from benchmarks.foreign.streams import BASE, Stream, random_messages
+
+there = pytest.mark.skipif(
+    not FOLDER.is_dir(), reason=f"{FOLDER} is not there; ONTOLOGIES names another folder"
+)
+
+
+@there
+def test_every_published_ontology_loads_with_the_settings_it_needs() -> None:
+    found = {case.name: load(case.files) for case in single_files()}
+    assert found["koala.owl"].needs == found["wine.owl"].needs == ""
+    assert found["primer.owl"].needs == "`leave_out`"
+    assert found["food.owl"].needs == "`undeclared`"
+    assert found["ssn/core_ssn-actuation.ttl"].needs == "`leave_out`, `undeclared`"
+    # Parts of a whole: what they import would declare the properties that they restrict.
+    refused = [name for name, each in found.items() if each.ontology is None]
+    assert refused == ["ssn/alignments_ssnx-dul_ssn.ttl", "ssn/core_ssn-common.ttl"]
+    assert all("use does not show which" in found[name].why for name in refused)
+
+
+@there
+def test_a_stream_over_a_published_ontology_is_reasoned_with_as_owlready2_does() -> None:
+    ontology = load([FOLDER / "koala.owl"]).ontology
+    assert ontology is not None
+    classes = ontology.schema.classes
+    stream = Stream(ontology, "hermit", size=8, timeout=60)
+    try:
+        for message in islice(random_messages(ontology.schema, seed=2), 30):
+            stream.take(message)
+        found = stream.types(classes)
+        theirs = inferred_types(stream.triples(), stream.individuals(), "hermit", BASE, 120)
+    finally:
+        stream.close()
+    assert theirs is not None
+    assert found == {(one, kind) for one, kind in theirs if kind in classes}
+    assert len(found) > 10
+
+
+def test_the_page_has_a_place_for_the_tables() -> None:
+    page = PAGE.read_text()
+    assert page.index(BEGIN) < page.index(END)
+    row = {"triples": 3, "loads": True, "needs": "`leave_out`", "why": "imports <urn:x>"}
+    started = {"start": "consistent", "refused": 1, "same": "same", "types": 9, "alone": "0.1"}
+    text = tables({"loaded": {"a.owl": row}, "reasoned": {"a|hermit": started}})
+    assert "| a.owl | 3 | yes | `leave_out` | imports `<urn:x>` |" in text
+    assert "| a | hermit | consistent | 1 | same (9 types) | 0.1 |" in text

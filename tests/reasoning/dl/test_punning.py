@@ -1,0 +1,70 @@
+"""One name for a class, a property and an individual: each is reasoned with by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sensorstream.clock import SystemClock
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.dl.cross_check import Differences, compare
+from sensorstream.reasoning.dl.process import JavaProcess
+from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.terminology import Terminology
+
+from .test_random_ontologies import BASE, marks_of, ontology, resident
+
+# :Eagle is a class and an individual, :p a property and an individual.
+ONTOLOGY = """
+:Species a owl:Class . :Kind a owl:Class . :Bird a owl:Class . :Observed a owl:Class .
+:Eagle a owl:Class , :Species ; rdfs:subClassOf :Bird ; rdfs:label "eagle" .
+:Species rdfs:subClassOf :Kind .
+:q rdfs:range :Species . :p a :Kind ; rdfs:subPropertyOf :s .
+:Observed owl:equivalentClass [ a owl:Restriction ; owl:onProperty :q ; owl:someValuesFrom :Kind ] .
+"""
+
+
+def x(name: str) -> IRI:
+    return IRI(BASE + name)
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[JavaProcess]:
+    process = JavaProcess("reasoner", clock=SystemClock())
+    process.launch()
+    yield process
+    process.close()
+
+
+@pytest.mark.parametrize("name", ["hermit", "pellet"])
+def test_class_property_and_individual_of_one_name_do_not_meet(
+    java: JavaProcess, name: str
+) -> None:
+    loaded = ontology(ONTOLOGY)
+    terminology = Terminology.of(loaded)
+    reasoner = DlReasoner(terminology, resident(java, name, terminology.document()))
+    kb = KnowledgeBase()
+    kb.add(Origin.STATIC, loaded.triples)
+    reasoner.start(kb)
+    assert kb.marks((x("Eagle"), RDF_TYPE, x("Kind")))
+    window: tuple[Triple, ...] = (
+        (x("n1"), RDF_TYPE, x("Eagle")),
+        (x("n1"), x("q"), x("Eagle")),
+        (x("n1"), x("p"), x("p")),
+    )
+    delta = Delta(0, window)
+    kb.apply(Origin.WINDOW, delta)
+    inferred = reasoner.react(kb, delta)
+    kb.apply(Origin.INFERRED, inferred)
+    assert {o for s, p, o in inferred.added if s == x("n1") and p == RDF_TYPE} == {
+        x("Bird"),
+        x("Observed"),
+    }
+    assert not kb.marks((x("Eagle"), RDF_TYPE, x("Bird")))
+    assert kb.marks((x("n1"), x("s"), x("p")))
+    found = compare(loaded, marks_of(kb), java, seconds=60, clock=SystemClock())
+    assert found == Differences()
