@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Final
 
 from sensorstream.errors import Contradiction, Inconsistent, InternalFault, OntologyError, Overrun
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, net_delta
-from sensorstream.model.terms import Literal, Term, Triple
+from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
@@ -27,14 +29,15 @@ from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.recursion.stratum import Build
 from sensorstream.network.sources import Source, Sources
-from sensorstream.reasoning.rulesets.ground import STATIC, Ground
 from sensorstream.reasoning.rulesets.lasting import lasting
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
-from sensorstream.reasoning.rulesets.specialise import numbered
+from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
+from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 from sensorstream.sparql.algebra import Pattern
 
 _LOG = logging.getLogger(__name__)
+_STATIC: Final = Origin.STATIC | Origin.STATIC_INFERRED
 
 
 class RuleReasoner:
@@ -42,8 +45,8 @@ class RuleReasoner:
 
     Cost of a change: for rules with one premise the triples and what they imply; for others what
     :class:`~sensorstream.network.recursion.program.Program` says. While the window holds or implies
-    triples of the schema that the static graph does not have, the rules run as they are, which is
-    exact but slower: ``unspecialised`` says so.
+    triples of the schema that make other rules, the rules run as they are, which is exact but
+    slower: ``unspecialised`` says so.
     """
 
     def __init__(self, rule_set: RuleSet, limits: Limits = NO_LIMITS) -> None:
@@ -51,10 +54,14 @@ class RuleReasoner:
         self._rule_set = rule_set
         self._budget = Budget(limits)
         self._lasting = lasting(rule_set.rules)
-        self._ground: Ground | None = None
+        # The kinds of triples of the schema, by property.
+        self._schema: dict[IRI | None, dict[Term | None, None]] = {}
+        for kind in schema_kinds(rule_set.rules):
+            self._schema.setdefault(kind.predicate, {})[kind.object] = None
+        self._special: Specialisation | None = None
         self._kb: KnowledgeBase | None = None
         self._run: _Run | None = None
-        # What the window says or implies of the schema and the static graph does not.
+        # What the window says or implies of the schema that makes other rules.
         self._foreign: dict[Triple, None] = {}
 
     @property
@@ -65,7 +72,7 @@ class RuleReasoner:
     @property
     def rules(self) -> Sequence[DerivationRule]:
         """The rules about what streams; names of the rule set with numbers."""
-        return () if self._ground is None else self._ground.streamed
+        return () if self._special is None else self._special.rules
 
     def start(self, kb: KnowledgeBase) -> None:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
@@ -75,9 +82,9 @@ class RuleReasoner:
             self._close_static(kb)
             for subject, _, text in kb.match(None, CONTRADICTION, None):
                 raise OntologyError(f"the ontology contradicts itself: {_told(subject, text)}")
-            self._ground = Ground(self._rule_set.rules, kb)
+            self._special = Specialisation(self._rule_set.rules, kb.index)
             self._kb = kb
-            self._run = _Run(kb, self._ground.rules, self._budget, special=True)
+            self._run = _Run(kb, self._special.rules, self._budget, special=True)
             if len(self._lasting) == len(self._rule_set.rules):
                 self._run.settle(0)
         finally:
@@ -141,51 +148,42 @@ class RuleReasoner:
             known = rules
 
     def _follow(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        run, ground = self._run, self._ground
-        assert ground is not None, "it was not started"
+        run = self._run
         if run is None or kb is not self._kb:
             self._kb = kb
             return self._anew(kb, delta.time)
         touched = self._note(kb, delta)
-        if run.special and not ground.admits(self._foreign):
+        if run.special and self._foreign:
             return self._anew(kb, delta.time)
         change = run.change(delta)
         touched |= self._note(kb, change)
-        if not touched:
-            return change
-        admitted = ground.admits(self._foreign)
-        if admitted:
-            self._foreign.clear()
-        if admitted != run.special or run.is_stale(self._rule_set.rules):
+        if touched and (run.special == bool(self._foreign) or run.is_stale(self._rule_set.rules)):
             return net_delta(delta.time, (change, self._anew(kb, delta.time)))
         return change
 
     def _anew(self, kb: KnowledgeBase, time: Instant) -> Delta:
         """Derive everything again."""
-        ground = self._ground
-        assert ground is not None
+        assert self._special is not None, "it was not started"
         if self._run is not None:
             self._run.leave()
         before = dict.fromkeys(kb.triples(Origin.INFERRED))
         kb.apply(Origin.INFERRED, Delta(time, removed=tuple(before)))
         window = tuple(kb.triples(Origin.WINDOW))
-        self._foreign = dict.fromkeys(ground.foreign(kb, window))
-        special = ground.admits(self._foreign)
+        special = True
         while True:
-            rules = ground.rules if special else _whole(self._rule_set.rules, kb)
+            rules = self._special.rules if special else _whole(self._rule_set.rules, kb)
             run = self._run = _Run(kb, rules, self._budget, special=special)
             run.change(Delta(time, window))
             after = dict.fromkeys(kb.triples(Origin.INFERRED))
-            self._foreign.update(dict.fromkeys(ground.foreign(kb, after)))
-            if special and not ground.admits(self._foreign):
+            schema = filter(self._is_schema, chain(window, after))
+            self._foreign = {each: None for each in schema if self._is_foreign(kb, each)}
+            if special and self._foreign:
                 special = False
             elif not run.is_stale(self._rule_set.rules):
                 break
             run.leave()
             kb.apply(Origin.INFERRED, Delta(time, removed=tuple(after)))
-        if special:
-            self._foreign.clear()
-        else:
+        if not special:
             _LOG.warning(
                 "the window says something of the schema: rules are not specialised to the static "
                 "graph, and are slower, for as long as it does"
@@ -198,14 +196,28 @@ class RuleReasoner:
 
     def _note(self, kb: KnowledgeBase, change: Delta) -> bool:
         """Note what comes and goes of the schema; whether there is any."""
-        assert self._ground is not None
-        added = self._ground.foreign(kb, change.added)
-        removed = self._ground.foreign(kb, change.removed)
-        self._foreign.update(dict.fromkeys(added))
+        added = list(filter(self._is_schema, change.added))
+        removed = list(filter(self._is_schema, change.removed))
+        for triple in added:
+            if self._is_foreign(kb, triple):
+                self._foreign[triple] = None
         for triple in removed:
             if triple not in kb:
                 self._foreign.pop(triple, None)
         return bool(added or removed)
+
+    def _is_schema(self, triple: Triple) -> bool:
+        objects = self._schema.get(triple[1])
+        return objects is not None and (None in objects or triple[2] in objects)
+
+    def _is_foreign(self, kb: KnowledgeBase, triple: Triple) -> bool:
+        """Whether a triple of the schema makes other rules."""
+        assert self._special is not None
+
+        def is_static(triple: Triple) -> int:
+            return kb.marks(triple) & _STATIC
+
+        return not is_static(triple) and self._special.is_outdated(triple, kb.index, is_static)
 
     def _check(self, change: Delta) -> None:
         for subject, predicate, text in change.added:
@@ -241,7 +253,7 @@ class _Run:
                 _builder(kb),
                 budget,
                 linear=self.closure,
-                known=STATIC,
+                known=_STATIC,
             )
 
     def change(self, delta: Delta) -> Delta:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.network.recursion.kinds import KindIndex
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
 from sensorstream.reasoning.rulesets.conjunction import changed, triples_of
@@ -108,7 +109,7 @@ def divided(rule: DerivationRule) -> list[Division]:
 class Specialisation:
     """What a schema makes of rules; see :func:`specialise`."""
 
-    __slots__ = ("_divisions", "_kept_whole", "_kinds_of_lists", "_known", "rules")
+    __slots__ = ("_by_kind", "_kept_whole", "_kinds_of_lists", "_known", "rules")
 
     def __init__(self, rules: Iterable[DerivationRule], index: TripleIndex) -> None:
         """Specialise rules to the schema that an index holds.
@@ -117,8 +118,8 @@ class Specialisation:
             ProgramError: a list does not fit; see :func:`.lists.unrolled`.
         """
         given = tuple(rules)
-        self._divisions = [each for rule in unrolled(given, index) for each in divided(rule)]
-        made = {each: list(_instances(each, index)) for each in self._divisions}
+        divisions = [each for rule in unrolled(given, index) for each in divided(rule)]
+        made = {each: list(_instances(each, index)) for each in divisions}
         self._kept_whole = _fed(made)
         kept: dict[object, DerivationRule] = {}
         for division, instances in made.items():
@@ -126,6 +127,10 @@ class Specialisation:
                 instances = [division.whole]
             for rule in instances:
                 kept.setdefault(renamed(rule), rule)
+        self._by_kind: KindIndex[Division] = KindIndex()
+        for division in divisions:
+            for kind in division.kinds:
+                self._by_kind.add(kind, division)
         self._known = kept.keys()
         self._kinds_of_lists = kinds_of_lists(given)
         self.rules = numbered(kept.values())
@@ -142,7 +147,8 @@ class Specialisation:
         kind = Kind(triple[1], triple[2])
         if any(each.meets(kind) for each in self._kinds_of_lists):
             return True
-        return any(self._is_new(each, triple, index, is_static) for each in self._divisions)
+        near = dict.fromkeys(self._by_kind.meeting(kind))
+        return any(self._is_new(each, triple, index, is_static) for each in near)
 
     def _is_new(
         self,
