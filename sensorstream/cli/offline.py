@@ -49,6 +49,8 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--profile",
+        "--ruleset",
+        "profile",
         default="plain",
         show_default=True,
         metavar="PROFILE",

@@ -69,3 +69,20 @@ def test_a_file_that_is_no_rule_set_is_told_with_its_place(run: Run, folder: Pat
     )
     (folder / "mine.ru").write_bytes(b"\xff\xfe")
     assert "cannot be read as text" in run("ruleset", "show", "mine.ru").stderr
+
+
+def test_events_run_through_a_set(run: Run, folder: Path) -> None:
+    (folder / "s.ttl").write_text(
+        "@prefix : <urn:x#> .\n:near a <http://www.w3.org/2002/07/owl#SymmetricProperty> ."
+    )
+    (folder / "q.rq").write_text("SELECT ?x { ?x <urn:x#near> <urn:x#a> }")
+    (folder / "e.jsonl").write_text(
+        json.dumps({"time": 1, "graph": "<urn:x#a> <urn:x#near> <urn:x#b> ."})
+    )
+    told = ("--window", "landmark", "--static", "s.ttl", "--query", "q.rq", "--events", "e.jsonl")
+    found = json.loads(run("run", "--ruleset", "owl2rl", *told).output)
+    assert found["bindings"]["x"]["value"] == "urn:x#b"
+    assert run("run", "--ruleset", "rhodf", *told).output == ""
+    refused = run("run", "--ruleset", "nix", *told)
+    assert refused.exit_code == 1
+    assert "'nix' is not known: expected none, plain" in refused.output + refused.stderr
