@@ -36,7 +36,8 @@ def check_profile(profile: str) -> None:
     for name in _names(profile):
         if name not in SUMMARIES and not name.endswith(_RULE_FILES):
             raise SettingsError(
-                f"reasoning.profile: '{name}' is not known: expected {', '.join(PROFILES)}, or "
+                f"reasoning.profile: '{name}' is not known: expected one of "
+                f"{', '.join(PROFILES)}, or "
                 f"rule sets with commas between them: {', '.join(SUMMARIES)}, or files "
                 f"({', '.join(_RULE_FILES)})"
             )

@@ -85,4 +85,4 @@ def test_events_run_through_a_set(run: Run, folder: Path) -> None:
     assert run("run", "--ruleset", "rhodf", *told).output == ""
     refused = run("run", "--ruleset", "nix", *told)
     assert refused.exit_code == 1
-    assert "'nix' is not known: expected none, plain" in refused.output + refused.stderr
+    assert "'nix' is not known: expected one of none, plain" in refused.output + refused.stderr
