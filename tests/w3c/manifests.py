@@ -105,6 +105,17 @@ class EntailmentCase(QueryCase):
 
 
 @dataclass(frozen=True, slots=True)
+class SemanticsCase:
+    """Whether ``premise`` entails ``conclusion``; with None, whether it is inconsistent."""
+
+    name: str
+    holds: bool
+    regime: str
+    premise: Path
+    conclusion: Path | None
+
+
+@dataclass(frozen=True, slots=True)
 class UpdateCase(Case):
     """A request, the data before it and the data after it."""
 
@@ -201,6 +212,19 @@ class Manifest:
             regimes = [named] if isinstance(named, ox.NamedNode) else self._members(named)
             names = tuple(_value(each).removeprefix(_ENT) for each in regimes)
             yield EntailmentCase(*self._query(entry), names)
+
+    def entailments(self) -> Iterator[SemanticsCase]:
+        """Pairs of graphs of which one entails the other, or does not."""
+        for entry in self._entries():
+            kind = self._iri(entry, f"{_RDF}type").removeprefix(_MF)
+            result = self._one(entry, f"{_MF}result")
+            yield SemanticsCase(
+                self._iri(entry, f"{_MF}name"),
+                {"PositiveEntailmentTest": True, "NegativeEntailmentTest": False}[kind],
+                self._iri(entry, f"{_MF}entailmentRegime"),
+                _path(self._one(entry, f"{_MF}action")),
+                _path(result) if isinstance(result, ox.NamedNode) else None,
+            )
 
     def _entries(self) -> Iterator[object]:
         (entries,) = self._graph.quads_for_pattern(None, ox.NamedNode(f"{_MF}entries"), None)
