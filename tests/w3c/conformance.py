@@ -14,6 +14,7 @@ from tests.mapping.rml.suite import CONTRADICTIONS, RmlCase, fault_of_rml, rml_c
 from tests.mapping.rml.suite import MISSING as NO_RML
 from tests.w3c.checks import fault
 from tests.w3c.deviations import DEVIATIONS
+from tests.w3c.entailment_page import failed_entailments, section
 from tests.w3c.manifests import (
     MISSING,
     OUTSIDE,
@@ -24,6 +25,8 @@ from tests.w3c.manifests import (
     query_cases,
 )
 from tests.w3c.network import ANEW, NETWORK_DEVIATIONS, fault_of_network
+from tests.w3c.rdf_mt import MISSING as NO_RDF_MT
+from tests.w3c.rdf_mt import semantics_cases
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "conformance.md"
 
@@ -53,7 +56,8 @@ What a test shows:
 
 def main() -> int:
     """Run every test and write the page."""
-    absent = [text for found, text in ((cases(), MISSING), (rml_cases(), NO_RML)) if not found]
+    suites = ((cases(), MISSING), (semantics_cases(), NO_RDF_MT), (rml_cases(), NO_RML))
+    absent = [text for found, text in suites if not found]
     if absent:
         print("\n".join(absent), file=sys.stderr)
         return 2
@@ -70,10 +74,13 @@ def main() -> int:
         if wrong is not None:
             print(f"{case.label}, as a stream: {wrong}", file=sys.stderr)
         streamed[case] = "failed" if wrong else _how_streamed(case)
+    wrong_entailments = failed_entailments()
+    for label, told in wrong_entailments.items():
+        print(f"{label}: {told}", file=sys.stderr)
     PAGE.write_text(
         _INTRODUCTION
         + "\n".join((*_table(outcome, streamed), "", *_deviations(), *_streams(), *_outside()))
-        + "\n".join(_rml(mapped))
+        + "\n".join((*section(wrong_entailments), *_rml(mapped)))
     )
     failed = sum(each == "failed" for each in (*outcome.values(), *streamed.values()))
     unlike = {
@@ -82,8 +89,9 @@ def main() -> int:
     for each, told in unlike.items():
         print(f"{each.name}: {told}", file=sys.stderr)
     print(f"SPARQL: {len(outcome)} tests, {failed} failed: {PAGE}")
+    print(f"entailment: {len(wrong_entailments)} failed: {PAGE}")
     print(f"RML: {len(mapped)} cases, {len(unlike)} failed: {PAGE}")
-    return 1 if failed or unlike else 0
+    return 1 if failed or wrong_entailments or unlike else 0
 
 
 def _deviates(case: Case) -> bool:

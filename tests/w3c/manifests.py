@@ -6,7 +6,7 @@ one by one, by pytest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,9 +23,11 @@ MISSING: Final = (
     f"https://github.com/w3c/rdf-tests (in sparql/) into {SUITES}"
 )
 
-# What these categories test is not the language: who answers, how, and what is inferred first.
+ENTAILMENT: Final = "entailment"
+"""The category whose tests say what is inferred before a query is answered."""
+
+# What these categories test is not the language: who answers, and how.
 OUTSIDE: Final = {
-    "entailment": "what is inferred before a query is asked is not part of the language",
     "graph-store-protocol": "HTTP, not the language",
     "http-rdf-update": "HTTP, not the language",
     "protocol": "HTTP, not the language",
@@ -38,6 +40,8 @@ _QT: Final = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
 _UT: Final = "http://www.w3.org/2009/sparql/tests/test-update#"
 _RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
+_SD: Final = "http://www.w3.org/ns/sparql-service-description#"
+_ENT: Final = "http://www.w3.org/ns/entailment/"
 
 _SYNTAX: Final = {
     "PositiveSyntaxTest": (True, False),
@@ -94,6 +98,24 @@ class QueryCase(Case):
 
 
 @dataclass(frozen=True, slots=True)
+class EntailmentCase(QueryCase):
+    """A query whose result is right under each of ``regimes``, such as ``RDFS``."""
+
+    regimes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticsCase:
+    """Whether ``premise`` entails ``conclusion``; with None, whether it is inconsistent."""
+
+    name: str
+    holds: bool
+    regime: str
+    premise: Path
+    conclusion: Path | None
+
+
+@dataclass(frozen=True, slots=True)
 class UpdateCase(Case):
     """A request, the data before it and the data after it."""
 
@@ -127,7 +149,14 @@ def syntax_cases() -> tuple[SyntaxCase, ...]:
     return tuple(case for case in cases() if isinstance(case, SyntaxCase))
 
 
-def parameters(found: tuple[Case, ...]) -> list[object]:
+@cache
+def entailment_cases() -> tuple[EntailmentCase, ...]:
+    """The tests of entailment regimes, in the order of their manifest."""
+    file = SUITES / "sparql11" / ENTAILMENT / "manifest.ttl"
+    return tuple(Manifest(file).entailment_cases()) if file.is_file() else ()
+
+
+def parameters(found: Sequence[Case]) -> list[object]:
     """Cases for ``pytest.mark.parametrize``; without the suites one that is skipped."""
     if not found:
         return [pytest.param(None, marks=pytest.mark.skip(reason=MISSING))]
@@ -136,11 +165,13 @@ def parameters(found: tuple[Case, ...]) -> list[object]:
 
 def _cases_of(version: Path) -> Iterator[Case]:
     for manifest in sorted(version.glob("*/manifest.ttl")):
-        if manifest.parent.name not in OUTSIDE:
-            yield from _Manifest(manifest).cases()
+        if manifest.parent.name not in (ENTAILMENT, *OUTSIDE):
+            yield from Manifest(manifest).cases()
 
 
-class _Manifest:
+class Manifest:
+    """The tests that one manifest lists."""
+
     def __init__(self, file: Path) -> None:
         self._category = f"{file.parent.parent.name}/{file.parent.name}"
         self._graph = ox.Store()
@@ -149,8 +180,12 @@ class _Manifest:
         )
 
     def cases(self) -> Iterator[Case]:
-        (entries,) = self._graph.quads_for_pattern(None, ox.NamedNode(f"{_MF}entries"), None)
-        for entry in self._members(entries.object):
+        """Tests of the language.
+
+        Raises:
+            ValueError: a test is of an unknown kind.
+        """
+        for entry in self._entries():
             kind = self._iri(entry, f"{_RDF}type").removeprefix(_MF)
             action = self._one(entry, f"{_MF}action")
             result = self._one(entry, f"{_MF}result")
@@ -165,14 +200,44 @@ class _Manifest:
                 before, after = self._data(action, _UT), self._data(result, _UT)
                 yield UpdateCase(*self._case(entry, text), before, after)
             elif kind in _EVALUATION:
-                text = self._one(action, f"{_QT}query")
-                assert text is not None
-                assert result is not None
-                lax = self._one(entry, f"{_MF}resultCardinality") is not None
-                case = self._case(entry, text)
-                yield QueryCase(*case, self._data(action, _QT), _path(result), lax)
+                yield QueryCase(*self._query(entry))
             else:
                 raise ValueError(f"{self._category}: a test of the unknown kind {kind}")
+
+    def entailment_cases(self) -> Iterator[EntailmentCase]:
+        """Queries with the regimes under which they are to be answered."""
+        for entry in self._entries():
+            action = self._one(entry, f"{_MF}action")
+            named = self._one(action, f"{_SD}entailmentRegime")
+            regimes = [named] if isinstance(named, ox.NamedNode) else self._members(named)
+            names = tuple(_value(each).removeprefix(_ENT) for each in regimes)
+            yield EntailmentCase(*self._query(entry), names)
+
+    def entailments(self) -> Iterator[SemanticsCase]:
+        """Pairs of graphs of which one entails the other, or does not."""
+        for entry in self._entries():
+            kind = self._iri(entry, f"{_RDF}type").removeprefix(_MF)
+            result = self._one(entry, f"{_MF}result")
+            yield SemanticsCase(
+                self._iri(entry, f"{_MF}name"),
+                {"PositiveEntailmentTest": True, "NegativeEntailmentTest": False}[kind],
+                self._iri(entry, f"{_MF}entailmentRegime"),
+                _path(self._one(entry, f"{_MF}action")),
+                _path(result) if isinstance(result, ox.NamedNode) else None,
+            )
+
+    def _entries(self) -> Iterator[object]:
+        (entries,) = self._graph.quads_for_pattern(None, ox.NamedNode(f"{_MF}entries"), None)
+        return self._members(entries.object)
+
+    def _query(self, entry: object) -> tuple[str, str, Path, Data, Path, bool]:
+        action = self._one(entry, f"{_MF}action")
+        text = self._one(action, f"{_QT}query")
+        result = self._one(entry, f"{_MF}result")
+        assert text is not None
+        assert result is not None
+        lax = self._one(entry, f"{_MF}resultCardinality") is not None
+        return *self._case(entry, text), self._data(action, _QT), _path(result), lax
 
     def _case(self, entry: object, text: object) -> tuple[str, str, Path]:
         assert isinstance(entry, ox.NamedNode)

@@ -58,7 +58,7 @@ def answer_of_network(case: QueryCase, query: Query) -> tuple[Result, str]:
     feed: list[tuple[TripleIndex, Triple]] = []
     for name, file in files(case, query):
         index = default if name is None else named.setdefault(IRI(name), TripleIndex())
-        feed += [(index, _triple(quad)) for quad in parse_graph(file)]
+        feed += [(index, triple_of(quad)) for quad in parse_graph(file)]
     processor = StreamProcessor(default, instant=instant_of, second=1)
     running = processor.register("q", "", query, lambda report: None, named)
     for time, (index, triple, there) in enumerate(_stream(feed)):
@@ -67,7 +67,7 @@ def answer_of_network(case: QueryCase, query: Query) -> tuple[Result, str]:
         elif not there and triple in index:
             index.discard(triple)
         processor.settle(time)
-    return _result(running, query), running.reason
+    return result_of(running, query), running.reason
 
 
 def files(case: QueryCase, query: Query) -> Iterator[tuple[str | None, Path]]:
@@ -100,12 +100,14 @@ def _stream(feed: list[tuple[TripleIndex, Triple]]) -> Iterator[Step]:
     yield from ((index, triple, True) for index, triple in feed)
 
 
-def _triple(quad: ox.Quad) -> Triple:
+def triple_of(quad: ox.Quad) -> Triple:
+    """The triple of a quad, as the knowledge base has it."""
     found: Any = tuple(map(from_oxigraph, (quad.subject, quad.predicate, quad.object)))
     return found  # type: ignore[no-any-return]
 
 
-def _result(running: ContinuousQuery, query: Query) -> Result:
+def result_of(running: ContinuousQuery, query: Query) -> Result:
+    """What a query answers now, as the suites compare it."""
     if isinstance(query.form, Ask):
         return bool(running.result())
     if isinstance(query.form, Construct):

@@ -1,0 +1,93 @@
+"""The W3C's tests of RDF 1.1 Semantics (rdf-mt), under the rule sets of this project.
+
+A graph entails another one if what follows from it has the other's triples, blank nodes of the
+other being variables. It is inconsistent if the rules conclude a contradiction.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from sensorstream.errors import OntologyError
+from sensorstream.sparql.algebra import Query
+from sensorstream.sparql.parser import parse_query
+from tests.w3c.entailment import RULE_SETS, answer_of, closed
+from tests.w3c.manifests import SUITES, Manifest, SemanticsCase
+from tests.w3c.network import triple_of
+from tests.w3c.results import parse_graph
+
+FOLDER: Final = SUITES.parent / "rdf" / "rdf11" / "rdf-mt"
+MISSING: Final = (
+    "the W3C's tests of RDF's semantics are not beside the repository: put the folder "
+    f"rdf/rdf11/rdf-mt of https://github.com/w3c/rdf-tests into {FOLDER}"
+)
+REGIMES: Final = {"simple": (), "RDF": RULE_SETS["RDF"], "RDFS": RULE_SETS["RDFS"]}
+"""The rule sets of each regime."""
+
+_VALUES: Final = "the rules compare literals as they are written, not by their values"
+_INVALID: Final = "no rule can tell whether a literal is valid for its datatype"
+_SUBJECT: Final = "nothing follows about a literal as subject, so not that it has two datatypes"
+_ENDLESS: Final = "rdf:_1, rdf:_2 and so on have axioms without end: no file of axioms has them"
+
+OPEN: Final = {
+    "datatypes-non-well-formed-literal-2": _INVALID,
+    "datatypes-semantic-equivalence-within-type-1": _VALUES,
+    "datatypes-semantic-equivalence-within-type-2": _VALUES,
+    "datatypes-semantic-equivalence-between-datatypes": _VALUES,
+    "datatypes-range-clash": _SUBJECT,
+    "datatypes-test010": _SUBJECT,
+    "rdfms-seq-representation-test002": _ENDLESS,
+    "rdfms-seq-representation-test003": _ENDLESS,
+    "rdfms-seq-representation-test004": _ENDLESS,
+    "rdfs-entailment-test001": _INVALID,
+    "rdfs-entailment-test002": _SUBJECT,
+    "xmlsch-02-whitespace-facet-2": _INVALID,
+    "xmlsch-02-whitespace-facet-4": _INVALID,
+    "literal-type": "rdfD1, which gives each literal a blank node of its own, is left out",
+    "float-round-same": _VALUES,
+    "float-infinity": _VALUES,
+    "double-round-same": _VALUES,
+    "double-infinity": _VALUES,
+}
+"""Tests that the rule sets do not pass; one that begins to pass must leave."""
+
+
+@cache
+def semantics_cases() -> tuple[SemanticsCase, ...]:
+    """Every test, in the order of the manifest; none without the suite."""
+    file = FOLDER / "manifest.ttl"
+    return tuple(Manifest(file).entailments()) if file.is_file() else ()
+
+
+def fault_of_semantics(case: SemanticsCase) -> str | None:
+    """What is wrong with how a test goes."""
+    wrong = _wrong_by(case, REGIMES[case.regime])
+    if case.name in OPEN:
+        return None if wrong else "it passes: take it out of the table of open tests"
+    return wrong
+
+
+def passes_without_rules(case: SemanticsCase) -> bool:
+    """Whether the verdict on what is stated alone is right."""
+    return _wrong_by(case, ()) is None
+
+
+def _wrong_by(case: SemanticsCase, sets: tuple[str, ...]) -> str | None:
+    try:
+        kb = closed(map(triple_of, parse_graph(case.premise)), sets)
+    except OntologyError as error:
+        return None if case.holds else f"by {', '.join(sets)}: {error}"
+    holds = case.conclusion is not None and answer_of(_question(case.conclusion), kb)
+    if holds is case.holds:
+        return None
+    verdict = "it follows" if holds else "it does not follow"
+    return f"by {', '.join(sets) or 'no rule'}: {verdict}"
+
+
+def _question(conclusion: Path) -> Query:
+    triples = (quad.triple for quad in parse_graph(conclusion))
+    query = parse_query(f"ASK {{ {' . '.join(map(str, triples))} }}")
+    assert isinstance(query, Query)
+    return query
