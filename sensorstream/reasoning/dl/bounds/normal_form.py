@@ -14,6 +14,7 @@ from sensorstream.model.vocabulary import (
     OWL_DIFFERENT_FROM,
     OWL_EQUIVALENT_CLASS,
     OWL_EQUIVALENT_PROPERTY,
+    OWL_HAS_VALUE,
     OWL_INTERSECTION_OF,
     OWL_INVERSE_OF,
     OWL_NOTHING,
@@ -225,7 +226,11 @@ def _things(axioms: Axioms, clauses: list[Clause]) -> Iterator[Clause]:
     classes = set(axioms.typed(f"{OWL}Class")) | {OWL_THING, IRI(f"{OWL}NamedIndividual")}
     links = {*axioms.typed(f"{OWL}ObjectProperty"), OWL_SAME_AS, OWL_DIFFERENT_FROM}
     values = set(axioms.typed(f"{OWL}DatatypeProperty"))
-    named: set[IRI] = set()
+    # Also where no clause is left of the expression that names them.
+    named = {o for _, p, o in axioms.triples if p == OWL_HAS_VALUE and isinstance(o, IRI)}
+    for _, p, o in axioms.triples:
+        if p == OWL_ONE_OF:
+            named.update(each for each in axioms.members(o) if isinstance(each, IRI))
     for clause in clauses:
         heads = [triple for head in clause.heads for triple in head.triples]
         for triple in (*clause.body, *heads):

@@ -7,7 +7,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.bounds.rules import is_made, lower, upper
 from tests.reasoning.dl.bounds.saturation import saturate
 from tests.reasoning.dl.bounds.test_against_hermit import contradicts, said
-from tests.reasoning.dl.test_random_ontologies import CLASSES, NODES, ROLES, ontology
+from tests.reasoning.dl.test_random_ontologies import BASE, CLASSES, NODES, ROLES, ontology
 
 A, B, C, D, E = CLASSES
 P, Q, *_ = ROLES
@@ -96,6 +96,14 @@ def test_the_upper_bound_shows_a_contradiction_that_needs_a_case_distinction() -
 def test_a_definition_in_the_style_of_owl_1_is_one() -> None:
     least, most, _ = between(":A owl:intersectionOf ( :B :C ) .", a(N1, B), a(N1, C), a(N2, A))
     assert least == most == {(N1, "type", A), (N2, "type", B), (N2, "type", C)}
+
+
+def test_individuals_that_only_axioms_name_are_individuals() -> None:
+    text = """[ a owl:Restriction ; owl:onProperty :p ;
+        owl:minQualifiedCardinality "0"^^xsd:nonNegativeInteger ;
+        owl:onClass [ a owl:Class ; owl:oneOf ( :o1 ) ] ] rdfs:subClassOf :A ."""
+    least, most, _ = between(text)
+    assert least == most == {(f"{BASE}o1", "type", A)}
 
 
 @pytest.mark.parametrize(
