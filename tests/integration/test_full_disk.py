@@ -40,7 +40,7 @@ def disk(folder: Path) -> Iterator[Path]:
     target = os.fsencode(place)
     if libc.mount(b"tmpfs", target, b"tmpfs", 0, b"size=160m"):
         reason = os.strerror(ctypes.get_errno())
-        pytest.skip(f"only who may mount can make a disk: {reason}")
+        pytest.skip(f"a small disk needs the right to mount a tmpfs, as root has it: {reason}")
     yield place
     assert libc.umount2(target, _DETACH) == 0
 
