@@ -42,8 +42,11 @@ bench: $(READY)  ## the papers' evaluations, and the core before and after: tabl
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.city
 	$(BIN)/python -m benchmarks.middle
+	$(BIN)/python -m benchmarks.lubm
 	$(BIN)/python -m benchmarks.queries
+	$(BIN)/python -m benchmarks.one_axiom
 	$(BIN)/python -m benchmarks.paths
+	$(BIN)/python -m benchmarks.equal_names
 	$(BIN)/python -m benchmarks.patterns
 	$(BIN)/python -m benchmarks.dotr
 	$(BIN)/python -m benchmarks.applications

@@ -79,7 +79,7 @@ Seven kinds of exception are not in the tree, because they are not errors for a 
 ``apart._HungError`` (has what a fork does done once more),
 ``mapping.terms.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
-``reasoning.dl.bounds.expressions.Untreated`` (a bound leaves an axiom out),
+``reasoning.dl.bounds.clauses.Untreated`` (a bound leaves an axiom out),
 ``server.soap.envelope.Fault`` (carries a problem to the SOAP endpoint),
 ``server.protocol._Refused`` (ends the parsing of a request), and the exceptions of ``click`` in the
 command line.

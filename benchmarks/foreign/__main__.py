@@ -21,6 +21,7 @@ from benchmarks.foreign.oracle import NoAnswer, inferred_types
 from benchmarks.foreign.streams import BASE, Slow, Stream, cost, random_messages, shape
 from benchmarks.publish import with_tables
 from sensorstream.errors import Inconsistent, OntologyError, ReasonerError
+from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "foreign-ontologies.md"
@@ -85,7 +86,7 @@ def _reasoning(case: Case, reasoner: str) -> dict[str, Any]:
         return {"start": "refused"}
     row: dict[str, Any] = {"triples": len(ontology.triples)}
     try:
-        stream = Stream(ontology, reasoner, _WINDOW, _ANSWER)
+        stream = Stream.opened(ontology, reasoner, _WINDOW, _ANSWER)
     except (OntologyError, ReasonerError) as error:
         return {**row, "start": _short(str(error))}
     row["start"] = "consistent"
@@ -133,7 +134,7 @@ def _timed(stream: Stream, ontology: Ontology, name: str) -> str:
     """CPU milliseconds a message of a shape: the least and the most of a few random choices."""
     draw = Random(1)
     classes = sorted(ontology.schema.classes)
-    links = stream.linking or sorted(ontology.schema.object_properties)
+    links = sorted(Terminology.of(ontology).linking) or sorted(ontology.schema.object_properties)
     if not classes or (name != "alone" and not links):
         return "none"
     found: list[float] = []

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from random import Random
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import psutil
 
@@ -48,6 +48,19 @@ _WARM: Final = 2
 Message: TypeAlias = tuple[Triple, ...]
 
 
+class Way(Protocol):
+    """A reasoner, or the part of it that keeps what follows."""
+
+    def start(self, kb: KnowledgeBase) -> None:
+        """Derive what follows from the ontology."""
+
+    def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
+        """Follow a change of the window."""
+
+    def close(self) -> None:
+        """Forget everything."""
+
+
 class Slow(Exception):
     """A limit of time was reached."""
 
@@ -55,8 +68,8 @@ class Slow(Exception):
 class Stream:
     """An engine's part that reasons: a window of messages, and what is inferred about it."""
 
-    def __init__(self, ontology: Ontology, reasoner: str, size: int, timeout: float) -> None:
-        """``size`` is the window's, in messages; ``timeout`` limits a question, in seconds.
+    def __init__(self, ontology: Ontology, reasoner: Way, worker: Worker, size: int) -> None:
+        """``size`` is the window's, in messages; it may grow. ``worker`` is the reasoner's.
 
         Raises:
             OntologyError: the ontology contradicts itself or cannot be reasoned with.
@@ -64,34 +77,41 @@ class Stream:
         """
         self.kb = KnowledgeBase()
         self.kb.add(Origin.STATIC, ontology.triples)
-        terminology = Terminology.of(ontology)
-        self.linking = sorted(terminology.linking)
-        self.worker = Worker(reasoner, terminology.document(), timeout=timeout)
-        self._reasoner = DlReasoner(terminology, self.worker)
+        self.size = size
+        self._reasoner = reasoner
+        self._worker = worker
         self._window: deque[Message] = deque()
-        self._size = size
+        reasoner.start(self.kb)
+
+    @classmethod
+    def opened(cls, ontology: Ontology, reasoner: str, size: int, timeout: float) -> Stream:
+        """A stream that HermiT or Pellet reasons about, in a process of its own.
+
+        ``timeout`` limits a question, in seconds. It raises what a new stream does.
+        """
+        terminology = Terminology.of(ontology)
+        worker = Worker(reasoner, terminology.document(), timeout=timeout)
         try:
-            self._reasoner.start(self.kb)
+            return cls(ontology, DlReasoner(terminology, worker), worker, size)
         except BaseException:
-            self.worker.close()
+            worker.close()
             raise
 
     @property
-    def largest(self) -> int:
-        """The individuals that are asked about together."""
-        return self._reasoner.largest_island
+    def held(self) -> int:
+        """The messages in the window."""
+        return len(self._window)
 
     def take(self, message: Message) -> bool:
         """Take a message in, and let the oldest go; False: it contradicts the ontology."""
-        gone = self._window[0] if len(self._window) >= self._size else ()
+        gone = self._window[0] if len(self._window) >= self.size else ()
         delta = Delta(0, tuple(dict.fromkeys(message)), gone)
         self.kb.apply(Origin.WINDOW, delta)
         try:
-            inferred = self._reasoner.react(self.kb, delta)
+            self._reasoner.react(self.kb, delta)
         except Inconsistent:
             self.kb.apply(Origin.WINDOW, delta.inverse())
             return False
-        self.kb.apply(Origin.INFERRED, inferred)
         self._window.append(delta.added)
         if gone:
             self._window.popleft()
@@ -101,7 +121,7 @@ class Stream:
         """Let all messages go."""
         delta = Delta(0, (), tuple(t for message in self._window for t in message))
         self.kb.apply(Origin.WINDOW, delta)
-        self.kb.apply(Origin.INFERRED, self._reasoner.react(self.kb, delta))
+        self._reasoner.react(self.kb, delta)
         self._window.clear()
 
     def triples(self) -> list[Triple]:
@@ -123,15 +143,21 @@ class Stream:
 
     def cpu(self) -> float:
         """CPU seconds of this process and of the reasoner's."""
-        spent = time.process_time()
-        if self.worker.pid is not None:
-            with suppress(psutil.Error):
-                times = psutil.Process(self.worker.pid).cpu_times()
-                spent += times.user + times.system
-        return spent
+        return cpu(self._worker)
 
     def close(self) -> None:
         self._reasoner.close()
+        self._worker.close()
+
+
+def cpu(worker: Worker) -> float:
+    """CPU seconds of this process and of the reasoner's, if that runs."""
+    spent = time.process_time()
+    if worker.pid is not None:
+        with suppress(psutil.Error):
+            times = psutil.Process(worker.pid).cpu_times()
+            spent += times.user + times.system
+    return spent
 
 
 def random_messages(schema: Schema, seed: int) -> Iterator[Message]:

@@ -8,8 +8,8 @@ from typing import Final
 
 import pyoxigraph as ox
 
+from benchmarks.lubm.generator import QUERIES
 from benchmarks.middle.event_files import departments
-from benchmarks.middle.lubm import QUERIES
 from benchmarks.middle.queries import operator
 from sensorstream.kb.index import TripleIndex
 from sensorstream.network.network import Listener, Network

@@ -7,6 +7,7 @@ import random
 import time
 from typing import Final
 
+from benchmarks.lubm.generator import department, materialised
 from sensorstream.streams.event_lines import EventLines
 
 EVENTS: Final = 3000
@@ -49,11 +50,9 @@ def observations(count: int, seed: int = 2678) -> list[str]:
 
 
 def departments(count: int) -> list[str]:
-    """Large graphs: a university's departments (see :mod:`benchmarks.middle.lubm`)."""
-    from benchmarks.middle.lubm import department_triples
-
+    """Large graphs: a university's departments, materialised."""
     return [
-        _line(number, [f"{s} {p} {o}" for s, p, o in department_triples(number)])
+        _line(number, [f"{s} {p} {o}" for s, p, o in materialised(department(number))])
         for number in range(count)
     ]
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from types import TracebackType
@@ -23,9 +23,10 @@ from sensorstream.analysis import Known
 from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.asking import Asking
 from sensorstream.app.cross_checks import CrossChecks
-from sensorstream.app.exchange import Exchange, Revival
+from sensorstream.app.exchange import Exchange
 from sensorstream.app.functions_read import changed_functions
 from sensorstream.app.health import Health
+from sensorstream.app.holding import Holding
 from sensorstream.app.in_force import in_force, read_files, tell_edited
 from sensorstream.app.in_work import InWork
 from sensorstream.app.incidents import Incidents
@@ -35,6 +36,7 @@ from sensorstream.app.jobs import Jobs
 from sensorstream.app.live import Live
 from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
+from sensorstream.app.narrowing import Narrowing
 from sensorstream.app.news import News
 from sensorstream.app.ontologies import Ontologies
 from sensorstream.app.pipeline import Pipeline
@@ -46,8 +48,10 @@ from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.revival import Revival
 from sensorstream.app.rule_questions import RuleQuestions
 from sensorstream.app.rulebook import Rulebook
+from sensorstream.app.rules_found import changed_rules
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.stream_time import StreamTime
@@ -92,7 +96,8 @@ from sensorstream.journal.notice import ReportDisabled
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.dl.cross_check import Differences
-from sensorstream.settings import ReasoningSettings, Settings
+from sensorstream.reasoning.reasoner import NoReasoner
+from sensorstream.settings import Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.runner import Runner
 from sensorstream.spark.snapshot import Place
@@ -134,10 +139,9 @@ class Application:
         progress("reading the ontology and the rules")
         # The engines run on Spark: this one holds nothing, so it needs no reasoner.
         self._elsewhere = settings.pipeline.runner == "spark"
-        if self._elsewhere:
-            settings = replace(settings, reasoning=ReasoningSettings(profile="none"))
+        reasoner = NoReasoner() if self._elsewhere else None
         files = read_files(settings)
-        cross_check_every = cross_check_period(settings)
+        cross_check_every = None if self._elsewhere else cross_check_period(settings)
         self._timeline = settings.time.timeline
         progress("opening the history")
         store = self._open_store()
@@ -148,13 +152,14 @@ class Application:
         if death is not None and skip_deadly(death, store, start, clock.now()):
             in_work.forget()
         self._metrics.damaged_checkpoints.inc(len(start.damaged))
-        deployment, put = in_force(settings, files, store, start.seq)
+        deployment, put = in_force(settings, files, store, start.seq, again=True)
         database = database_engine(self.url, pool_size=_CONNECTIONS)
         stack.callback(database.dispose)
         self._database = database
-        progress(f"starting the reasoner (profile {settings.reasoning.profile})")
+        if not self._elsewhere:
+            progress(f"starting the reasoner (profile {settings.reasoning.profile})")
         machine = build_machine(
-            deployment, clock.counter, turn=in_work.turn_to, shared=True, live=True
+            deployment, clock.counter, reasoner, in_work.turn_to, shared=True, live=True
         )
         stack.callback(machine.engine.close)
         self._engine = machine.engine
@@ -172,7 +177,7 @@ class Application:
             changed = changed_functions(settings, store)
             if changed is not None and changed.text:
                 _LOG.warning("%s", changed.text)
-            own = [] if changed is None else [changed]
+            own = [each for each in (changed, changed_rules(files, store)) if each is not None]
             recover(target, store, start, log.publish, clock.now(), rebuilding.tell, in_work, own)
         tell_edited(files, exchange.deployment)
         progress("starting the deliveries")
@@ -288,6 +293,16 @@ class Application:
             self._check_here,
             settings.limits.question_seconds,
         )
+        self.holding = Holding(
+            machine.engine,
+            self._pipeline,
+            exchange,
+            self._check_here,
+            lambda: self.url,
+            settings.limits.question_seconds,
+            self.settings.reasoning,
+            clock,
+        )
         self.replays = Replays(
             database,
             lambda content, source, sender, origin: self.submit(
@@ -323,6 +338,12 @@ class Application:
         stack.callback(self._dispatcher.stop)
         self._pipeline.start()
         stack.callback(self._pipeline.stop)
+        if settings.reasoning.profile in ("hermit", "pellet") and not self._elsewhere:
+            narrowing = Narrowing(
+                database, lambda: self.deployment.ontology, settings.reasoning, clock
+            )
+            narrowing.start()
+            stack.callback(narrowing.stop)
         news = News(self.url, announce, self.metrics) if self._elsewhere else None
         if news is not None:
             news.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import IO
 
 from sensorstream.app.pipeline import Pipeline
@@ -51,13 +52,15 @@ class Asking:
         self._check_here = check_here
 
     def cache(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
-        """SPARQL over the cache; see :meth:`.Cache.ask`.
+        """SPARQL over the cache; see :meth:`.Cache.ask`. It must not describe classes where these
+        are known by their names only.
 
         Raises:
             RunsOnSpark: the engines are not here.
         """
         self._check_here("the cache")
-        return self._cache.ask(question, out, stop)
+        asked = replace(question, names_only=self._deployment().names_only)
+        return self._cache.ask(asked, out, stop)
 
     def history(
         self, question: Question, *, live: bool, stop: Stop | None = None

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.app.mapping_files import is_rule_file
+from sensorstream.app.rule_sets import rule_set_files
 from sensorstream.errors import HistoryError
 from sensorstream.extras import require
 from sensorstream.history.database import connect, translating
@@ -283,6 +284,7 @@ def _read(settings: Settings) -> Iterator[Path]:
     yield from settings.ontology.files
     yield from surroundings(settings.ontology.files)
     yield from settings.rules.files
+    yield from rule_set_files(settings.reasoning.profile, settings.folder)
     yield from settings.functions.files
     for path in filter(is_rule_file, settings.rules.files):
         # One that is broken may not be in force, and is kept as it is.

@@ -140,10 +140,6 @@ class EffectWriter:
                     brought = waiting.concerned if each is outcome else {}
                     with concerning(**brought, **facts_of(each.message)):
                         _LOG.warning("message %s %s: %s", each.message.id, each.status.value, told)
-        engine = self._engine
-        self._metrics.individuals.set(len(engine.window))
-        self._metrics.triples.set(len(engine.kb))
-        self._metrics.held.set(engine.held)
         if queued or stored.effects.alerts:
             self._on_commit(queued)
         self._publish(reports_of(stored.outcomes))

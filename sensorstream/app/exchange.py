@@ -10,13 +10,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from threading import Event, Lock, Thread
+from threading import Lock
 from typing import Final, Protocol
 
 from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.rule_sets import check_rule_sets, rule_sets_of
 from sensorstream.app.rule_texts import check_named, with_others
-from sensorstream.app.wiring import Deployment, read_deployment, reasoner_of
+from sensorstream.app.successors import (
+    NewOntology,
+    NewReasoner,
+    NewRules,
+    NewRuleSets,
+    OntologyText,
+    aside_of,
+)
+from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
@@ -24,41 +32,19 @@ from sensorstream.errors import (
     Inconsistent,
     OntologyConflict,
     OntologyError,
-    ReasonerError,
-    SensorStreamError,
 )
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.kb.graph import Origin
 from sensorstream.mapping.functions import Definition
-from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
-from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.ontology import Ontology, parse_put
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import Settings
 
 _LOG = logging.getLogger(__name__)
-_FIRST_WAIT: Final = 1.0
-_LONGEST_WAIT: Final = 60.0
 _BUSY: Final = "another change of the ontology, the rules or the reasoner is in progress"
 FROM_SETTINGS: Final = "settings"
 """Who has put the rules that were in force before the first were put."""
-
-
-@dataclass(frozen=True, slots=True)
-class OntologyText:
-    """An ontology as it was put: ``entry`` is the journal's id of the change."""
-
-    content: bytes
-    media_type: str
-    entry: str
-
-
-def ontology_text(message: Message) -> OntologyText:
-    """The ontology that an entry of the journal has put."""
-    entry = PutOntology.decode(message.content, message.source)
-    return OntologyText(entry.content, entry.media_type, message.id)
 
 
 class ReadDeployment(Protocol):
@@ -119,33 +105,51 @@ class Exchange:
             tables=now.tables,
             functions=now.reference.functions,
         )
-        return NewOntology(self._engine, _aside(deployment), self, deployment)
+        return NewOntology(self._engine, aside_of(deployment), self, deployment)
 
     def with_rules(
-        self, files: Mapping[str, str], tables: Mapping[str, str] | None, whole: bool
+        self,
+        files: Mapping[str, str],
+        tables: Mapping[str, str] | None,
+        whole: bool,
+        found: bool = False,
     ) -> NewRules:
         """The rules that an entry of the journal puts in force; see :class:`.PutRules`.
 
         Raises:
-            LanguageError: a rule cannot be read or compiled.
-            SettingsError: a file cannot be read.
+            SensorStreamError: see :meth:`with_texts`; or a file cannot be read.
         """
-        texts = files if whole else with_others(self.deployment.settings, files)
-        return self.with_texts(texts, tables)
+        texts = with_others(self.deployment.settings, files, whole=whole)
+        return self.with_texts(texts, tables, found=found)
 
     def with_texts(
-        self, files: Mapping[str, str], tables: Mapping[str, str] | None = None
+        self,
+        files: Mapping[str, str],
+        tables: Mapping[str, str] | None = None,
+        *,
+        found: bool = False,
     ) -> NewRules:
-        """The mapping and the semantic rules of other texts, compiled for the ontology in force.
+        """The rules of other texts, compiled for the ontology in force; and maybe a new reasoner.
 
         ``tables`` are the texts of the files that they name, by path; None: those on disk.
+        ``found``: nobody has put them; see :class:`.PutRules`.
 
         Raises:
             LanguageError: a rule cannot be read or compiled.
             SettingsError: a file that they name cannot be read.
+            OntologyError: the ontology contradicts itself by the rule sets.
         """
+        deployment = self.deployment_with(files, tables)
+        if rule_sets_of(files) == rule_sets_of(self.deployment.texts):
+            return NewRules(self._engine, self, deployment, found=found)
+        return NewRuleSets(self._engine, self, deployment, aside_of(deployment), found=found)
+
+    def deployment_with(
+        self, files: Mapping[str, str], tables: Mapping[str, str] | None = None
+    ) -> Deployment:
+        """The deployment with other texts; nothing is started. See :meth:`with_texts`."""
         now = self.deployment
-        deployment = self._read(
+        return self._read(
             now.settings,
             now.ontology,
             texts=files,
@@ -153,7 +157,6 @@ class Exchange:
             tables=tables,
             functions=now.reference.functions,
         )
-        return NewRules(self._engine, self, deployment)
 
     def with_reasoner(self) -> NewReasoner:
         """A new reasoner for the ontology in force.
@@ -161,7 +164,7 @@ class Exchange:
         Raises:
             OntologyError, ReasonerError: the reasoner does not start.
         """
-        return NewReasoner(self._engine, _aside(self.deployment))
+        return NewReasoner(self._engine, aside_of(self.deployment))
 
     def change_ontology(
         self,
@@ -258,24 +261,36 @@ class Exchange:
 
         Raises:
             LanguageError: a rule cannot be read or compiled.
-            OntologyConflict: another change is in progress.
+            RulesError: there are rule sets without a reasoner of rule sets, or the opposite.
+            OntologyError: the ontology contradicts itself by the new rule sets.
+            OntologyConflict: the window contradicts them, or another change is in progress.
+            Overrun: the window and the new rule sets conclude more than the limits allow.
         """
         if not self._busy.acquire(blocking=False):
             raise OntologyConflict(_BUSY)
         try:
             now = self.deployment
             files = change(now.texts)
+            check_rule_sets(now.settings, files)
             changed = {name: text for name, text in files.items() if now.texts.get(name) != text}
             check_named(now.settings, changed, now.reference.library_of(""))
             successor = self.with_texts(files)
-            tables = successor.deployment.tables
-            if list(files.items()) == list(now.texts.items()) and tables == now.tables:
-                return None
-            if not now.put:
-                present = NewRules(self._engine, self, now)
-                before = PutRules(now.texts, FROM_SETTINGS, now.tables, successor=present)
-                pipeline.change(before).result()
-            return pipeline.change(PutRules(files, by, tables, successor=successor)).result()
+            try:
+                tables = successor.deployment.tables
+                if list(files.items()) == list(now.texts.items()) and tables == now.tables:
+                    return None
+                successor.follow(self._window(pipeline))
+                if not now.put:
+                    present = NewRules(self._engine, self, now)
+                    before = PutRules(now.texts, FROM_SETTINGS, now.tables, successor=present)
+                    pipeline.change(before).result()
+                return pipeline.change(PutRules(files, by, tables, successor=successor)).result()
+            except Inconsistent as error:
+                successor.close()
+                raise _conflict(error, "the new rule sets") from None
+            except BaseException:
+                successor.close()
+                raise
         finally:
             self._busy.release()
 
@@ -312,139 +327,9 @@ class Exchange:
             return list(self._engine.kb.triples(Origin.WINDOW))
 
 
-class NewReasoner:
-    """A reasoner that is prepared in parallel, until an entry of the journal puts it in force."""
-
-    def __init__(self, engine: Engine, aside: Aside) -> None:
-        self.aside = aside
-        self._engine = engine
-
-    def check(self) -> None:
-        """Check that it works; individuals that contradict the ontology leave the window.
-
-        Raises:
-            ReasonerError: it failed.
-        """
-        reasoner = self.aside.reasoner
-        if isinstance(reasoner, ResilientReasoner) and reasoner.degraded:
-            raise ReasonerError(f"the new reasoner failed: {reasoner.degraded}")
-
-    def take_over(self, message: Message) -> Outcome:
-        """Put it in force; see :meth:`.Engine.readmit`."""
-        return self._engine.readmit(message, self.aside)
-
-    def close(self) -> None:
-        """Stop a reasoner that has not taken over."""
-        self.aside.reasoner.close()
-
-
-class NewOntology(NewReasoner):
-    """A reasoner with another ontology, and the mapping and rules compiled for it."""
-
-    def __init__(
-        self, engine: Engine, aside: Aside, exchange: Exchange, deployment: Deployment
-    ) -> None:
-        super().__init__(engine, aside)
-        self._exchange = exchange
-        self.deployment = deployment
-
-    def check(self) -> None:
-        """Check that the window is consistent with the ontology, and that the reasoner works.
-
-        Raises:
-            Inconsistent: the window contradicts it.
-            ReasonerError: the reasoner failed.
-        """
-        self.aside.follow(self._engine.kb.triples(Origin.WINDOW))
-        super().check()
-
-    def take_over(self, message: Message) -> Outcome:
-        """Put it in force; see :meth:`.Engine.adopt`."""
-        new = self.deployment
-        self._engine.adopt(self.aside, new.rules, new.filters, new.shedding, message.id)
-        self._exchange.mapper.plan = new.mapping
-        self._exchange.deployment = new
-        self._exchange.put = ontology_text(message)
-        # Since when it is in force: application time.
-        return replace(self._engine.accepted(message), time=self._engine.window.now)
-
-
-class NewRules:
-    """Mapping and semantic rules that are compiled, until an entry puts them in force."""
-
-    def __init__(self, engine: Engine, exchange: Exchange, deployment: Deployment) -> None:
-        self._engine = engine
-        self._exchange = exchange
-        self.deployment = deployment
-
-    def check(self) -> None:
-        """Check that their conditions can be answered; nothing in the window depends on them.
-
-        Raises:
-            Overrun: to begin with them takes more than the limits.
-        """
-        self._engine.check_rules(self.deployment.rules)
-
-    def take_over(self, message: Message) -> Outcome:
-        """Put them in force; see :meth:`.Engine.adopt_rules`."""
-        new = replace(self.deployment, put=message.id)
-        self._engine.adopt_rules(new.rules, message.received)
-        self._exchange.mapper.plan = new.mapping
-        self._exchange.deployment = new
-        return self._engine.accepted(message)
-
-    def close(self) -> None:
-        """There is nothing to stop."""
-
-
-def _aside(deployment: Deployment) -> Aside:
-    reasoner = reasoner_of(deployment)
-    try:
-        return Aside(deployment.ontology.triples, reasoner)
-    except BaseException:
-        reasoner.close()
-        raise
-
-
-class Revival:
-    """A thread that replaces a reasoner that failed; it waits longer after each failed attempt."""
-
-    def __init__(self, engine: Engine, exchange: Exchange, pipeline: Pipeline) -> None:
-        self._engine = engine
-        self._exchange = exchange
-        self._pipeline = pipeline
-        self._halt = Event()
-        self._thread = Thread(target=self._run, name="revival", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread, after the present attempt."""
-        self._halt.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        wait = _FIRST_WAIT
-        while not self._halt.wait(wait):
-            if not self._engine.degraded:
-                wait = _FIRST_WAIT
-                continue
-            wait = min(2 * wait, _LONGEST_WAIT)
-            try:
-                self._exchange.revive(self._pipeline)
-            except SensorStreamError as error:
-                _LOG.warning(
-                    "the reasoner cannot be replaced yet, next attempt in %g s: %s", wait, error
-                )
-            except Exception:
-                _LOG.exception("internal error: the reasoner cannot be replaced")
-
-
-def _conflict(error: Inconsistent) -> OntologyError:
+def _conflict(error: Inconsistent, new: str = "the new ontology") -> OntologyError:
     told = error.message.removeprefix("the message contradicts the ontology: ")
     return OntologyConflict(
-        f"the window contradicts the new ontology, the old one stays: {told}",
+        f"the window contradicts {new}, nothing was changed: {told}",
         contradiction=error.contradiction,
     )

@@ -11,15 +11,19 @@ from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.mapping_files import is_rule_file, mapping_file_faults
 from sensorstream.app.reference_files import read_reference_with_faults
 from sensorstream.app.rule_history import question_faults_of
+from sensorstream.app.rule_sets import rule_set_faults, state_rules_of
 from sensorstream.app.rule_texts import misplaced
 from sensorstream.app.schemas import read_schemas
 from sensorstream.errors import SensorStreamError, SettingsError
 from sensorstream.language.recovery import parse_with_recovery
 from sensorstream.language.syntax import RuleFile
+from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.check import check as mapping_faults
 from sensorstream.mapping.functions import Definition
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
+from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
 from sensorstream.rules.rule_compiler import rule_faults
+from sensorstream.rules.unnamed_classes import unnamed_class_faults
 from sensorstream.settings import OntologySettings, Settings
 
 _NOTHING_UNSAVED: Final[Mapping[Path, str]] = MappingProxyType({})
@@ -30,18 +34,21 @@ def faults(
     unsaved: Mapping[Path, str] = _NOTHING_UNSAVED,
     read_ontology: Callable[[OntologySettings], Ontology] | None = None,
     functions: Mapping[str, Definition] | None = None,
+    rule_sets: Mapping[str, str] | None = None,
 ) -> Iterator[SensorStreamError]:
     """All faults of the files that the settings name, except those that another fault hides.
 
-    ``unsaved`` are the texts of rule files that count instead of those on disk; ``read_ontology``
-    is by default :func:`.deployed_ontology`. ``functions`` are the
-    user's own that count instead of those of the Python files.
+    ``unsaved`` are the texts of rule files and rule sets that count instead of those on disk;
+    ``read_ontology`` is by default :func:`.deployed_ontology`. ``functions`` are the user's own
+    that count instead of those of the Python files, ``rule_sets`` the texts of the reasoner's that
+    count instead of those of the profile, by name.
     """
 
     found_misplaced = list(misplaced(settings))
     if found_misplaced:
         yield from found_misplaced
         return
+    yield from rule_set_faults(settings, unsaved, rule_sets)
     files: list[RuleFile] = []
     for path in filter(is_rule_file, settings.rules.files):
         try:
@@ -68,8 +75,15 @@ def faults(
     )
     yield from unread
     yield from mapping_faults(files, schema, reference)
-    yield from rule_faults(files, schema, settings.time.timeline)
+    state_rules = state_rules_of(settings, unsaved, rule_sets)
+    sets = {file.file for file in state_rules}
+    for clash in same_names([*files, *state_rules]):
+        if clash.position is not None and clash.position.file in sets:
+            yield clash
+    yield from rule_faults([*files, *state_rules], schema, settings.time.timeline)
     yield from question_faults_of(files, schema, settings)
+    if settings.reasoning.profile in DESCRIPTION_LOGIC:
+        yield from unnamed_class_faults(files)
     yield from mapping_file_faults(
         files,
         settings.rules.files,

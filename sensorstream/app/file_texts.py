@@ -68,3 +68,11 @@ def text_of(file: Path) -> str:
             except (LookupError, UnicodeDecodeError):
                 pass  # It is no text in that encoding either.
         raise SettingsError(f"rules.files: cannot read {file}: {error}") from None
+
+
+def below(folder: Path, path: Path) -> str:
+    """A path from a folder on, if it lies there."""
+    try:
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return path.as_posix()

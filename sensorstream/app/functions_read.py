@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from sensorstream.app.rule_texts import below
+from sensorstream.app.file_texts import below
 from sensorstream.app.versions import digest_of
 from sensorstream.journal.notice import ReadFunctions
 from sensorstream.journal.store import Store

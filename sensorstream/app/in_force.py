@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
-from sensorstream.app.exchange import OntologyText, ontology_text
 from sensorstream.app.function_files import read_functions
 from sensorstream.app.rule_texts import with_others
+from sensorstream.app.successors import OntologyText, ontology_text
 from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.errors import LanguageError, OntologyError, SettingsError
 from sensorstream.journal.store import Store
@@ -29,7 +30,7 @@ def read_files(settings: Settings) -> Deployment | str:
 
 
 def in_force(
-    settings: Settings, files: Deployment | str, store: Store, seq: int
+    settings: Settings, files: Deployment | str, store: Store, seq: int, *, again: bool = False
 ) -> tuple[Deployment, OntologyText | None]:
     """The deployment with ontology and rules in force after an entry; that ontology if it was put.
 
@@ -41,6 +42,8 @@ def in_force(
         files: what :func:`read_files` has found.
         store: has the journal.
         seq: the number of the entry.
+        again: entries after it are processed again: rules that a start has found in the files
+            count as it has found them, not as they are now.
 
     Raises:
         SettingsError: a setting is not valid, or a file that is in force cannot be read.
@@ -50,6 +53,9 @@ def in_force(
     """
     message = store.last_accepted(PutOntology.kind, seq)
     rules = store.last_accepted(PutRules.kind, seq)
+    entry = None if rules is None else PutRules.decode(rules.content, rules.source)
+    if entry is not None and entry.found and not again:
+        rules = entry = None
     if message is None and rules is None:
         # Once more, for its error.
         return (read_deployment(settings) if isinstance(files, str) else files), None
@@ -61,13 +67,14 @@ def in_force(
         ontology = deployed_ontology(settings.ontology)
     else:
         ontology = files.ontology
-    texts, tables, change = None, None, ""
-    if rules is not None:
-        entry = PutRules.decode(rules.content, rules.source)
-        texts, tables, change = entry.files, entry.tables, rules.id
-        if not entry.whole:
-            texts = with_others(settings, texts)
-        _LOG.info("the rules are those put as %s, not those of the files", rules.id)
+    texts: Mapping[str, str] | None = None
+    tables, change = None, ""
+    if rules is not None and entry is not None:
+        texts = with_others(settings, entry.files, whole=entry.whole)
+        tables = entry.tables
+        if not entry.found:
+            change = rules.id
+            _LOG.info("the rules are those put as %s, not those of the files", rules.id)
     if not isinstance(files, str):
         functions = files.reference.functions
         texts = files.texts if texts is None else texts
@@ -82,6 +89,13 @@ def in_force(
         )
         return found, put
     except LanguageError as error:
+        if entry is not None and entry.found:
+            _LOG.warning(
+                "the rules of the start before do not fit any more, those of the files count for "
+                "messages from before it, too: %s",
+                error,
+            )
+            return in_force(settings, files, store, seq)
         if not change:
             raise
         told = f"{error.message} (in the rules put as {change}, not in the files: does the ontology"

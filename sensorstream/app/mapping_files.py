@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Final
 
+from sensorstream.app.file_kinds import is_rule_set
 from sensorstream.app.file_texts import FileTexts
 from sensorstream.errors import (
     LanguageError,
@@ -32,20 +33,23 @@ RML_TYPE: Final = "text/turtle"
 STYLESHEET_TYPE: Final = "application/xslt+xml"
 _RML: Final = frozenset((".ttl", ".turtle"))
 _STYLESHEETS: Final = frozenset((".xsl", ".xslt"))
+RULE_SET_TYPE: Final = "application/sparql-update"
 _MAX_DEPTH: Final = 256
 """How deep files may be nested: what libxml2 allows."""
 
 
 def is_rule_file(file: Path) -> bool:
     """Whether a file is in the rule language, by its name."""
-    return file.suffix.lower() not in _RML | _STYLESHEETS
+    return file.suffix.lower() not in _RML | _STYLESHEETS and not is_rule_set(file)
 
 
 def type_of(file: str) -> str:
-    """The media type of a file of rules, RML or XSLT, by its name."""
+    """The media type of a file of rules, RML or XSLT, or of a rule set, by its name."""
     ending = PurePath(file).suffix.lower()
     if ending in _RML:
         return RML_TYPE
+    if is_rule_set(PurePath(file)):
+        return RULE_SET_TYPE
     return STYLESHEET_TYPE if ending in _STYLESHEETS else RULES_TYPE
 
 

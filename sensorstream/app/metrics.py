@@ -24,6 +24,7 @@ from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
 from sensorstream.journal.tick import Tick
 from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.reasoning.rulesets.reasoner import AtWork, RuleReasoner
 
 _BUCKETS = (
     *(0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
@@ -62,16 +63,10 @@ class Metrics:
         self._alerts = Counter("sensorstream_alerts", alerts, registry=self.registry)
         departures = "Individuals that left the window for history."
         self._departures = Counter("sensorstream_departures", departures, registry=self.registry)
-        individuals = "Individuals in the window."
-        self.individuals = Gauge("sensorstream_individuals", individuals, registry=self.registry)
-        triples = "Triples in the cache knowledge base, inferred ones included."
-        self.triples = Gauge("sensorstream_triples", triples, registry=self.registry)
         queue = "Time that messages waited for the engine."
         self.queue = Histogram(
             "sensorstream_queue_seconds", queue, buckets=_BUCKETS, registry=self.registry
         )
-        held = "Messages that wait for earlier ones."
-        self.held = Gauge("sensorstream_held_messages", held, registry=self.registry)
         released = "Held messages that were released, by cause."
         by = Counter("sensorstream_released_messages", released, ["by"], registry=self.registry)
         self._released = {name: by.labels(name) for name in ("message", "clock", "overflow")}
@@ -205,3 +200,21 @@ class _ReasonerMetrics(Collector):
         memo.add_metric(["hit"], 0 if reasoner is None else reasoner.memo.hits)
         memo.add_metric(["miss"], 0 if reasoner is None else reasoner.memo.misses)
         yield memo
+        yield from _rule_sets(present if isinstance(present, RuleReasoner) else None)
+
+
+def _rule_sets(reasoner: RuleReasoner | None) -> Iterator[Metric]:
+    at_work = AtWork() if reasoner is None else reasoner.at_work
+    rules = GaugeMetricFamily(
+        "sensorstream_reasoner_rules",
+        "Rules that the rule sets have become: looked up (one premise), or joining what streams.",
+        labels=["run"],
+    )
+    rules.add_metric(["looked-up"], at_work.looked_up)
+    rules.add_metric(["joining"], at_work.joining)
+    yield rules
+    yield GaugeMetricFamily(
+        "sensorstream_reasoner_unspecialised",
+        "1 while what streams alters the schema, so that the rules run as they are written.",
+        float(reasoner is not None and reasoner.unspecialised),
+    )

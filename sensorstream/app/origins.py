@@ -8,7 +8,7 @@ from typing import Final
 
 from sensorstream.apart import run_apart
 from sensorstream.app.exchange import FROM_SETTINGS, Exchange
-from sensorstream.app.rule_texts import parse_texts, path_of
+from sensorstream.app.rule_texts import parse_texts, path_of, with_others
 from sensorstream.app.wiring import Deployment
 from sensorstream.errors import SensorStreamError
 from sensorstream.history.journal_rows import change_at, numbered_rows, record_of
@@ -92,8 +92,8 @@ class Origins:
         if version not in self._rules:
             deployment = self._exchange.deployment
             if entry is not None and version != deployment.put:
-                told = self._exchange.with_rules(entry.files, entry.tables, entry.whole)
-                deployment = told.deployment
+                texts = with_others(deployment.settings, entry.files, whole=entry.whole)
+                deployment = self._exchange.deployment_with(texts, entry.tables)
             settings = deployment.settings
             self._rules[version] = RulesThen(
                 version,

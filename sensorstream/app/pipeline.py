@@ -139,6 +139,12 @@ class Pipeline:
         tell("sensorstream_stored_entry", told, lambda: self._effects.stored)
         told = "Application time: the latest time a message brought, in seconds or whole units."
         tell("sensorstream_watermark", told, self._watermark)
+        told = "Individuals in the window."
+        tell("sensorstream_individuals", told, lambda: len(self._engine.window))
+        told = "Messages that wait for earlier ones."
+        tell("sensorstream_held_messages", told, lambda: self._engine.held)
+        told = "Triples in the cache knowledge base, inferred ones included."
+        tell("sensorstream_triples", told, lambda: len(self._engine.kb))
         self._metrics.watch_reasoner(lambda: self._engine.reasoner)
 
     def _watermark(self) -> float:

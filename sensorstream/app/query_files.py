@@ -16,11 +16,13 @@ from sensorstream.app.file_kinds import DATALOG, OVER_TIME, is_over_time
 from sensorstream.app.recorded import build_engine
 from sensorstream.dotr.reader import read_program
 from sensorstream.dotr.syntax import Program
+from sensorstream.dotr.unnamed_classes import check_classes_named
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import Position, SensorStreamError, SettingsError, UnsupportedQuery
 from sensorstream.model.schema import Schema
 from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.sparql.algebra import Query, Window
+from sensorstream.sparql.described import check_named
 from sensorstream.sparql.parser import read_query
 from sensorstream.sparql.walk import nodes
 
@@ -44,6 +46,8 @@ def check_query_files(
     schema: Schema,
     line: str,
     unsaved: Mapping[Path, str] | None = None,
+    *,
+    names_only: bool = False,
 ) -> Found:
     """Check queries by themselves, and rules over time together.
 
@@ -54,6 +58,7 @@ def check_query_files(
         schema: the names of the ontology.
         line: how times are written, ``datetime`` or ``integer``.
         unsaved: texts that count instead of those on disk.
+        names_only: queries and rules must not describe classes; see :func:`.check_named`.
     """
     found = Found()
     texts = unsaved or {}
@@ -64,8 +69,12 @@ def check_query_files(
                 text = _text(path, texts)
                 if is_over_time(path):
                     programs[path] = _program(path, text)
+                    if names_only:
+                        check_classes_named(programs[path])
                 else:
-                    _check_query(path, text, schema, engine, found)
+                    query = _check_query(path, text, schema, engine, found)
+                    if names_only:
+                        check_named(query)
             except SensorStreamError as error:
                 found.faults.append(_placed(error, path))
         if programs:
@@ -95,7 +104,7 @@ def completed_rules(files: Iterable[Path], *, complete: bool = False) -> dict[Pa
     }
 
 
-def _check_query(path: Path, text: str, schema: Schema, engine: Engine, found: Found) -> None:
+def _check_query(path: Path, text: str, schema: Schema, engine: Engine, found: Found) -> Query:
     start = Position(str(path), 1, 1)
     parsed = read_query(text, start=start, base=path.absolute().as_uri())
     if _is_continuous(parsed.meaning):
@@ -107,6 +116,7 @@ def _check_query(path: Path, text: str, schema: Schema, engine: Engine, found: F
         except SensorStreamError:
             pass  # It may need files, or another time line, which a run is told.
     found.notes.extend(query_notes(parsed, Known(schema, continuous=True)))
+    return parsed.meaning
 
 
 def _is_continuous(query: Query) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -144,7 +144,7 @@ class Reasons:
         found: dict[str, Origin] = {}
         try:
             with self._turns.turn():
-                found |= origins.of(_sought(evidence, origins))
+                found |= origins.of(sought(_matches(evidence), origins))
         except Overrun as error:
             notes.append(f"where in the messages the values stand is not known: {error.message}")
         if evidence.left_out:
@@ -195,11 +195,11 @@ def _matches(evidence: Evidence) -> Iterator[Matched]:
             yield from _matches(each.because)
 
 
-def _sought(evidence: Evidence, origins: Origins) -> dict[str, Sought]:
-    """What is to be looked up in which message."""
+def sought(matched: Iterable[Matched], origins: Origins) -> dict[str, Sought]:
+    """What is to be looked up in which message, to tell where statements come from."""
     found: dict[str, tuple[set[Triple], set[Subject]]] = {}
     files: dict[str, Sequence[syntax.RuleFile]] = {}
-    for each in _matches(evidence):
+    for each in matched:
         if each.message and each.basis is not Basis.RULE:
             statements, about = found.setdefault(each.message, (set(), set()))
             statements.add(each.triple)
@@ -225,11 +225,12 @@ def _individuals(triple: Triple) -> set[Subject]:
     return {subject, *others}
 
 
-def _because(evidence: Evidence, found: dict[str, Origin]) -> Because:
-    return Because(evidence, tuple(_reason(each, found) for each in evidence.statements))
+def _because(evidence: Evidence, found: Mapping[str, Origin]) -> Because:
+    return Because(evidence, tuple(reason_of(each, found) for each in evidence.statements))
 
 
-def _reason(matched: Matched, found: dict[str, Origin]) -> Reason:
+def reason_of(matched: Matched, found: Mapping[str, Origin]) -> Reason:
+    """Where a statement comes from, by what was found in the messages."""
     because = None if matched.because is None else _because(matched.because, found)
     origin = found.get(matched.message, Origin())
     told = tuple(origin.places.get(matched.triple, ()))

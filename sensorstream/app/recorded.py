@@ -18,7 +18,7 @@ from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference
 from sensorstream.app.rule_history import check_without_history
 from sensorstream.app.window_settings import window_spec
-from sensorstream.app.wiring import read_rules
+from sensorstream.app.wiring import read_rules, with_state_rules
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryTerms
 from sensorstream.engine.reorder import Disorder
@@ -33,10 +33,11 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import Ontology, load_ontology
-from sensorstream.reasoning.profiles import make_reasoner
+from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, make_reasoner, rule_set_of
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import compile_rules
+from sensorstream.rules.unnamed_classes import check_classes_named
 from sensorstream.settings import RuleSettings, WindowSettings
 from sensorstream.streams.background import Background
 from sensorstream.streams.event_lines import EventLines, seconds
@@ -97,9 +98,18 @@ def build_engine(
     disorder = Disorder(read_lateness(lateness, timeline), {}, idle=0, max_held=sys.maxsize)
     background = static if isinstance(static, Background) else read_background(static)
     ontology = _ontology(background, profile)
-    compiled = compile_rules(read_rules(files), ontology.schema, timeline)
+    rule_set = rule_set_of(profile)
+    if rule_set is not None and rule_set.state_rules and spec is None:
+        raise SettingsError(
+            f"{rule_set.state_rules[0].file}: rules that delete act on the window of the knowledge "
+            "base, but there is no window: expected one, such as 'landmark'"
+        )
+    rules_read = with_state_rules(read_rules(files), rule_set)
+    compiled = compile_rules(rules_read, ontology.schema, timeline)
     check_without_history(compiled)
-    reasoner = make_reasoner(profile, ontology)
+    if profile in DESCRIPTION_LOGIC:
+        check_classes_named(rules_read)
+    reasoner = make_reasoner(profile, ontology, rule_set=rule_set)
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, ontology.triples)
     try:

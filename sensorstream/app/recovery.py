@@ -178,7 +178,7 @@ def recover(
     if start.damaged:
         # Otherwise they count among the checkpoints to keep.
         store.drop_checkpoints([seq for seq, _ in start.damaged])
-    if replayed or start.damaged:
+    if replayed or news:
         # Otherwise a server that crashes repeatedly has more to process at each start.
         try:
             store.save_checkpoint(last, dump(engine.state()))
@@ -211,7 +211,10 @@ def _tell(entry: Entry, target: Target, store: Store, seq: int, now: datetime) -
     """Write an entry of the recovery itself to the journal, and apply it."""
     record = new_record(entry, seq, now, arrival_of(store, now))
     store.append([record])
-    store.commit(effects_of([record], [entry.apply(target, record, ())]))
+    outcome = entry.apply(target, record, ())
+    if outcome.rejection is not None:
+        _LOG.error("%s, found at this start, are refused: %s", entry.kind, outcome.rejection)
+    store.commit(effects_of([record], [outcome]))
 
 
 def _groups(records: Iterable[Record]) -> Iterator[list[Record]]:

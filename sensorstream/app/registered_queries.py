@@ -19,6 +19,7 @@ from sensorstream.app.trials import QueryTrial, Trials
 from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.app.wiring import Deployment
 from sensorstream.dotr.reader import is_rules, read_program
+from sensorstream.dotr.unnamed_classes import check_classes_named
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport, Stopped
 from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
@@ -29,6 +30,7 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Ask, Construct
 from sensorstream.sparql.bounds import MOST_TOKENS, check_length
+from sensorstream.sparql.described import check_named
 from sensorstream.sparql.lexer import Source, check_tokens
 from sensorstream.sparql.parser import parse_query, read_query
 from sensorstream.streams.continuous_query import ContinuousQuery
@@ -163,9 +165,13 @@ class Queries:
         if is_rules(text):
             check_length(text, _START)
             check_tokens(Source(text, _START), MOST_TOKENS)
-            read_program(text, name="rules", start=_START)
+            program = read_program(text, name="rules", start=_START)
+            if self._deployment().names_only:
+                check_classes_named(program)
             return None, ()
         parsed = read_query(text, start=_START, most_tokens=MOST_TOKENS)
+        if self._deployment().names_only:
+            check_named(parsed.meaning)
         registration = parsed.meaning.registration
         name = None if registration is None else str(registration.name)
         return name, query_notes(parsed, self._known())

@@ -1,6 +1,7 @@
 """The rule files of a deployment as texts with names, so that they can be changed while it runs.
 
-They are the files of ``rules.files``: in the rule language, RML, or stylesheets.
+They are the files of ``rules.files``: in the rule language, RML, or stylesheets; and the rule sets
+of the reasoner.
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from sensorstream.app.file_kinds import is_over_time
-from sensorstream.app.file_texts import text_of
+from sensorstream.app.file_kinds import is_over_time, is_rule_set
+from sensorstream.app.file_texts import below, text_of
 from sensorstream.app.mapping_files import check_sources, is_rml, is_rule_file
+from sensorstream.app.rule_sets import (
+    read_rule_set_texts,
+    rule_set_paths,
+    rule_sets_of,
+    with_rule_sets,
+)
 from sensorstream.errors import LanguageError, RulesError, SettingsError
 from sensorstream.language.parser import parse
 from sensorstream.language.recovery import parse_with_recovery
@@ -22,7 +29,7 @@ from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.functions import Library
 from sensorstream.settings import Settings
 
-_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(rules|ttl|turtle|xsl|xslt)")
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(rules|ttl|turtle|xsl|xslt|ru)")
 
 
 def rule_paths(settings: Settings) -> dict[str, Path]:
@@ -39,18 +46,23 @@ def rule_paths(settings: Settings) -> dict[str, Path]:
 
 
 def read_texts(settings: Settings) -> dict[str, str]:
-    """The text of each rule file, by name.
+    """The text of each rule file, and of each rule set of the reasoner, by name.
 
     Raises:
-        SettingsError: a file cannot be read, or has rules over time.
+        SettingsError: a file cannot be read, or is none of ``rules.files``.
     """
     for fault in misplaced(settings):
         raise fault
-    return {name: text_of(path) for name, path in rule_paths(settings).items()}
+    texts = {name: text_of(path) for name, path in rule_paths(settings).items()}
+    return {**texts, **read_rule_set_texts(settings)}
 
 
 def misplaced(settings: Settings) -> Iterator[SettingsError]:
-    """The files of ``rules.files`` that have rules over time: these run as queries."""
+    """The files of ``rules.files`` that have their place elsewhere: queries, and rule sets."""
+    for path in filter(is_rule_set, settings.rules.files):
+        yield SettingsError(
+            f"rules.files: {path} is a rule set of the reasoner: name it in reasoning.profile"
+        )
     for path in filter(is_over_time, settings.rules.files):
         yield SettingsError(
             f"rules.files: {path} has rules over time, which run as continuous queries: move it "
@@ -76,19 +88,30 @@ def parse_texts(settings: Settings, texts: Mapping[str, str]) -> list[RuleFile]:
 
 def path_of(settings: Settings, name: str) -> Path:
     """Where a rule file is, or would be: tables that it names are read from there."""
-    return rule_paths(settings).get(name, settings.folder / name)
+    paths = {**rule_set_paths(settings), **rule_paths(settings)}
+    return paths.get(name) or settings.folder / name
 
 
-def with_others(settings: Settings, texts: Mapping[str, str]) -> dict[str, str]:
-    """Texts in the rule language, and those of the RML files and stylesheets of the settings.
+def mapping_paths(settings: Settings, texts: Mapping[str, str]) -> dict[Path, str]:
+    """The texts that are no rule sets of the reasoner, by their paths."""
+    sets = rule_sets_of(texts)
+    return {path_of(settings, name): text for name, text in texts.items() if name not in sets}
 
-    Before a change held all of them, these were always read from disk.
+
+def with_others(settings: Settings, texts: Mapping[str, str], *, whole: bool) -> dict[str, str]:
+    """Texts that were put, and what the settings have beside them.
+
+    That is the rule sets, if the texts have none, and unless they are ``whole`` the RML files and
+    stylesheets. Before a change held all of them, these were always read from disk.
 
     Raises:
         SettingsError: a file cannot be read.
     """
+    if whole:
+        return with_rule_sets(settings, texts)
     paths = {n: path for n, path in rule_paths(settings).items() if not is_rule_file(path)}
-    return {**texts, **{name: text_of(path) for name, path in paths.items()}}
+    others = {name: text_of(path) for name, path in paths.items()}
+    return with_rule_sets(settings, {**texts, **others})
 
 
 def table_names(settings: Settings, tables: Mapping[Path, str]) -> dict[str, str]:
@@ -116,7 +139,8 @@ def checked_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise RulesError(
             f"'{name[:60]}' is not a name of a rule file: expected letters, digits, '_', '-' and "
-            "'.', and the end '.rules' (in the rule language), '.ttl' (RML) or '.xsl' (XSLT)"
+            "'.', and the end '.rules' (in the rule language), '.ttl' (RML), '.xsl' (XSLT) or "
+            "'.ru' (a rule set of the reasoner)"
         )
     return name
 
@@ -151,11 +175,3 @@ def _check_tables(folder: Path, file: RuleFile) -> None:
                 "rules that are sent may only name tables there",
                 position=table.position,
             )
-
-
-def below(folder: Path, path: Path) -> str:
-    """A path from a folder on, if it lies there."""
-    try:
-        return path.resolve().relative_to(folder.resolve()).as_posix()
-    except ValueError:
-        return path.as_posix()

@@ -11,7 +11,13 @@ from sensorstream.app.faults import faults
 from sensorstream.app.file_texts import text_of
 from sensorstream.app.live import Live
 from sensorstream.app.mapping_files import type_of
-from sensorstream.app.rule_texts import check_named, checked_name, path_of, read_texts
+from sensorstream.app.rule_sets import check_rule_sets, rule_sets_of
+from sensorstream.app.rule_texts import (
+    check_named,
+    checked_name,
+    mapping_paths,
+    read_texts,
+)
 from sensorstream.app.trials import DeploymentTrial
 from sensorstream.app.versions import Match, Told, Versions, check_match, digest_of
 from sensorstream.app.wiring import Deployment
@@ -101,10 +107,12 @@ class Rulebook:
 
         Raises:
             LanguageError: a rule cannot be read or compiled.
-            RulesError: no rule file can have this name.
+            RulesError: no rule file can have this name, or a rule set has no reasoner.
+            OntologyError: the ontology contradicts itself by the new rule sets.
             Overrun: to begin with the rules takes more than the limits.
             ChangedMeanwhile: ``match`` says no.
-            OntologyConflict: another change is in progress.
+            OntologyConflict: the window contradicts new rule sets, or another change is in
+                progress.
             RunsOnSpark: the engines are not here.
         """
 
@@ -121,6 +129,7 @@ class Rulebook:
 
         Raises:
             UnknownRules: there is none of this name.
+            RulesError: the reasoner would have no rule set any more.
         """
 
         def change(now: Mapping[str, str]) -> Mapping[str, str]:
@@ -170,7 +179,7 @@ class Rulebook:
             found = tuple(_faults(now, texts))
             if found:
                 return DeploymentTrial(found)
-            return self._live.trials.compare(now, self._live.exchange.with_texts(texts).deployment)
+            return self._live.trials.compare(now, self._live.exchange.deployment_with(texts))
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
         self._live.check_here(
@@ -225,14 +234,16 @@ def _faults(now: Deployment, texts: Mapping[str, str]) -> Iterator[SensorStreamE
     settings = now.settings
     changed = {name: text for name, text in texts.items() if now.texts.get(name) != text}
     try:
+        check_rule_sets(settings, texts)
         check_named(settings, changed, now.reference.library_of(""))
-    except LanguageError as error:
+    except (LanguageError, RulesError) as error:
         # No further: any file of this machine would be read, and told of.
         yield error
         return
-    unsaved = {path_of(settings, name): text for name, text in texts.items()}
+    unsaved = mapping_paths(settings, texts)
     tried = replace(settings, rules=replace(settings.rules, files=tuple(unsaved)))
-    yield from faults(tried, unsaved, lambda _: now.ontology, now.reference.functions)
+    sets = rule_sets_of(texts)
+    yield from faults(tried, unsaved, lambda _: now.ontology, now.reference.functions, sets)
 
 
 def digest_of_set(texts: Mapping[str, str]) -> str:

@@ -16,7 +16,13 @@ from pathlib import Path
 
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.mapping_files import is_rule_file
-from sensorstream.app.wiring import Deployment, build_machine, read_deployment, read_rules
+from sensorstream.app.wiring import (
+    Deployment,
+    build_machine,
+    read_deployment,
+    read_rules,
+    with_state_rules,
+)
 from sensorstream.errors import SettingsError
 from sensorstream.history.alerts import alerts_of_rules
 from sensorstream.history.database import connect, translating
@@ -31,6 +37,7 @@ from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.rules.rule_compiler import compile_rules
+from sensorstream.rules.unnamed_classes import check_classes_named
 from sensorstream.settings import Settings
 
 
@@ -109,7 +116,10 @@ def what_if(
         )
         if not files:
             return deployment
-        compiled = compile_rules(files, deployment.ontology.schema, deployment.timeline)
+        together = with_state_rules(files, deployment.rule_set)
+        compiled = compile_rules(together, deployment.ontology.schema, deployment.timeline)
+        if deployment.names_only:
+            check_classes_named(files)
         return replace(deployment, rules=compiled)
 
     deployment = read(settings)

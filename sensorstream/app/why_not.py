@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from sensorstream.apart import Turns, run_apart
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.rule_texts import parse_texts
+from sensorstream.app.snapshots import Snapshots
+from sensorstream.app.wiring import with_state_rules
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import Position, QueryError, Unavailable, UnknownRules, UnsupportedQuery
 from sensorstream.kb.snapshot import Snapshot
@@ -32,10 +31,6 @@ _ELSEWHERE: Final = (
     "put the messages of its key through 'sensorstream run --messages', which tells what becomes "
     "of each"
 )
-_AT_ONCE: Final = 2
-_NICENESS: Final = 10
-_SETTLING: Final = 10.0
-"""Seconds to wait for the end of the message that is being processed."""
 
 
 class Unmet:
@@ -54,11 +49,9 @@ class Unmet:
         seconds: float,
     ) -> None:
         self._engine = engine
-        self._pipeline = pipeline
         self._exchange = exchange
         self._check_here = check_here
-        self._seconds = seconds
-        self._turns = Turns(_AT_ONCE, seconds, _WHAT)
+        self._snapshots = Snapshots(pipeline, seconds, _WHAT)
 
     def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
         """The first part of a semantic rule that keeps it from firing for an individual.
@@ -85,12 +78,12 @@ class Unmet:
         compiled, rule, file = found
         _check_variable(f"rule {name}", variable, variables_of(rule, file))
         line = self._exchange.deployment.timeline
-        return self._apart(
+        return self._snapshots.ask(
             lambda: _asked(self._engine, line, rule, file, compiled, subject, variable)
         )
 
     def _of_query(self, name: str, individual: Subject, variable: str) -> WhyNot:
-        with self._quiet():
+        with self._snapshots.quiet():
             queries = self._engine.queries
             running, stopped = queries.processor.queries.get(name), queries.stopped.get(name)
             names = [*queries.processor.queries]
@@ -114,30 +107,14 @@ class Unmet:
                 raise Unavailable(f"query {name} was changed at this moment: ask again")
             return why_no_solution(running, default, prefixes, individual, variable)
 
-        return self._apart(ask)
-
-    def _apart(self, ask: Callable[[], WhyNot]) -> WhyNot:
-        """Answer a question in a fork, which has an engine of its own."""
-
-        def nicely() -> WhyNot:
-            # It must not take the cores from the engine.
-            os.nice(_NICENESS)
-            return ask()
-
-        with self._turns.turn():
-            return run_apart(
-                nicely,
-                self._seconds,
-                what=_WHAT,
-                setting="limits.question_seconds",
-                quiet=self._quiet,
-            )
+        return self._snapshots.ask(ask)
 
     def _rule(self, name: str) -> tuple[CompiledRule, syntax.SemanticRule, syntax.RuleFile] | None:
         deployment = self._exchange.deployment
         compiled = {each.name: each for each in deployment.rules}
         if name in compiled:
-            for file in parse_texts(deployment.settings, deployment.texts):
+            files = parse_texts(deployment.settings, deployment.texts)
+            for file in with_state_rules(files, deployment.rule_set):
                 for rule in file.semantic_rules:
                     if rule.name == name:
                         return compiled[name], rule, file
@@ -148,16 +125,6 @@ class Unmet:
         meant = get_close_matches(name, names, n=1)
         hint = f": did you mean '{meant[0]}'?" if meant else ""
         return UnknownRules(f"there is no semantic rule or query '{name[:60]}'{hint}")
-
-    @contextmanager
-    def _quiet(self) -> Iterator[None]:
-        """A block in which no message is processed."""
-        if not self._pipeline.lock.acquire(timeout=_SETTLING):
-            raise Unavailable("a message takes long to be processed: ask again later")
-        try:
-            yield
-        finally:
-            self._pipeline.lock.release()
 
 
 def _check_variable(of: str, variable: str, known: Sequence[str]) -> None:

@@ -11,9 +11,10 @@ from sensorstream.app.intake import ahead_of, disorder_spec, filters_of, sheddin
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference, read_tables
 from sensorstream.app.rule_history import question_faults
+from sensorstream.app.rule_sets import compiled_rule_sets, read_rule_set_texts
 from sensorstream.app.rule_texts import (
+    mapping_paths,
     parse_texts,
-    path_of,
     read_texts,
     table_names,
     table_paths,
@@ -43,11 +44,13 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
 from sensorstream.network.budget import Limits
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
-from sensorstream.reasoning.profiles import check_profile, make_reasoner
+from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, check_profile, make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
+from sensorstream.rules.unnamed_classes import check_classes_named
 from sensorstream.settings import LimitSettings, Settings
 from sensorstream.window.partition import SOURCE, partition_of
 from sensorstream.window.spec import Partition, WindowSpec
@@ -58,9 +61,11 @@ from sensorstream.window.window import make_window
 class Deployment:
     """All files that the settings name, read and compiled; nothing has been started.
 
-    ``texts`` are those of the rule files, by name; ``put`` is the journal's id of the change that
-    put them in force, empty for the files of the settings. ``tables`` are the texts of the files
-    that these name (tables, and what RML joins messages with), by paths; see :func:`.table_names`.
+    ``texts`` are those of the rule files, by name, rule sets of the reasoner included; ``rule_set``
+    are the rules of these, None for a profile that has none. ``put`` is the journal's id of the
+    change that put them in force, empty for the files of the settings. ``tables`` are the texts of
+    the files that these name (tables, and what RML joins messages with), by paths; see
+    :func:`.table_names`.
     """
 
     settings: Settings
@@ -77,10 +82,16 @@ class Deployment:
     texts: Mapping[str, str]
     put: str = ""
     tables: Mapping[str, str] = field(default_factory=dict)
+    rule_set: RuleSet | None = None
 
     @property
     def timeline(self) -> Timeline:
         return self.settings.time.timeline
+
+    @property
+    def names_only(self) -> bool:
+        """Whether members of classes are told for classes with a name only."""
+        return self.settings.reasoning.profile in DESCRIPTION_LOGIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +137,18 @@ def read_rules(files: Sequence[Path]) -> list[RuleFile]:
     return parsed
 
 
+def with_state_rules(files: Sequence[RuleFile], rule_set: RuleSet | None) -> list[RuleFile]:
+    """Files of rules, and the rules of a rule set that delete, which act after the others.
+
+    Raises:
+        LanguageError: two rules share a name.
+    """
+    found = [*files, *(rule_set.state_rules if rule_set is not None else ())]
+    for clash in same_names(found):
+        raise clash
+    return found
+
+
 def read_deployment(
     settings: Settings,
     ontology: Ontology | None = None,
@@ -153,12 +176,13 @@ def read_deployment(
     if ontology is None:
         ontology = deployed_ontology(settings.ontology)
     if rules is not None:
-        texts, files = {}, rules
+        texts, files = read_rule_set_texts(settings), rules
     else:
         texts = read_texts(settings) if texts is None else texts
         files = parse_texts(settings, texts)
     found = read_tables(files) if tables is None else table_paths(settings, tables)
-    paths = {path_of(settings, name): text for name, text in texts.items()}
+    rule_set = compiled_rule_sets(settings, texts)
+    paths = mapping_paths(settings, texts)
     named = FileTexts({**found, **paths}, replayed=tables is not None)
     own = settings.functions.files if functions is None else functions
     reference = read_reference(files, ontology.triples, own, found)
@@ -174,9 +198,11 @@ def read_deployment(
         settings.limits.transform_seconds,
         named,
     )
-    semantic = compile_rules(files, ontology.schema, timeline)
+    semantic = compile_rules(with_state_rules(files, rule_set), ontology.schema, timeline)
     for fault in question_faults(semantic, settings):
         raise fault
+    if settings.reasoning.profile in DESCRIPTION_LOGIC:
+        check_classes_named(files)
     return Deployment(
         settings=settings,
         ontology=ontology,
@@ -192,6 +218,7 @@ def read_deployment(
         texts=texts,
         put=put,
         tables=table_names(settings, {**found, **named.read}),
+        rule_set=rule_set,
     )
 
 
@@ -225,7 +252,7 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
         timeout=reasoning.timeout,
         heap=reasoning.heap,
         explain=reasoning.explain,
-        folder=deployment.settings.path.parent,
+        rule_set=deployment.rule_set,
         limits=_message_limits(deployment.settings.limits, SystemClock().counter),
     )
 
@@ -266,10 +293,11 @@ def build_machine(
 ) -> Machine:
     """A new engine with an empty window, its reasoner started.
 
-    ``reasoner`` is one of an engine that is not used any more, of the same profile and ontology:
-    its process is used again. ``turn`` is that of :class:`.Engine`. ``shared``: several clients
-    use it, so that what all continuous queries take together is limited, too.
-    ``live``: messages come as they happen, and are refused if they are of the future.
+    ``reasoner`` is used instead of a new one of the deployment's profile: that of an engine that is
+    not used any more, whose process goes on, or none for an engine that holds nothing. ``turn`` is
+    that of :class:`.Engine`. ``shared``: several clients use it, so that what all continuous
+    queries take together is limited, too. ``live``: messages come as they happen, and are refused
+    if they are of the future.
 
     Raises:
         ReasonerError: the reasoner does not start.

@@ -89,7 +89,13 @@ def out_of_memory(memory: int) -> str:
 
 
 def _answer(store: ox.Store, question: CacheQuestion, rows: int, out: _Pieces) -> Answered:
-    found = answer_from(store, question.text, question.default_graphs, question.named_graphs)
+    found = answer_from(
+        store,
+        question.text,
+        question.default_graphs,
+        question.named_graphs,
+        names_only=question.names_only,
+    )
     answer = _answer_of(found, rows)
     offered = formats.writers(answer)
     media_type = _wanted(answer, question.formats)

@@ -26,12 +26,16 @@ class Formats:
 
 @dataclass(frozen=True, slots=True)
 class CacheQuestion:
-    """A query as it came; the graphs are those of the SPARQL Protocol."""
+    """A query as it came; the graphs are those of the SPARQL Protocol.
+
+    ``names_only``: it must not describe classes; see :func:`.check_named`.
+    """
 
     text: str
     formats: Formats
     default_graphs: tuple[str, ...] = ()
     named_graphs: tuple[str, ...] = ()
+    names_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _FIELDS = (
 
 
 def _show(found: dict[str, Any], as_json: bool) -> None:
-    from sensorstream.cli.console import print_fields, print_json
+    from sensorstream.cli.terminal import print_fields, print_json
 
     if as_json:
         print_json(found)
@@ -55,7 +55,7 @@ def history(
 ) -> None:
     """What became of an alert, oldest first; repeats are only counted."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.alert_history(alert, limit, after)
@@ -119,7 +119,7 @@ assign = _change(
 def silences(url: str | None, config: Path, as_json: bool) -> None:
     """The silences that have not ended."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.silences()
@@ -150,7 +150,7 @@ def silence(
 ) -> None:
     """Do not tell receivers of alerts that match, for a while (an hour); they are kept."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     until = SystemClock().now() + timedelta(hours=hours)
     with Client(server_url(url, config)) as client:

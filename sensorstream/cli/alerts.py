@@ -53,7 +53,7 @@ def list_(
 ) -> None:
     """The newest alerts, newest first; or what is open, with its repeats."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         if state is None:
@@ -80,7 +80,7 @@ def messages(
     They are those that said, or caused to be inferred, what the alert's rule matched.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.alert_messages(alert, limit, after)
@@ -119,7 +119,7 @@ def follow_(
 ) -> None:
     """Alerts as they are raised, one a line, until Ctrl-C."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     last = after or "0"
 

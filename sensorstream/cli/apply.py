@@ -31,8 +31,9 @@ def command(
 ) -> None:
     """Put what a folder holds in force on a running server.
 
-    That is the ontology and the rule files (rules, RML, stylesheets) of the settings, and beside
-    the settings file the continuous queries (queries/*.rq) and the webhooks (webhooks/*.toml).
+    That is the ontology, the rule files (rules, RML, stylesheets) and the rule sets of the
+    settings, and beside the settings file the continuous queries (queries/*.rq) and the webhooks
+    (webhooks/*.toml).
     Shows what differs from what is in force, then changes it. The rule files are put together: all,
     or none if the server refuses one, and those that the settings do not name go out of force.
     Queries and webhooks that the folder does not have are left alone.
@@ -58,8 +59,8 @@ def command(
 def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> None:
     from sensorstream.app.folder import read_folder
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
     from sensorstream.cli.in_force import difference, read_in_force
+    from sensorstream.cli.terminal import print_json
     from sensorstream.settings_file import load_settings
 
     ours = read_folder(load_settings(config))
@@ -132,8 +133,8 @@ def _told(what: str, made: dict[str, Any]) -> str:
 def _try(url: str | None, config: Path, *, as_json: bool) -> None:
     from sensorstream.app.folder import read_folder
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
     from sensorstream.cli.in_force import graph, read_in_force
+    from sensorstream.cli.terminal import print_json
     from sensorstream.settings_file import load_settings
 
     ours = read_folder(load_settings(config))

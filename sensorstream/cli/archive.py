@@ -131,7 +131,7 @@ def _bound(url: str, age: str, line: Timeline) -> int:
 
 def _print(found: Sequence[Part], line: Timeline, as_json: bool) -> None:
     from sensorstream.archive.layout import STATEMENTS, STAYS
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     rows = [
         {

@@ -23,7 +23,7 @@ def command(limit: int, before: int | None, url: str | None, config: Path, as_js
     The newest changes come first.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.audit(limit, before)

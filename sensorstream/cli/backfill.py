@@ -49,7 +49,7 @@ def command(
     """
     from sensorstream.backfill.documents import Refused
     from sensorstream.backfill.filling import backfill
-    from sensorstream.cli.console import print_fields, print_json, progress
+    from sensorstream.cli.terminal import print_fields, print_json, progress
     from sensorstream.history.opening import open_kept
 
     settings = load_settings(config)

@@ -36,6 +36,8 @@ _UNSEEN: Final = (
 _SHOWN: Final = 5
 _PATIENCE: Final = 5.0
 """Seconds to wait for each answer of a server."""
+_ASSUMED: Final = 100
+"""Individuals in a window whose size is a time or a number of triples."""
 
 
 @click.command("check")
@@ -75,6 +77,7 @@ def command(
     from sensorstream.cli.lasting import lasting
     from sensorstream.reasoning.clashes import clashes
     from sensorstream.reasoning.ontology import deployed_ontology
+    from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
 
     summary = unseen = ""
     notes: list[Note] = []
@@ -88,7 +91,9 @@ def command(
             if not found or files:
                 queries = files or query_files(settings.folder)
                 schema = load(settings.ontology).schema
-                checked = check_query_files(queries, schema, settings.time.line)
+                by_names = settings.reasoning.profile in DESCRIPTION_LOGIC
+                line = settings.time.line
+                checked = check_query_files(queries, schema, line, names_only=by_names)
                 found, notes = checked.faults, checked.notes
                 summary = _counted((len(queries), "file", "files"))
             if not found and not files:
@@ -117,7 +122,7 @@ def command(
     edited = None if found or files else _edited(settings, url)
     placed = [(_position(fault, config), fault) for fault in found]
     if as_json:
-        from sensorstream.cli.console import print_json
+        from sensorstream.cli.terminal import print_json
 
         print_json(
             {
@@ -171,9 +176,10 @@ def command(
 
 def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
     """What reasoning comes to, after a start of the reasoner; a contradiction is an error."""
+    from sensorstream.clock import SystemClock
     from sensorstream.reasoning.profiles import make_reasoner
     from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
-    from sensorstream.reasoning.survey import check_consistency, islands, rules_left
+    from sensorstream.reasoning.survey import costs, islands, rules_left, started
 
     chosen = settings.reasoning
     asks = chosen.profile not in ("none", "plain")
@@ -186,15 +192,21 @@ def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
         timeout=chosen.timeout,
         folder=settings.path.parent,
     )
-    check_consistency(ontology, made)
-    if isinstance(made, RuleReasoner):
-        yield from rules_left(made)
-        return
-    yield f"consistent: {name} finds a model of the ontology"
-    if not asks:
-        yield f"the profile {chosen.profile} asks no reasoner about messages"
-        return
-    yield from islands(ontology)
+    size = settings.window.size
+    known = settings.window.unit == "individuals" and size.isdigit()
+    most = max(1, int(size)) if known else _ASSUMED
+    with started(ontology, made) as kb:
+        if isinstance(made, RuleReasoner):
+            yield from rules_left(made)
+        else:
+            yield f"consistent: {name} finds a model of the ontology"
+            if not asks:
+                yield f"the profile {chosen.profile} asks no reasoner about messages"
+                return
+            yield from islands(ontology)
+        yield from costs(kb, made, ontology.schema, most, SystemClock().counter)
+        if not known:
+            yield f"measured up to {most}: the size of the window is no number of individuals"
 
 
 def _edited(settings: Settings, url: str | None) -> list[str] | None:

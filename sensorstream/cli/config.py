@@ -27,7 +27,7 @@ def show(origin: bool, config: Path, as_json: bool) -> None:
 
     Passwords are shown as ***. Paths are absolute, patterns of files are the files they match.
     """
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     given = read_settings(config)[1]
     if as_json:

@@ -30,7 +30,7 @@ def url(config: Path, as_json: bool) -> None:
     """
     from sqlalchemy.engine import make_url
 
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     address = reader_address(load_settings(config).history)
     if not as_json:

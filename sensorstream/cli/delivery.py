@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from sensorstream.cli.client import Client
-from sensorstream.cli.console import print_json, progress
+from sensorstream.cli.terminal import print_json, progress
 from sensorstream.clock import SystemClock
 from sensorstream.errors import MessageError
 

@@ -20,9 +20,9 @@ def command(config: Path, as_json: bool) -> None:
     Settings, packages, permissions, disks, port, certificate, clock, Java, PostgreSQL and webhooks;
     beside a running server or without one. Exits with 1 if there is a fault; a warning is none.
     """
-    from sensorstream.cli.console import print_json
     from sensorstream.cli.findings import Finding, Level, findings
     from sensorstream.cli.lasting import lasting
+    from sensorstream.cli.terminal import print_json
 
     found: list[Finding] = []
     with lasting("looking at the deployment", quiet=as_json):

@@ -27,8 +27,8 @@ def command(name: str, dry: bool, config: Path, as_json: bool) -> None:
     """
     from sensorstream.app.wiring import read_deployment
     from sensorstream.archive.erasing import erase
-    from sensorstream.cli.console import print_fields, print_json
     from sensorstream.cli.lasting import lasting
+    from sensorstream.cli.terminal import print_fields, print_json
     from sensorstream.engine.arrival import Arrived, Mapper
     from sensorstream.extras import require
     from sensorstream.history.opening import open_kept

@@ -22,7 +22,7 @@ def command(metrics: bool, url: str | None, config: Path, as_json: bool) -> None
     Exits with 3 if a part cannot.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         if metrics:

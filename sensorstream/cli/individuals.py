@@ -18,15 +18,16 @@ def command() -> None:
 
 @command.command("show")
 @click.argument("iri", metavar="IRI")
+@click.option("--rules", is_flag=True, help="Name the rules that derive inferred values of now.")
 @server_options
 @json_option
-def show(iri: str, url: str | None, config: Path, as_json: bool) -> None:
+def show(iri: str, rules: bool, url: str | None, config: Path, as_json: bool) -> None:
     """Show one individual: the values it has in the window, else those it had last."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
-        found = client.individual(iri)
+        found = client.individual(iri, rules=rules)
     if as_json:
         print_json(found)
     else:
@@ -47,7 +48,7 @@ def latest(
     First those in the window, by name; then those in history, who left last first.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
         found = client.latest(class_, limit, after)
@@ -60,7 +61,7 @@ def latest(
 
 
 def _show(individuals: list[Mapping[str, Any]]) -> None:
-    from sensorstream.cli.console import print_table
+    from sensorstream.cli.terminal import print_table
 
     columns = ("valid_from", "valid_to", "message_id")
     print_table(
@@ -71,7 +72,7 @@ def _show(individuals: list[Mapping[str, Any]]) -> None:
                 name,
                 value["value"],
                 *(value[column] for column in columns),
-                "yes" if value["inferred"] else "",
+                (value["rule"] or "yes") if value["inferred"] else "",
             ]
             for each in individuals
             for name, values in each["properties"].items()

@@ -67,7 +67,7 @@ def start(
     TEXT is the question itself, or "-" to read it from standard input.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     asked = sys.stdin.read() if text == "-" else text
     with Client(server_url(url, config)) as client:
@@ -84,7 +84,7 @@ def start(
 def list_(url: str | None, config: Path, as_json: bool) -> None:
     """The questions that are being answered, and all jobs that the server keeps."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.jobs()
@@ -105,7 +105,7 @@ def list_(url: str | None, config: Path, as_json: bool) -> None:
 def show(job_id: str, url: str | None, config: Path, as_json: bool) -> None:
     """One job: its state, and how far it is."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_fields, print_json
+    from sensorstream.cli.terminal import print_fields, print_json
 
     with Client(server_url(url, config)) as client:
         found = client.job(job_id)
@@ -175,7 +175,7 @@ def result(
 
 
 def _wait(client: Client, job_id: str) -> None:
-    from sensorstream.cli.console import working
+    from sensorstream.cli.terminal import working
 
     with working("the job waits") as say:
         while (job := client.job(job_id))["ended_at"] is None:
@@ -190,7 +190,7 @@ def _progress(job: Mapping[str, Any]) -> str:
 
 
 def _show(out: IO[bytes], form: str, media_type: str) -> None:
-    from sensorstream.cli.console import print_solutions, print_table
+    from sensorstream.cli.terminal import print_solutions, print_table
 
     out.seek(0)
     if form == "table" and media_type == _SOLUTIONS:

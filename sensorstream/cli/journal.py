@@ -45,7 +45,7 @@ def command() -> None:
 @json_option
 def list_(limit: int, before: int | None, status: str | None, config: Path, as_json: bool) -> None:
     """The newest entries. One without a status has not been applied yet."""
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
     from sensorstream.engine.outcome import Status
     from sensorstream.history.journal_entries import entries
     from sensorstream.history.opening import open_kept
@@ -66,7 +66,7 @@ def list_(limit: int, before: int | None, status: str | None, config: Path, as_j
 @json_option
 def show(seq: int, config: Path, as_json: bool) -> None:
     """The content of an entry as it came; all else of it is on stderr."""
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
     from sensorstream.history.journal_entries import content_of, entry_at
     from sensorstream.history.opening import open_kept
 

@@ -123,7 +123,7 @@ def create(
 @json_option
 def list_(config: Path, as_json: bool) -> None:
     """All keys, oldest first; of each only its beginning."""
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with _store(config) as store:
         found = [_facts(each, store.now) for each in store.keys.all()]
@@ -248,7 +248,7 @@ def _cell(value: Any) -> str:
 
 
 def _show(key: Key, secret: str, now: datetime, as_json: bool) -> None:
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     if as_json:
         print_json({**_facts(key, now), "key": secret})

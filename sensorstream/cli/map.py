@@ -49,9 +49,9 @@ def command(
     from sensorstream.app.reference_files import read_reference
     from sensorstream.app.schemas import read_schemas
     from sensorstream.app.wiring import read_rules
-    from sensorstream.cli.console import print_json
     from sensorstream.cli.explanation import lines_of
     from sensorstream.cli.sources import sources
+    from sensorstream.cli.terminal import print_json
     from sensorstream.cli.turtle import mapped_turtle
     from sensorstream.mapping.compile import compile_mapping
     from sensorstream.mapping.document import parse_document

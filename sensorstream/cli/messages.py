@@ -45,7 +45,7 @@ def command(
     With an ID, such as m42: rules, individuals, alerts, deliveries, statements.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_fields, print_json, print_table
+    from sensorstream.cli.terminal import print_fields, print_json, print_table
 
     if content and message_id is None:
         raise click.UsageError("--content needs the ID of a message, such as m42")

@@ -35,7 +35,7 @@ def command() -> None:
 def show(url: str | None, config: Path, as_json: bool) -> None:
     """The text of the ontology in force; its origin is on stderr."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
         found = client.ontology()
@@ -59,8 +59,8 @@ def put(file: Path, kind: str | None, url: str | None, config: Path, as_json: bo
     The server takes messages in meanwhile. If it refuses the ontology, the present one stays.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
     from sensorstream.cli.lasting import lasting
+    from sensorstream.cli.terminal import print_json
 
     kind = kind or _TYPES.get(file.suffix.lower())
     if kind is None:

@@ -81,7 +81,7 @@ def list_(
 ) -> None:
     """The newest messages that were not taken in, or not whole, with the reason."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.quarantine(limit, before, **chosen)
@@ -101,7 +101,7 @@ def show(message_id: str, url: str | None, config: Path, as_json: bool) -> None:
     To take it in once the cause is removed: "sensorstream quarantine replay".
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
         found = next((each for each in _all(client) if each["message_id"] == message_id), None)
@@ -143,7 +143,7 @@ def replay(
     Or many by --all, as they came, oldest first: exits with 1 if one was not taken in.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     _check_target(message_id, every, chosen)
     if every and file is not None:
@@ -193,7 +193,7 @@ def _check_target(message_id: str | None, every: bool, chosen: dict[str, Any]) -
 
 
 def _replay_all(client: Client, chosen: dict[str, Any], *, as_json: bool) -> None:
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     told = client.replay_all(**chosen)
     results = []

@@ -34,7 +34,7 @@ def command() -> None:
 def add(file: Path, name: str | None, url: str | None, config: Path, as_json: bool) -> None:
     """Start a continuous query; FILE holds its text, "-" is standard input."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     with Client(server_url(url, config)) as client:
@@ -59,7 +59,7 @@ def add(file: Path, name: str | None, url: str | None, config: Path, as_json: bo
 def list_(url: str | None, config: Path, as_json: bool) -> None:
     """All continuous queries, in the order of their registration."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.queries()
@@ -76,7 +76,7 @@ def list_(url: str | None, config: Path, as_json: bool) -> None:
 def show(name: str, url: str | None, config: Path, as_json: bool) -> None:
     """The text and the state of a continuous query."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_fields, print_json
+    from sensorstream.cli.terminal import print_fields, print_json
 
     with Client(server_url(url, config)) as client:
         found = client.query_state(name)
@@ -97,7 +97,7 @@ def show(name: str, url: str | None, config: Path, as_json: bool) -> None:
 def results(name: str, url: str | None, config: Path, as_json: bool) -> None:
     """The whole result of a continuous query as it is now."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_solutions
+    from sensorstream.cli.terminal import print_solutions
 
     with Client(server_url(url, config)) as client:
         media_type, text = client.answer(name)
@@ -124,7 +124,7 @@ def follow_(
     values. With --json, each report is a line.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     last = after or ""
 
@@ -183,7 +183,7 @@ def _lines(report: QueryReport) -> list[str]:
 def graph(name: str, url: str | None, config: Path, as_json: bool) -> None:
     """The operators of a continuous query with their counters, as a tree."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
     from sensorstream.streams.operator_graph import tree
 
     with Client(server_url(url, config)) as client:
@@ -206,7 +206,7 @@ def steps(name: str, last: int, end: bool, url: str | None, config: Path) -> Non
     The first call begins the record.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
         if end:

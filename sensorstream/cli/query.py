@@ -1,4 +1,4 @@
-"""``sensorstream query``: SPARQL over the cache, history, both, or the archive."""
+"""``sensorstream query``: SPARQL over cache, history, both, the archive, or the ontology."""
 
 from __future__ import annotations
 
@@ -68,10 +68,11 @@ class Asked:
 @click.option(
     "--on",
     "place",
-    type=click.Choice(["cache", "history", "all", "spark", "archive"]),
+    type=click.Choice(["cache", "history", "all", "spark", "archive", "ontology"]),
     default="cache",
     show_default=True,
-    help="What holds now; what has left the window; both; history, on Spark; its archive.",
+    help="What holds now; what has left the window; both; history, on Spark; its archive; "
+    "the ontology's files and what follows from them.",
 )
 @click.option("--at", metavar="TIME", help="Of history: what held at a time of the time line.")
 @click.option("--during", metavar="A/B", help="Of history: what held at any time from A to B.")
@@ -99,13 +100,18 @@ def command(
 
     SPARQL is the query itself, or "-" to read it from standard input. The cache is that of a
     running server. History is read beside the server or without one, as "sensorstream sql" does;
-    with --url the server of that address is asked.
+    with --url the server of that address is asked. The ontology is that of the settings' files,
+    with all that follows by the profile of the settings.
     """
     if at is not None and during is not None:
         raise click.UsageError("--at or --during: a query has one valid time")
     if place == "cache" and (at is not None or during is not None):
         raise click.UsageError(
             "the cache knows the present only: --at and --during need --on history, all or archive"
+        )
+    if place == "ontology" and not (url is None and at is None and during is None):
+        raise click.UsageError(
+            "--on ontology reads files, which hold always: leave --url, --at and --during out"
         )
     chosen = form or format_of(output)
     if chosen in _BINARY and output is None and sys.stdout.isatty():
@@ -218,11 +224,43 @@ def _of_history(
         return formats.write(answer, wanted, out)
 
 
-_WRITERS: Final = MappingProxyType(dict.fromkeys(("history", "archive", "spark"), _of_history))
+def _of_ontology(
+    asked: Asked,
+    _url: str | None,
+    config: Path,
+    wanted: tuple[str, ...],
+    out: IO[bytes],
+    quiet: bool,
+) -> str:
+    from sensorstream.app.ontology_question import answers
+    from sensorstream.cli.lasting import lasting
+    from sensorstream.errors import Position
+    from sensorstream.history.asking import formats
+    from sensorstream.reasoning.ontology import deployed_ontology
+    from sensorstream.settings_file import load_settings
+    from sensorstream.sparql.answerable import check_answerable
+    from sensorstream.sparql.parser import read_query
+
+    settings = load_settings(config)
+    parsed = read_query(asked.text, start=Position("query", 1, 1))
+    check_answerable(parsed)
+    with lasting("reading the ontology", quiet=quiet) as say:
+        ontology = deployed_ontology(settings.ontology)
+        say("reasoning")
+        [answer] = answers([parsed.meaning], ontology, settings.reasoning, settings.folder)
+        return formats.write(answer, wanted, out)
+
+
+_WRITERS: Final = MappingProxyType(
+    {
+        **dict.fromkeys(("history", "archive", "spark"), _of_history),
+        "ontology": _of_ontology,
+    }
+)
 
 
 def _show(kept: IO[bytes], form: str, media_type: str) -> None:
-    from sensorstream.cli.console import print_solutions
+    from sensorstream.cli.terminal import print_solutions
 
     kept.seek(0)
     if form == "table" and media_type == _JSON:

@@ -47,8 +47,8 @@ def command(
     if first is not None and last is not None and last <= first:
         raise click.BadParameter(f"'{end}' is not after '{start}'", param_hint="--to")
     from sensorstream.app.what_if import what_if
-    from sensorstream.cli.console import print_json
     from sensorstream.cli.lasting import lasting
+    from sensorstream.cli.terminal import print_json
     from sensorstream.history.opening import open_kept
 
     with ExitStack() as stack:

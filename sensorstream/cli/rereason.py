@@ -38,8 +38,8 @@ def command(start: str | None, end: str | None, apply_: bool, config: Path, as_j
         )
     from sensorstream.app.in_force import in_force, read_files
     from sensorstream.app.rereasoning import rereason
-    from sensorstream.cli.console import print_json
     from sensorstream.cli.lasting import lasting
+    from sensorstream.cli.terminal import print_json
     from sensorstream.history.opening import open_kept
     from sensorstream.history.store import PostgresStore
 

@@ -22,7 +22,7 @@ def command(context: click.Context, url: str | None, config: Path, as_json: bool
     if context.invoked_subcommand is not None:
         return
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.rules()
@@ -50,7 +50,7 @@ def files(url: str | None, config: Path, as_json: bool) -> None:
     puts edited files in force.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.rule_files()
@@ -71,7 +71,7 @@ def files(url: str | None, config: Path, as_json: bool) -> None:
 def show(name: str, url: str | None, config: Path, as_json: bool) -> None:
     """The text of the rule file NAME in force."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
         text = client.rule_file(name)
@@ -92,7 +92,7 @@ def put(file: Path, name: str | None, url: str | None, config: Path, as_json: bo
     If the server refuses them, the present ones stay.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     try:
         text = file.read_text(encoding="utf-8")

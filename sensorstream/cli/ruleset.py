@@ -18,14 +18,14 @@ _FILE = click.Path(path_type=Path)
 
 @click.group("ruleset")
 def command() -> None:
-    """List, show and copy sets of entailment rules, to edit them."""
+    """List, show, copy and minimise sets of entailment rules, to edit them."""
 
 
 @command.command("list")
 @json_option
 def list_(as_json: bool) -> None:
     """List the rule sets that come along, with the number of their rules and facts."""
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
     from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules
 
     found = {name: bundled_rules(name) for name in SUMMARIES}
@@ -53,8 +53,8 @@ def show(name: str, names: bool) -> None:
     if not names:
         click.echo(text, nl=not text.endswith("\n"))
         return
-    for rule in rule_set.rules:
-        click.echo(f"{rule_set.notes[rule.name].position}: {rule.name}")
+    for rule, note in rule_set.notes.items():
+        click.echo(f"{note.position}: {rule}")
 
 
 @command.command("copy")
@@ -80,12 +80,75 @@ def copy(name: str, target: Path | None) -> None:
     click.echo(f"wrote {file}")
 
 
+@command.command("minimise")
+@click.argument("rulesets", metavar="RULESETS")
+@click.option(
+    "--ontology", "ontologies", type=_FILE, multiple=True, required=True, help="Its files."
+)
+@click.option("--query", "queries", type=_FILE, multiple=True, help="What is asked (*.rq).")
+def minimise(rulesets: str, ontologies: tuple[Path, ...], queries: tuple[Path, ...]) -> None:
+    """Print the rules of RULESETS that an ontology needs, and queries if there are some.
+
+    RULESETS are names and files with commas between them. What streams may have the names of the
+    ontology as properties and classes. Then the rules that are printed conclude all that RULESETS
+    do, or all that the queries can ask for; contradictions in any case.
+    """
+    from textwrap import wrap
+
+    from sensorstream.errors import ProgramError
+    from sensorstream.reasoning.ontology import deployed_ontology
+    from sensorstream.reasoning.rulesets.excerpt import excerpt
+    from sensorstream.reasoning.rulesets.minimising import kinds_asked, minimised
+    from sensorstream.reasoning.rulesets.reader import read
+    from sensorstream.reasoning.rulesets.rule_set import combined
+    from sensorstream.reasoning.rulesets.state_rules import question_of
+    from sensorstream.settings import OntologySettings
+    from sensorstream.sparql.parser import parse_query
+
+    texts = {name: _text(name) for name in map(str.strip, rulesets.split(","))}
+    sets = {name: read(text, name) for name, text in texts.items()}
+    whole = combined(sets.values())
+    questions = [parse_query(_read(path), file=str(path)) for path in queries]
+    questions += map(question_of, whole.state_rules)
+    asked = [kind for question in questions for kind in kinds_asked(question)]
+    static = deployed_ontology(OntologySettings(ontologies)).triples
+    found = minimised(whole, static, asked if queries else None)
+    if not found.kept and not whole.state_rules:
+        raise ProgramError(
+            f"no rule of {rulesets} is needed: without inference (reasoning.profile = none) the "
+            "answers are the same"
+        )
+    # Rules that delete stay: what they do is not a matter of answers.
+    kept = {whole.notes[name].position for name in (*found.kept, *whole.state_names)}
+    what = ", ".join(path.name for path in ontologies)
+    asking = f" with {', '.join(path.name for path in queries)}" if queries else ""
+    click.echo(f"# The rules of {rulesets} that {what} needs{asking}:")
+    click.echo(f"# {len(found.kept)} of {len(whole.rules)}.")
+    for told, names in (
+        ("they cannot fire" + (", or reach no query" if queries else ""), found.idle),
+        ("the others say the same", found.implied),
+    ):
+        if names:
+            click.echo(f"# Left out, as {told}:")
+            for line in wrap(", ".join(names), 96, break_on_hyphens=False):
+                click.echo(f"#   {line}")
+    click.echo("")
+    for name, rule_set in sets.items():
+        places = {note.position for note in rule_set.notes.values()}
+        if places & kept or rule_set.facts:
+            click.echo(excerpt(texts[name], name, places - kept))
+
+
 def _text(name: str) -> str:
     from sensorstream.reasoning.rulesets.library import SUMMARIES, text_of
 
     file = Path(name)
     if name in SUMMARIES or not file.exists():
         return text_of(name)
+    return _read(file)
+
+
+def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

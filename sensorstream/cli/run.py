@@ -132,9 +132,11 @@ def command(
             _run_events(file, options)
 
         def involved() -> list[Path]:
+            from sensorstream.app.rule_sets import rule_set_files
             from sensorstream.cli.watching import files_of_rules
 
-            return [file, *queries, *static, *files_of_rules(rules)]
+            sets = rule_set_files(profile, Path())
+            return [file, *queries, *static, *files_of_rules(rules), *sets]
 
     else:
         if not mapping and given:
@@ -146,13 +148,15 @@ def command(
             _run_messages(messages, mapping, config, options)
 
         def involved() -> list[Path]:
+            from sensorstream.app.rule_sets import rule_set_files
             from sensorstream.cli.watching import (
                 files_of_messages,
                 files_of_rules,
                 files_of_settings,
             )
 
-            named = [*queries, *static, *files_of_rules((*mapping, *rules))]
+            sets = rule_set_files(profile, Path())
+            named = [*queries, *static, *files_of_rules((*mapping, *rules)), *sets]
             settings = [] if mapping else files_of_settings(config)
             return [*named, *settings, *files_of_messages(messages)]
 

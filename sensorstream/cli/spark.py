@@ -94,7 +94,7 @@ class _Shell:
         Raises:
             SensorStreamError: it cannot be answered, or was ended.
         """
-        from sensorstream.cli.console import working
+        from sensorstream.cli.terminal import working
         from sensorstream.spark.jobs.answer_files import ANSWER
         from sensorstream.spark.jobs.protocol import SPARQL, JobText
 
@@ -194,7 +194,7 @@ def _interrupted() -> Iterator[list[bool]]:
 
 def _show_table(answer: IO[bytes]) -> int:
     """Show the first rows of an answer to SQL; how many these are."""
-    from sensorstream.cli.console import print_table
+    from sensorstream.cli.terminal import print_table
     from sensorstream.spark.jobs.results import first_rows
 
     columns, shown = first_rows(answer, _MOST_SHOWN)
@@ -204,7 +204,7 @@ def _show_table(answer: IO[bytes]) -> int:
 
 def _show_terms(answer: IO[bytes]) -> int:
     """Show the first solutions or triples of an answer to SPARQL."""
-    from sensorstream.cli.console import print_solutions
+    from sensorstream.cli.terminal import print_solutions
     from sensorstream.history.asking import formats
     from sensorstream.history.asking.answer import Graph, Solutions
     from sensorstream.spark.jobs.answer_files import read_answer

@@ -161,7 +161,7 @@ def _write(pieces: Iterable[bytes]) -> None:
 
 
 def _show(table: SqlResult, form: str, settings: Settings) -> None:
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
     from sensorstream.history.sql_formats import arrow_table, csv_table
 
     if form == "json":

@@ -54,7 +54,7 @@ def command(context: click.Context, paths: tuple[Path, ...], config: Path, as_js
                 _show(verdict)
     failed = sum(not each.holds for each in verdicts)
     if as_json:
-        from sensorstream.cli.console import print_json
+        from sensorstream.cli.terminal import print_json
 
         stories_data = [_data(each) for each in verdicts]
         print_json({"passed": len(verdicts) - failed, "failed": failed, "stories": stories_data})

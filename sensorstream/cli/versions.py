@@ -24,7 +24,7 @@ def add_versions(group: click.Group, kind: Kind) -> None:
         Each is named by its change: the id of the journal's entry that put it.
         """
         from sensorstream.cli.client import Client
-        from sensorstream.cli.console import print_json, print_table
+        from sensorstream.cli.terminal import print_json, print_table
 
         with Client(server_url(url, config)) as client:
             if change is not None:
@@ -46,7 +46,7 @@ def add_versions(group: click.Group, kind: Kind) -> None:
         "versions" lists them. It is a change like any other, and is checked like any other.
         """
         from sensorstream.cli.client import Client
-        from sensorstream.cli.console import print_json
+        from sensorstream.cli.terminal import print_json
 
         with Client(server_url(url, config)) as client:
             text, media_type = client.version(kind, change, name)

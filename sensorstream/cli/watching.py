@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 import click
 
 from sensorstream.app.mapping_files import is_rule_file
+from sensorstream.app.rule_sets import rule_set_files
 from sensorstream.errors import SensorStreamError
 from sensorstream.language.parser import parse_with_faults
 from sensorstream.reasoning.imports import surroundings
@@ -80,7 +81,8 @@ def files_of_settings(config: Path) -> list[Path]:
     except SensorStreamError:
         return [config]
     imported = surroundings(settings.ontology.files)
-    return [config, *_paths(settings), *imported, *files_of_rules(settings.rules.files)]
+    sets = rule_set_files(settings.reasoning.profile, settings.folder)
+    return [config, *_paths(settings), *sets, *imported, *files_of_rules(settings.rules.files)]
 
 
 def files_of_rules(paths: Sequence[Path]) -> list[Path]:

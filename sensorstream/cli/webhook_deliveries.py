@@ -46,7 +46,7 @@ def deliveries(
 ) -> None:
     """The newest deliveries of a webhook, each with its last attempt; dead: set aside."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.deliveries(webhook_id, state, limit, before)
@@ -65,7 +65,7 @@ def deliveries(
 def test(webhook_id: str, url: str | None, config: Path, as_json: bool) -> None:
     """Send a test event to a webhook and tell what came; exits with 1 if it was not taken."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
         came = client.test_webhook(webhook_id)
@@ -87,7 +87,7 @@ def test(webhook_id: str, url: str | None, config: Path, as_json: bool) -> None:
 def resend(delivery_id: int, url: str | None, config: Path, as_json: bool) -> None:
     """Send one delivery again, by its number in "webhooks deliveries"."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
         found = client.resend(delivery_id)
@@ -118,7 +118,7 @@ def recover(
     A TIME is ISO 8601; without a zone it is UTC.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
         count = client.recover(webhook_id, since, until)

@@ -71,7 +71,7 @@ def add(
     The secret that signs the deliveries is shown only once.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     group: dict[str, object] | None = None
     times = {"wait": group_wait, "interval": group_interval}
@@ -94,7 +94,7 @@ def add(
 def list_(url: str | None, config: Path, as_json: bool) -> None:
     """All webhooks, oldest first."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json, print_table
+    from sensorstream.cli.terminal import print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.webhooks()
@@ -115,7 +115,7 @@ def list_(url: str | None, config: Path, as_json: bool) -> None:
 def show(webhook_id: str, url: str | None, config: Path, as_json: bool) -> None:
     """One webhook, without its secret."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_fields, print_json
+    from sensorstream.cli.terminal import print_fields, print_json
 
     with Client(server_url(url, config)) as client:
         found = client.webhook(webhook_id)
@@ -168,7 +168,7 @@ def rotate(
 ) -> None:
     """Sign with another secret, which is shown only once; for a day the old one signs too."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
         made = client.rotate_secret(webhook_id, secret)

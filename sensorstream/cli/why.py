@@ -1,4 +1,4 @@
-"""``sensorstream why``: why an alert was raised."""
+"""``sensorstream why``: why an alert was raised, or a statement holds."""
 
 from __future__ import annotations
 
@@ -20,24 +20,28 @@ _BASIS = {
 
 
 @click.command("why")
-@click.argument("alert", metavar="ID")
+@click.argument("of", metavar="ID|STATEMENT")
 @server_options
 @json_option
-def command(alert: str, url: str | None, config: Path, as_json: bool) -> None:
-    """Show why an alert was raised, down to the XPath of each value.
+def command(of: str, url: str | None, config: Path, as_json: bool) -> None:
+    """Show why an alert was raised or a statement holds, down to each XPath.
 
-    The alert is given by its id, such as m42-1. Shows its rule with the values, the statements that
+    An alert is given by its id, such as m42-1. Shows its rule with the values, the statements that
     its conditions had matched, the messages that said them, and where in these they stand.
+
+    A statement is given as in Turtle, with the prefixes of the rule files, such as ':ann a
+    :Person'. Shows who said it, or the rules by which it follows from what was said.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
-        found = client.why(alert)
+        is_alert = len(of.split()) == 1
+        found = client.why(of) if is_alert else client.why_statement(of)
     if as_json:
         print_json(found)
     else:
-        click.echo("\n".join(lines(found)))
+        click.echo("\n".join(lines(found) if is_alert else held_lines(found)))
 
 
 def lines(why: Mapping[str, Any]) -> Iterator[str]:
@@ -60,6 +64,59 @@ def lines(why: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"note: {each}" for each in why["notes"])
 
 
+def held_lines(why: Mapping[str, Any]) -> Iterator[str]:
+    """What a server tells of a statement, for people."""
+    yield f"{why['statement']}\n{why['answer']}"
+    rules: dict[str, Mapping[str, Any]] = {}
+    if why["held"] is not None:
+        yield ""
+        yield from _held(why["held"], why["profile"], "", rules)
+    for name, rule in rules.items():
+        yield f"\nrule {name} ({_position(rule)})"
+        yield from (f"  {line}" for line in rule["comment"].splitlines())
+        yield from (f"  {line}" for line in rule["text"].splitlines())
+    if why["notes"]:
+        yield ""
+        yield from (f"note: {each}" for each in why["notes"])
+
+
+def _held(
+    held: Mapping[str, Any], profile: str, indent: str, rules: dict[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    yield f"{indent}{held['statement']}"
+    by, inner = held["by"], f"{indent}  "
+    if held["basis"] != "inferred":
+        yield from _basis(held, profile, inner)
+    if held["basis"] == "inferred" or by is not None:
+        cause = held["caused_by"]
+        told = f"caused by message {cause}" if cause else "from the ontology"
+        also = "" if held["basis"] == "inferred" else "also "
+        where = ": told above" if held["above"] else ""
+        yield f"{inner}{also}inferred ({profile}), {told}{where}"
+    if held["note"]:
+        yield f"{inner}{held['note']}"
+    if (entailed := held["entailed"]) is not None:
+        yield f"{inner}because together"
+        for each in entailed["premises"]:
+            yield from _held(each, profile, f"{inner}  ", rules)
+        yield from (f"{inner}  {each}\n{inner}    in the ontology" for each in entailed["axioms"])
+    if by is None:
+        return
+    rules.setdefault(by["rule"], by)
+    yield f"{inner}by rule {by['rule']} with"
+    yield from (f"{inner}  ?{name} = {value}" for name, value in by["bindings"].items())
+    if by["premises"] or by["paths"]:
+        yield f"{inner}because"
+    for each in by["premises"]:
+        yield from _held(each, profile, f"{inner}  ", rules)
+    yield from (f"{inner}  {each}" for each in by["paths"])
+
+
+def _position(rule: Mapping[str, Any]) -> str:
+    place = rule["position"]
+    return f"{place['file']}:{place['line']}"
+
+
 def _because(because: Mapping[str, Any], profile: str, indent: str) -> Iterator[str]:
     if (since := because["since"]) is not None:
         told = since["message_id"]
@@ -72,24 +129,29 @@ def _because(because: Mapping[str, Any], profile: str, indent: str) -> Iterator[
         yield f"{indent}because"
     for each in because["statements"]:
         yield f"{indent}  {each['statement']}"
-        basis = _BASIS[each["basis"]].format(
-            message=each["message_id"], rules=" or ".join(each["rules"]), profile=profile
-        )
-        source = f" of {each['source']}" if each["source"] else ""
-        at = f", received at {each['received_at']}" if each["received_at"] else ""
-        yield f"{indent}    {basis}{source}{at}"
-        if each["basis"] != "rule" and each["rules"]:
-            yield f"{indent}    perhaps by rule {' or '.join(each['rules'])}"
-        for place in each["places"]:
-            yield from _place(place, f"{indent}    ")
-        for premise in each["premises"]:
-            yield f"{indent}    from {premise['statement']}"
-            for place in premise["places"]:
-                yield from _place(place, f"{indent}      ")
+        yield from _basis(each, profile, f"{indent}    ")
         if each["note"]:
             yield f"{indent}    {each['note']}"
         if each["because"] is not None:
             yield from _because(each["because"], profile, f"{indent}    ")
+
+
+def _basis(each: Mapping[str, Any], profile: str, indent: str) -> Iterator[str]:
+    """Where a statement comes from."""
+    basis = _BASIS[each["basis"]].format(
+        message=each["message_id"], rules=" or ".join(each["rules"]), profile=profile
+    )
+    source = f" of {each['source']}" if each["source"] else ""
+    at = f", received at {each['received_at']}" if each["received_at"] else ""
+    yield f"{indent}{basis}{source}{at}"
+    if each["basis"] != "rule" and each["rules"]:
+        yield f"{indent}perhaps by rule {' or '.join(each['rules'])}"
+    for place in each["places"]:
+        yield from _place(place, indent)
+    for premise in each["premises"]:
+        yield f"{indent}from {premise['statement']}"
+        for place in premise["places"]:
+            yield from _place(place, f"{indent}  ")
 
 
 def _place(place: Mapping[str, Any], indent: str) -> Iterator[str]:

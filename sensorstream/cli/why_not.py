@@ -27,7 +27,7 @@ def command(
     query, and its parts.
     """
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_json
+    from sensorstream.cli.terminal import print_json
 
     with Client(server_url(url, config)) as client:
         found = client.why_not(rule, individual, variable)

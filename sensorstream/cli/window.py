@@ -19,7 +19,7 @@ _COLUMNS = ("iri", "time", "entered", "statements", "message_id", "types")
 def command(limit: int, offset: int, url: str | None, config: Path, as_json: bool) -> None:
     """Show the window of a running server and its individuals, oldest first."""
     from sensorstream.cli.client import Client
-    from sensorstream.cli.console import print_fields, print_json, print_table
+    from sensorstream.cli.terminal import print_fields, print_json, print_table
 
     with Client(server_url(url, config)) as client:
         found = client.window(limit, offset)

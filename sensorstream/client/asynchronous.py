@@ -36,10 +36,12 @@ class AsyncClient:
         timeout: float = calls.TIMEOUT,
         key: str = "",
         ca: str | Path | None = None,
+        socket: Path | None = None,
     ) -> None:
         """``timeout`` is in seconds and applies to each request; ``key`` is an API key or a token.
 
-        ``ca`` is a file (PEM) with the certificates to trust instead of those of the system.
+        ``ca`` is a file (PEM) with the certificates to trust instead of those of the system,
+        ``socket`` a Unix socket to connect to instead of the URL's host and port.
 
         Raises:
             SettingsError: ``ca`` cannot be read, or the key is not one line of plain characters.
@@ -47,7 +49,11 @@ class AsyncClient:
         self.url = url.rstrip("/")
         # trust_env off: a proxy of the environment must not be used for localhost.
         self._http = httpx.AsyncClient(
-            base_url=self.url, timeout=timeout, trust_env=False, **calls.credentials(key, ca)
+            base_url=self.url,
+            timeout=timeout,
+            trust_env=False,
+            transport=None if socket is None else httpx.AsyncHTTPTransport(uds=str(socket)),
+            **calls.credentials(key, ca),
         )
 
     async def __aenter__(self) -> Self:
@@ -220,6 +226,13 @@ class AsyncClient:
     async def why(self, id_: str) -> dict[str, Any]:
         """Why an alert was raised: its rule, what that found, and where in which message."""
         return await self._do(operation.why(id_))
+
+    async def why_statement(self, statement: str) -> dict[str, Any]:
+        """Why a statement holds: who said it, or by which rules it follows.
+
+        ``statement`` is as in Turtle, with the prefixes of the rule files: ``:ann a :Person``.
+        """
+        return await self._do(operation.why_statement(statement))
 
     async def why_not(self, rule: str, individual: str, variable: str = "") -> dict[str, Any]:
         """What keeps a rule from firing for an individual (an IRI), as things are now."""
@@ -404,9 +417,12 @@ class AsyncClient:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return await self._do(operation.window(limit, offset))
 
-    async def individual(self, iri: str) -> dict[str, Any]:
-        """An individual: of each property the values it has in the window, or had last."""
-        return await self._do(operation.individual(iri))
+    async def individual(self, iri: str, *, rules: bool = False) -> dict[str, Any]:
+        """An individual: of each property the values it has in the window, or had last.
+
+        With ``rules``, inferred values of now have the rule that derives them.
+        """
+        return await self._do(operation.individual(iri, rules=rules))
 
     async def latest(self, class_: str, limit: int = 100, after: str = "") -> dict[str, Any]:
         """A page of the individuals of a class with their latest values.

@@ -223,6 +223,13 @@ class Client:
         """Why an alert was raised: its rule, what that found, and where in which message."""
         return self._do(operation.why(id_))
 
+    def why_statement(self, statement: str) -> dict[str, Any]:
+        """Why a statement holds: who said it, or by which rules it follows.
+
+        ``statement`` is as in Turtle, with the prefixes of the rule files: ``:ann a :Person``.
+        """
+        return self._do(operation.why_statement(statement))
+
     def why_not(self, rule: str, individual: str, variable: str = "") -> dict[str, Any]:
         """What keeps a rule from firing for an individual (an IRI), as things are now."""
         return self._do(operation.why_not(rule, individual, variable))
@@ -406,9 +413,12 @@ class Client:
         """The window's definition, its totals and a page of its individuals, oldest first."""
         return self._do(operation.window(limit, offset))
 
-    def individual(self, iri: str) -> dict[str, Any]:
-        """An individual: of each property the values it has in the window, or had last."""
-        return self._do(operation.individual(iri))
+    def individual(self, iri: str, *, rules: bool = False) -> dict[str, Any]:
+        """An individual: of each property the values it has in the window, or had last.
+
+        With ``rules``, inferred values of now have the rule that derives them.
+        """
+        return self._do(operation.individual(iri, rules=rules))
 
     def latest(self, class_: str, limit: int = 100, after: str = "") -> dict[str, Any]:
         """A page of the individuals of a class with their latest values.

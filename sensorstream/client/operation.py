@@ -14,6 +14,8 @@ from sensorstream.client.calls import Call, json_object, media_type
 
 _XML: Final = "application/xml"
 _REPLAY: Final = "/quarantine/replay"
+_REASONER: Final = httpx.Timeout(None)
+"""A reasoner that is built anew may take longer than other requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,11 @@ def alert_messages(id_: str, limit: int, after: int) -> Call[dict[str, Any]]:
 def why(id_: str) -> Call[dict[str, Any]]:
     """Why an alert was raised."""
     return Call("GET", f"/alerts/{quote(id_, safe='')}/why", json_object)
+
+
+def why_statement(statement: str) -> Call[dict[str, Any]]:
+    """Why a statement holds."""
+    return Call("GET", "/why", json_object, {"params": {"statement": statement}})
 
 
 def why_not(rule: str, individual: str, variable: str) -> Call[dict[str, Any]]:
@@ -183,9 +190,10 @@ def window(limit: int, offset: int) -> Call[dict[str, Any]]:
     return Call("GET", "/window", json_object, {"params": {"limit": limit, "offset": offset}})
 
 
-def individual(iri: str) -> Call[dict[str, Any]]:
+def individual(iri: str, *, rules: bool) -> Call[dict[str, Any]]:
     """The latest values of an individual."""
-    return Call("GET", f"/individuals/{quote(iri, safe='')}", json_object)
+    options: dict[str, Any] = {"params": {"rules": "true"}} if rules else {}
+    return Call("GET", f"/individuals/{quote(iri, safe='')}", json_object, options)
 
 
 def latest(class_: str, limit: int, after: str) -> Call[dict[str, Any]]:
@@ -211,14 +219,15 @@ def rule_file(name: str) -> Call[str]:
 
 def put_rule_file(name: str, text: str) -> Call[str]:
     """Put a rule file in force; the journal's id of the change."""
-    options = {"content": text.encode(), "headers": {"Content-Type": "text/plain; charset=utf-8"}}
+    headers = {"Content-Type": "text/plain; charset=utf-8"}
+    options = {"content": text.encode(), "headers": headers, "timeout": _REASONER}
     return Call("PUT", _rule_path(name), _change, options)
 
 
 def put_rule_files(files: Mapping[str, str], digest: str) -> Call[str]:
     """Put a whole set of rule files in force; the journal's id of the change."""
     headers = {"If-Match": f'"{digest}"'} if digest else {}
-    options = {"json": {"files": dict(files)}, "headers": headers}
+    options = {"json": {"files": dict(files)}, "headers": headers, "timeout": _REASONER}
     return Call("PUT", "/rules", _change, options)
 
 
@@ -230,7 +239,7 @@ def try_rule_files(files: Mapping[str, str]) -> Call[dict[str, Any]]:
 
 def delete_rule_file(name: str) -> Call[str]:
     """Take a rule file out of force; the journal's id of the change."""
-    return Call("DELETE", _rule_path(name), _change)
+    return Call("DELETE", _rule_path(name), _change, {"timeout": _REASONER})
 
 
 def ontology() -> Call[OntologyInForce]:
@@ -241,8 +250,7 @@ def ontology() -> Call[OntologyInForce]:
 def put_ontology(content: bytes | str, kind: str) -> Call[str]:
     """Put another ontology in force; the journal's id of the change."""
     text = content.encode() if isinstance(content, str) else content
-    # A reasoner that is built anew may take longer than other requests.
-    options = {"content": text, "headers": {"Content-Type": kind}, "timeout": httpx.Timeout(None)}
+    options = {"content": text, "headers": {"Content-Type": kind}, "timeout": _REASONER}
     return Call("PUT", "/ontology", _change, options)
 
 

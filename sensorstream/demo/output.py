@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from sensorstream.cli.console import print_table
+from sensorstream.cli.terminal import print_table
 from sensorstream.clock import SystemClock
 
 

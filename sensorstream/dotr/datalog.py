@@ -11,7 +11,7 @@ from typing import Final
 
 from sensorstream.dotr.cursor import Cursor
 from sensorstream.dotr.syntax import Clause
-from sensorstream.errors import QueryError, TermError
+from sensorstream.errors import Position, QueryError, TermError
 from sensorstream.model.terms import IRI, BlankNode, Literal, iri
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.sparql.algebra import (
@@ -27,6 +27,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.lexer import Lexeme
+from sensorstream.sparql.walk import children
 
 _ATOM: Final = "an atom such as :in(?S, ?R)"
 
@@ -35,7 +36,8 @@ def read_clause(cursor: Cursor) -> Clause:
     """The Datalog rule that begins here.
 
     Raises:
-        QueryError: none does, or a variable of its head does not stand in a positive atom.
+        QueryError: none does, or a variable of its head, or of a FILTER, does not stand in a
+            positive atom.
     """
     position = cursor.position()
     head = [_read_atom(cursor)]
@@ -43,7 +45,7 @@ def read_clause(cursor: Cursor) -> Clause:
         head.append(_read_atom(cursor))
     positive: list[TriplePattern] = []
     negative: list[TriplePattern] = []
-    filters: list[Filter] = []
+    filters: list[tuple[Filter, Position]] = []
     if cursor.is_word(":"):
         cursor.take()
         cursor.expect("-")
@@ -51,7 +53,8 @@ def read_clause(cursor: Cursor) -> Clause:
             if cursor.take_word("not"):
                 negative.append(_read_atom(cursor))
             elif cursor.is_word("filter"):
-                filters.append(_read_filter(cursor))
+                at = cursor.position()
+                filters.append((_read_filter(cursor), at))
             else:
                 positive.append(_read_atom(cursor))
             if not cursor.take_word(","):
@@ -65,7 +68,13 @@ def read_clause(cursor: Cursor) -> Clause:
             position=position,
         )
     body: Pattern = BGP(tuple(positive))
-    for each in filters:
+    for each, at in filters:
+        for free in sorted(_outside_exists(each.condition) - _variables(positive)):
+            raise QueryError(
+                f"FILTER: ?{free} has no value: expected a variable that stands in an atom of the "
+                "body that is not negated",
+                position=at,
+            )
         body = Filter(each.condition, body)
     for atom in negative:
         body = Filter(Not(Exists(BGP((atom,)))), body)
@@ -79,6 +88,15 @@ def _variables(atoms: Iterable[TriplePattern]) -> set[str]:
         for end in (each.subject, each.predicate, each.object)
         if isinstance(end, Variable)
     }
+
+
+def _outside_exists(condition: object) -> set[str]:
+    """The variables of a condition, without those of patterns in it."""
+    if isinstance(condition, Variable):
+        return {condition.name}
+    if isinstance(condition, Exists):
+        return set()
+    return set[str]().union(*map(_outside_exists, children(condition)))
 
 
 def _read_atom(cursor: Cursor) -> TriplePattern:

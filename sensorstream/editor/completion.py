@@ -10,7 +10,7 @@ from typing import Final
 
 from lark import Token
 
-from sensorstream.app.file_kinds import is_over_time
+from sensorstream.app.file_kinds import is_over_time, is_rule_set
 from sensorstream.editor.cursor import Cursor, Inside, cursor_in_rules, cursor_in_sparql
 from sensorstream.editor.document import OpenDocument
 from sensorstream.editor.over_time import WORDS, labels_of, selector_start
@@ -103,7 +103,8 @@ def completions(document: OpenDocument, offset: int) -> list[Completion]:
     if is_over_time(document.path):
         word, offers = _over_time(document, document.text[:offset])
     elif document.is_query:
-        word, offers = _in_sparql(document, document.text[:offset], {}, "query")
+        start = "rules" if is_rule_set(document.path) else "query"
+        word, offers = _in_sparql(document, document.text[:offset], {}, start)
     else:
         cursor = cursor_in_rules(document.text, offset)
         match cursor.inside:

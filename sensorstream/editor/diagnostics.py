@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sensorstream.app.faults import faults
-from sensorstream.app.file_kinds import is_query_file
+from sensorstream.app.file_kinds import is_query_file, is_rule_set
 from sensorstream.app.mapping_files import is_rule_file
 from sensorstream.app.query_files import check_query_files
+from sensorstream.app.rule_sets import faults_of
 from sensorstream.cli.check import deployment_notes
 from sensorstream.editor.deployment import Deployment, Ontologies, deployment_of
 from sensorstream.errors import Position, SensorStreamError
 from sensorstream.language.parser import parse
+from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
 from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.settings import Settings
 
@@ -38,6 +40,8 @@ def diagnostics(
     deployment = deployment_of(file)
     if is_query_file(file):
         return {file: list(_of_query(file, unsaved, deployment, ontologies))}
+    if is_rule_set(file):
+        return {file: [_fault(each, file) for each in faults_of(file, unsaved)]}
     settings = deployment.settings
     found: dict[Path, list[Diagnostic]] = {
         path: [] for path in settings.rules.files if is_rule_file(path)
@@ -84,7 +88,8 @@ def _of_query(
     settings = deployment.settings
     line = settings.time.line if settings.path.is_file() else "datetime"
     schema = ontologies.names(settings.ontology).schema
-    found = check_query_files([file], schema, line, unsaved)
+    by_names = settings.path.is_file() and settings.reasoning.profile in DESCRIPTION_LOGIC
+    found = check_query_files([file], schema, line, unsaved, names_only=by_names)
     yield from (_fault(each, file) for each in found.faults)
     for note in found.notes:
         yield Diagnostic(note.position, note.code, note.text, is_fault=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from sensorstream.app.file_kinds import is_query_file
+from sensorstream.app.file_kinds import is_query_file, is_rule_set
 from sensorstream.editor.cursor import cursor_in_sparql
 from sensorstream.editor.samples import read_samples, sample_files
 from sensorstream.editor.text import SourceText
@@ -22,7 +22,7 @@ from sensorstream.mapping.functions import Definition
 
 @dataclass(frozen=True)
 class OpenDocument:
-    """A rule file, a query or rules over time as they stand in the editor.
+    """A rule file, a query, rules over time or a rule set as they stand in the editor.
 
     ``folder`` is that of the settings; ``names`` are those of the deployment's ontology,
     ``functions`` the value functions that rules may call.
@@ -36,8 +36,8 @@ class OpenDocument:
 
     @property
     def is_query(self) -> bool:
-        """Whether it is a query, or has rules over time."""
-        return is_query_file(self.path)
+        """Whether it is a query, a rule set, or has rules over time."""
+        return is_query_file(self.path) or is_rule_set(self.path)
 
     @cached_property
     def source(self) -> SourceText:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
+from sensorstream.app.file_kinds import is_rule_set
 from sensorstream.editor.cursor import Cursor, Inside, cursor_in_rules, cursor_in_sparql
 from sensorstream.editor.document import OpenDocument
 from sensorstream.editor.paths import last_path, shown_values
 from sensorstream.editor.samples import scope_of
+from sensorstream.editor.symbols import symbols_of_rule_set
 from sensorstream.editor.text import Span
 from sensorstream.language.hole import split
 from sensorstream.model.terms import IRI
@@ -48,6 +51,8 @@ def hover(document: OpenDocument, offset: int) -> Hover | None:
         case Inside.SPARQL:
             query = cursor_in_sparql(word.cursor.inner)
             text = _of_name(document, query.word, document.prefixes)
+            if text is None and is_rule_set(document.path):
+                text = _of_rule(document, word.span.start)
         case _:
             text = _of_name(document, word.cursor.word, document.prefixes)
     return None if text is None else Hover(text, word.span)
@@ -103,6 +108,17 @@ def _of_name(document: OpenDocument, word: str, prefixes: Mapping[str, str]) -> 
         return None
     described = document.names.description(IRI(prefixes[prefix] + local), prefixes)
     return described or f"`{prefix}:` is <{prefixes[prefix]}>"
+
+
+def _of_rule(document: OpenDocument, offset: int) -> str | None:
+    """The name of the rule around a place, and what its comment says."""
+    for rule in symbols_of_rule_set(document.text):
+        if rule.whole.start <= offset < rule.whole.end and rule.name:
+            lines = document.text[rule.name_at.end : offset].split("\n")[1:]
+            comment = takewhile(lambda line: line.lstrip().startswith("#"), lines)
+            remarks = "\n".join(line.lstrip().lstrip("#").strip() for line in comment)
+            return f"rule `{rule.name}`\n\n{remarks}".strip()
+    return None
 
 
 def _in_hole(document: OpenDocument, word: _Word) -> str | None:

@@ -11,7 +11,7 @@ from typing import Final
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from sensorstream.app.file_kinds import is_over_time, is_query_file
+from sensorstream.app.file_kinds import is_over_time, is_query_file, is_rule_set
 from sensorstream.editor import completion, hover, symbols
 from sensorstream.editor.completion import Sort, completions
 from sensorstream.editor.diagnostics import Diagnostic, diagnostics
@@ -36,7 +36,7 @@ _KINDS: Final = {
     Sort.VALUE: types.CompletionItemKind.Constant,
 }
 _TRIGGERS: Final = ["{", "/", "@", "$", "?", ":", "[", " "]
-_WATCHED: Final = "**/*.{rules,rq,dotr,dlog,toml,ttl,nt,rdf,owl,owx,csv,py,xml,xsl}"
+_WATCHED: Final = "**/*.{rules,rq,ru,dotr,dlog,toml,ttl,nt,rdf,owl,owx,csv,py,xml,xsl}"
 
 _log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class Checks:
             self._publish(path, found)
 
     def _found(self, path: Path, unsaved: dict[Path, str]) -> dict[Path, list[Diagnostic]]:
-        if is_query_file(path) and path not in unsaved:
+        if (is_query_file(path) or is_rule_set(path)) and path not in unsaved:
             return {}
         try:
             return diagnostics(path, unsaved, self._files.ontologies)
@@ -210,7 +210,7 @@ def _answer(server: LanguageServer, files: OpenFiles) -> None:
     def formatted(params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
         path = path_of(params.text_document.uri)
         source = files.source(path)
-        if is_query_file(path):
+        if is_query_file(path) or is_rule_set(path):
             return None
         try:
             text = format_rules(source.text, str(path))
@@ -227,6 +227,9 @@ def _answer(server: LanguageServer, files: OpenFiles) -> None:
         source = files.source(path)
         if is_over_time(path):
             found = symbols.symbols_over_time(source.text)
+        elif is_rule_set(path):
+            named = symbols.symbols_of_rule_set(source.text)
+            found = [each for each in named if each.name]
         else:
             found = [] if is_query_file(path) else symbols.symbols(source.text)
         return [

@@ -38,7 +38,7 @@ from sensorstream.model.events import Alert, Cleared, Delta, Event, Message
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
 from sensorstream.reasoning.aside import Aside
-from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.reasoner import Reasoner, without_limits
 from sensorstream.rules.answers import Answer, Asked
 from sensorstream.rules.conditions import ConditionEvaluator, unlimited
 from sensorstream.rules.memory import RuleMemory
@@ -314,7 +314,7 @@ class Engine:
         if not lifted and self.evaluator.lifted:
             # What is left of what came before.
             self.evaluator.settle()
-        self.evaluator.lifted = lifted
+        self.evaluator.lifted = self._cycle.reasoner.lifted = lifted
 
     @property
     def now(self) -> Instant | None:
@@ -417,7 +417,7 @@ class Engine:
             self.degrade(state.degraded)
         self._turns.restore(state.held)
         held = tuple(t for each in self.window for t in each.statements)
-        with unlimited(self.evaluator):
+        with unlimited(self.evaluator), without_limits(self._cycle.reasoner):
             delta = self.kb.apply(Origin.WINDOW, Delta(self.window.now or 0, added=held))
             for each in self.window:
                 for triple, said in each.statements.items():

@@ -17,6 +17,7 @@ from sensorstream.model.events import Delta, Departure, Individual, Message
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.aside import Aside
+from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.rules.conditions import unlimited
 from sensorstream.rules.index import RuleIndex
@@ -137,7 +138,7 @@ def expel(cycle: Cycle, stays: Collection[int]) -> None:
     if not gone:
         return
     run = cycle.run_of(latest_message(cycle.window), Timings())
-    with unlimited(cycle.evaluator):
+    with unlimited(cycle.evaluator), without_limits(cycle.reasoner):
         run.apply(None, gone)
     cycle.tell_queries(run, cycle.window.now or 0)
     cycle.inferences.take_ended()
@@ -157,6 +158,7 @@ def _exchange(cycle: Cycle, aside: Aside, cause: str, left: Iterable[Individual]
             cycle.kb.apply(origin, changes[origin])
     _follow(cycle, changes[Origin.INFERRED], cause, left)
     cycle.reasoner.close()
+    aside.reasoner.lifted = cycle.reasoner.lifted
     cycle.reasoner = aside.reasoner
     # Or a query that begins now would see the change twice, and a restart would lose it.
     cycle.queries.settle()

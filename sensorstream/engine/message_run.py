@@ -20,7 +20,7 @@ from sensorstream.model.events import (
     net_delta,
 )
 from sensorstream.model.terms import BlankNode, Subject, Triple
-from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.reasoner import Reasoner, without_limits
 from sensorstream.rules.conditions import ConditionEvaluator, unlimited
 from sensorstream.window.change import WindowChange
 from sensorstream.window.window import Window
@@ -135,7 +135,7 @@ class MessageRun:
 
     def take_back(self) -> None:
         """Leave the knowledge base as it was before the message."""
-        with unlimited(self.evaluator):
+        with unlimited(self.evaluator), without_limits(self._reasoner):
             self._take_back()
 
     def _take_back(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
@@ -165,6 +165,20 @@ def dismiss(
         count = connection.execute(_of(select(func.count()), chosen)).scalar_one()
         gone = _rows(connection, change)
     return gone, max(0, count - gone)
+
+
+def keep_contradiction(
+    database: Engine, id_: str, reason: str, found: Contradiction, timeout: float = _SECONDS
+) -> None:
+    """Keep with a refused message what was found out of its contradiction since.
+
+    Raises:
+        HistoryError: the database cannot be written, or it took longer than ``timeout`` seconds.
+    """
+    change = update(messages).where(messages.c.id == id_)
+    with translating("cannot write the quarantine"), database.begin() as connection:
+        limit_time(connection, timeout)
+        connection.execute(change.values(reason=reason, contradiction=asdict(found)))
 
 
 def of_source(name: str) -> ColumnElement[bool]:

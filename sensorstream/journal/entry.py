@@ -53,12 +53,17 @@ class Successors(Protocol):
     """Builds successors, which is slow."""
 
     def with_rules(
-        self, files: Mapping[str, str], tables: Mapping[str, str] | None, whole: bool
+        self,
+        files: Mapping[str, str],
+        tables: Mapping[str, str] | None,
+        whole: bool,
+        found: bool = False,
     ) -> Successor:
         """Other rule files, by name, compiled for the ontology in force.
 
         ``tables`` are the texts of the files that they name, by path; None: those on disk.
         ``whole``: ``files`` are all; otherwise RML files and stylesheets are those on disk.
+        ``found``: they are the settings' files as a start has found them, put by nobody.
 
         Raises:
             LanguageError: a rule cannot be read or compiled.

@@ -83,6 +83,7 @@ class PutRules(_Takeover):
     ``files`` are their texts by name, in the order in which their rules are applied; ``by`` is who
     put them. ``tables`` are the texts of the files that they name, by path; None: those on disk.
     ``whole``: all rule files are here; once RML files and stylesheets were always read from disk.
+    ``found``: a start has found them so in the settings' files, and nobody has put them.
     """
 
     kind: ClassVar[str] = "rules"
@@ -91,12 +92,15 @@ class PutRules(_Takeover):
     by: str
     tables: Mapping[str, str] | None = None
     whole: bool = True
+    found: bool = False
 
     def encode(self) -> tuple[bytes, str]:
         told: dict[str, object] = dict(self.files)
         if self.whole or self.tables is not None:
             tables = None if self.tables is None else dict(self.tables)
-            told = {"files": told, "tables": tables} | ({"whole": True} if self.whole else {})
+            flags = {"whole": self.whole, "found": self.found}
+            told = {"files": told, "tables": tables}
+            told.update((name, True) for name, is_set in flags.items() if is_set)
         return json.dumps(told, ensure_ascii=False).encode(), self.by
 
     @classmethod
@@ -104,12 +108,23 @@ class PutRules(_Takeover):
         told = json.loads(content)
         whole = told.get("whole") is True
         if whole or isinstance(told.get("tables"), dict):
-            return cls(told["files"], source, told["tables"], whole)
+            return cls(told["files"], source, told["tables"], whole, told.get("found") is True)
         # The content is the files alone, as it was before tables were kept.
         return cls(told, source, whole=False)
 
     def prepare(self, successors: Successors) -> Successor:
-        return successors.with_rules(self.files, self.tables, self.whole)
+        return successors.with_rules(self.files, self.tables, self.whole, self.found)
+
+    def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
+        """Go on with the present files if these are those of an earlier start.
+
+        The settings' ontology may have been edited, too, which the journal does not have.
+
+        Raises:
+            SensorStreamError: ``error``, for rules that were put.
+        """
+        kind = Change if self.found else _Takeover
+        kind.fails_now(self, target, record, error)
 
 
 @dataclass(frozen=True, slots=True)

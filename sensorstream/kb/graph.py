@@ -115,8 +115,8 @@ class KnowledgeBase:
             appears nor disappears.
         """
         mark = int(origin)
-        removed = [t for t in delta.removed if self._unmark(t, mark)]
-        added = [t for t in delta.added if self._mark(t, mark)]
+        removed = self._unmarked(delta.removed, mark)
+        added = self._marked(delta.added, mark)
         return Delta(delta.time, tuple(added), tuple(removed))
 
     def visible(self, origin: Origin, delta: Delta) -> Delta:
@@ -133,9 +133,7 @@ class KnowledgeBase:
 
     def add(self, origin: Origin, triples: Iterable[Triple]) -> None:
         """Load triples into one graph."""
-        mark = int(origin)
-        for triple in triples:
-            self._mark(triple, mark)
+        self._marked(triples, int(origin))
 
     def triples(self, origin: Origin) -> Iterator[Triple]:
         """All triples of one graph; O(knowledge base)."""
@@ -155,29 +153,38 @@ class KnowledgeBase:
         """How many subjects have this predicate and object; O(1)."""
         return self.index.count(predicate, object_)
 
-    def _mark(self, triple: Triple, mark: int) -> bool:
-        marks = self._marks.get(triple, 0)
-        if marks & mark:
-            return False
-        for listener in self._listeners:
-            listener(triple, marks, marks | mark)
-        self._marks[triple] = marks | mark
-        self._sizes[mark] += 1
-        if marks:
-            return False
-        self.index.add(triple)
-        return True
+    def _marked(self, triples: Iterable[Triple], mark: int) -> list[Triple]:
+        """Put triples into a graph; returns those that no other graph holds."""
+        marks_of, listeners, add = self._marks, self._listeners, self.index.add
+        new = []
+        for triple in triples:
+            marks = marks_of.get(triple, 0)
+            if marks & mark:
+                continue
+            for listener in listeners:
+                listener(triple, marks, marks | mark)
+            marks_of[triple] = marks | mark
+            self._sizes[mark] += 1
+            if not marks:
+                add(triple)
+                new.append(triple)
+        return new
 
-    def _unmark(self, triple: Triple, mark: int) -> bool:
-        marks = self._marks.get(triple, 0)
-        if not marks & mark:
-            return False
-        for listener in self._listeners:
-            listener(triple, marks, marks & ~mark)
-        self._sizes[mark] -= 1
-        if marks != mark:
-            self._marks[triple] = marks & ~mark
-            return False
-        self.index.discard(triple)
-        del self._marks[triple]
-        return True
+    def _unmarked(self, triples: Iterable[Triple], mark: int) -> list[Triple]:
+        """Take triples out of a graph; returns those that no graph holds now."""
+        marks_of, listeners, discard = self._marks, self._listeners, self.index.discard
+        gone = []
+        for triple in triples:
+            marks = marks_of.get(triple, 0)
+            if not marks & mark:
+                continue
+            for listener in listeners:
+                listener(triple, marks, marks & ~mark)
+            self._sizes[mark] -= 1
+            if marks != mark:
+                marks_of[triple] = marks & ~mark
+                continue
+            discard(triple)
+            del marks_of[triple]
+            gone.append(triple)
+        return gone

@@ -80,9 +80,22 @@ class TripleIndex:
     def add(self, triple: Triple) -> None:
         """Add a triple that is not in the set."""
         s, p, o = triple
-        _put(self.spo, s, p, o)
+        # _put twice, written out: everything that streams passes here.
+        middle = self.spo.get(s)
+        if middle is None:
+            self.spo[s] = {p: (o,)}
+        elif p not in middle:
+            middle[p] = (o,)
+        else:
+            _append(middle, p, o)
         if self._pos is not None:
-            _put(self._pos, p, o, s)
+            ends = self._pos.get(p)
+            if ends is None:
+                self._pos[p] = {o: (s,)}
+            elif o not in ends:
+                ends[o] = (s,)
+            else:
+                _append(ends, o, s)
         if self._osp is not None:
             _put(self._osp, o, s, p)
         self._size += 1
@@ -147,11 +160,15 @@ def _put(index: Index[A, B, C], first: A, second: B, third: C) -> None:
     middle = index.get(first)
     if middle is None:
         index[first] = {second: (third,)}
-        return
-    last = middle.get(second)
-    if last is None:
+    elif second not in middle:
         middle[second] = (third,)
-    elif isinstance(last, tuple):
+    else:
+        _append(middle, second, third)
+
+
+def _append(middle: dict[B, Leaf[C]], second: B, third: C) -> None:
+    last = middle[second]
+    if isinstance(last, tuple):
         middle[second] = {last[0]: None, third: None}
     else:
         last[third] = None

@@ -15,6 +15,7 @@ from sensorstream.kb.mirror import Mirror
 from sensorstream.kb.oxigraph import FUNCTIONS, OxigraphTerm, from_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.sparql.answerable import GRAPHS, check_answerable, check_graphs
+from sensorstream.sparql.described import check_named
 from sensorstream.sparql.oxigraph_text import oxigraph_text
 from sensorstream.sparql.parser import read_query
 
@@ -137,6 +138,8 @@ def answer_from(
     text: str,
     default_graphs: Sequence[str] = (),
     named_graphs: Sequence[str] = (),
+    *,
+    names_only: bool = False,
 ) -> Results:
     """Answer a SPARQL 1.1 query from a copy of a knowledge base.
 
@@ -149,6 +152,7 @@ def answer_from(
         default_graphs: IRIs of the graphs to query instead of the union
             (``default-graph-uri`` of the SPARQL Protocol, which overrides FROM).
         named_graphs: IRIs of the graphs that GRAPH may see (``named-graph-uri``).
+        names_only: the query must not describe classes; see :func:`.check_named`.
 
     Raises:
         QueryError: not SPARQL 1.1, or a part of it that is refused (see
@@ -157,6 +161,8 @@ def answer_from(
     """
     parsed = read_query(text, start=Position("query", 1, 1))
     check_answerable(parsed, message_graphs=True)
+    if names_only:
+        check_named(parsed.meaning)
     check_graphs(default_graphs, "default-graph-uri")
     check_graphs(named_graphs, "named-graph-uri")
     text = oxigraph_text(parsed.meaning)

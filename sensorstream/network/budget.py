@@ -65,6 +65,15 @@ class Budget:
         """Meters that have counted in another one begin at zero."""
         self._until: float | None = None
 
+    @contextmanager
+    def lift(self) -> Iterator[None]:
+        """Let the block take what it takes."""
+        before, self.lifted = self.lifted, True
+        try:
+            yield
+        finally:
+            self.lifted = before
+
     def end(self) -> None:
         """The instant is over: what comes has the whole budget again."""
         self.instant += 1
@@ -178,6 +187,8 @@ class Meter:
         limits = budget.limits
         self._next = self._rows + self._first
         if budget.lifted:
+            # What comes now counts for nothing, also when the limits are in force again.
+            self._begin(budget.instant, 0)
             return
         if limits.rows is not None and self._rows > limits.rows:
             raise Overrun(

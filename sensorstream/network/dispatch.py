@@ -147,21 +147,32 @@ class Dispatcher:
         """Watch no longer."""
         self._index.watchers.remove(self)
 
+    # Both are called for every change of every watched index: they look up no more than they must.
+
     def added(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        self._changed(triple, True)
+        by_object = self._triggers.get(triple[1])
+        if by_object is not None:
+            if triple[2] in by_object:
+                self._fire(by_object[triple[2]], triple, True)
+            if None in by_object:
+                self._fire(by_object[None], triple, True)
+        if self._anything is not None or self._followers:
+            self._tell(triple, True)
 
     def removed(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        self._changed(triple, False)
-
-    def _changed(self, triple: Triple, comes: bool) -> None:
         by_object = self._triggers.get(triple[1])
         if by_object is not None:
-            if (triggers := by_object.get(triple[2])) is not None:
-                self._fire(triggers, triple, comes)
-            if (triggers := by_object.get(None)) is not None:
-                self._fire(triggers, triple, comes)
+            if triple[2] in by_object:
+                self._fire(by_object[triple[2]], triple, False)
+            if None in by_object:
+                self._fire(by_object[None], triple, False)
+        if self._anything is not None or self._followers:
+            self._tell(triple, False)
+
+    def _tell(self, triple: Triple, comes: bool) -> None:
+        """What any triple concerns."""
         if self._anything is not None:
             self._fire(self._anything, triple, comes)
         for node in self._followers:
@@ -171,23 +182,23 @@ class Dispatcher:
     def _fire(self, triggers: _Triggers, triple: Triple, comes: bool) -> None:
         if triggers.always:
             self._run(triggers.always, triple, comes)
-        if (concerned := triggers.by_subject.get(triple[0])) is not None:
-            self._run(concerned, triple, comes)
+        if triggers.by_subject and triple[0] in triggers.by_subject:
+            self._run(triggers.by_subject[triple[0]], triple, comes)
         if not triggers.guarded:
             return
         said = self._index.spo[triple[0]]
         for property, by_value in triggers.guarded.items():
-            values = said.get(property)
-            if values is None:
+            if property not in said:
                 continue
+            values = said[property]
             if len(values) <= len(by_value):
                 for value in values:
-                    if (concerned := by_value.get(value)) is not None:
-                        self._run(concerned, triple, comes)
+                    if value in by_value:
+                        self._run(by_value[value], triple, comes)
             else:
-                for value, concerned in by_value.items():
+                for value in by_value:
                     if value in values:
-                        self._run(concerned, triple, comes)
+                        self._run(by_value[value], triple, comes)
 
     def _run(self, concerned: _Concerned, triple: Triple, comes: bool) -> None:
         subject, predicate, object_ = triple

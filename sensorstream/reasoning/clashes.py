@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
+from sensorstream.errors import TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject, Term
@@ -21,12 +22,14 @@ from sensorstream.model.vocabulary import (
     OWL_COMPLEMENT_OF,
     OWL_DIFFERENT_FROM,
     OWL_EQUIVALENT_CLASS,
+    OWL_NEGATIVE_ASSERTION,
     OWL_NOTHING,
     OWL_SAME_AS,
     RDF_TYPE,
     RDFS_SUBCLASS_OF,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.bounds.literal_values import value_of
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
@@ -116,12 +119,23 @@ def _of_equals(kb: KnowledgeBase, axioms: Axioms) -> Iterator[str]:
 
 def _of_denials(kb: KnowledgeBase, axioms: Axioms) -> Iterator[str]:
     """Statements that are asserted, or follow, and are denied."""
-    for node in axioms.typed(f"{OWL}NegativePropertyAssertion"):
+    for node in axioms.typed(OWL_NEGATIVE_ASSERTION):
         one = axioms.value(node, f"{OWL}sourceIndividual")
         prop = axioms.value(node, f"{OWL}assertionProperty")
         value = axioms.value(node, f"{OWL}targetIndividual")
         value = axioms.value(node, f"{OWL}targetValue") if value is None else value
         if one is None or isinstance(one, Literal) or not isinstance(prop, IRI) or value is None:
             continue
-        if kb.marks((one, prop, value)):
-            yield f"{one.n3} {prop.n3} {value.n3} is stated and denied"
+        for stated in sorted(o for _, _, o in kb.match(one, prop, None) if _is_same(o, value)):
+            other = "" if stated == value else f" as {value.n3}"
+            yield f"{one.n3} {prop.n3} {stated.n3} is stated and denied{other}"
+
+
+def _is_same(one: Term, other: Term) -> bool:
+    """Whether two terms are one, or literals of one value."""
+    if one == other or not (isinstance(one, Literal) and isinstance(other, Literal)):
+        return one == other
+    try:
+        return value_of(one) == value_of(other)
+    except (TermError, ValueError):  # not valid, or more digits than Python accepts
+        return False

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import OntologyError
+from sensorstream.model.class_expressions import missing_kinds
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
@@ -211,7 +212,7 @@ class _Reading:
 
 def _checked(files: Sequence[Path], reading: _Reading, names: str) -> Ontology:
     reading.resolve()
-    triples = tuple(reading.merged)
+    triples = (*reading.merged, *missing_kinds(reading.merged))
     schema = Schema.of(triples)
     unknown = undeclared(triples, schema)
     file = files[0] if files else Path()
@@ -266,10 +267,7 @@ def _check(
     where = ", ".join(map(str, reading.files)) or "no file"
     both = schema.object_properties & schema.datatype_properties
     if both:
-        raise OntologyError(
-            f"{where}: <{min(both)}> is both an object and a datatype property: expected one "
-            "(OWL 2 DL): give the one for values another name"
-        )
+        raise _of_two_kinds(where, min(both), triples)
     declared = {s for s, p, o in triples if p == RDF_TYPE}
     declared |= {s for s, p, _ in triples if p == OWL_INVERSE_OF}
     wrong = {
@@ -283,6 +281,27 @@ def _check(
     world = [t for t in triples if t[1] != OWL_IMPORTS]
     if any(isinstance(o, IRI) and o.startswith((OWL, RDF)) for _, _, o in world):
         _load_with_owlready(where, to_ntriples(world))
+
+
+def _of_two_kinds(where: str, name: IRI, triples: Iterable[Triple]) -> OntologyError:
+    """The error for a property that is declared as two kinds, with what its values show."""
+    values = [o for _, p, o in triples if p == name]
+    literals = sum(isinstance(o, Literal) for o in values)
+    if not values:
+        way = "it has no values here: delete one of its declarations"
+    elif literals == len(values):
+        way = f"its values here ({literals}) are literals: delete its owl:ObjectProperty"
+    elif not literals:
+        way = f"its values here ({len(values)}) are individuals: delete its owl:DatatypeProperty"
+    else:
+        way = (
+            f"of its values here {literals} are literals and {len(values) - literals} individuals: "
+            "give the property for literals another name"
+        )
+    return OntologyError(
+        f"{where}: <{name}> is both an object and a datatype property: expected one (OWL 2 DL); "
+        f"{way}"
+    )
 
 
 def _on_undeclared(

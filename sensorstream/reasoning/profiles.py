@@ -22,6 +22,8 @@ from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
 PROFILES: Final = ("none", "plain", "hermit", "pellet")
+DESCRIPTION_LOGIC: Final = ("hermit", "pellet")
+"""The profiles that decide all of OWL 2 DL."""
 _RULE_FILES: Final = (".ru", ".dlog")
 
 
@@ -31,9 +33,7 @@ def check_profile(profile: str) -> None:
     Raises:
         SettingsError: it is not.
     """
-    if profile in PROFILES:
-        return
-    for name in _names(profile):
+    for name in rule_set_names(profile):
         if name not in SUMMARIES and not name.endswith(_RULE_FILES):
             raise SettingsError(
                 f"reasoning.profile: '{name}' is not known: expected one of "
@@ -43,19 +43,45 @@ def check_profile(profile: str) -> None:
             )
 
 
-def _names(profile: str) -> list[str]:
+def rule_set_names(profile: str) -> list[str]:
+    """The rule sets that a profile names: those that come along, and files; none if it has none."""
+    if profile in PROFILES:
+        return []
     return [name.strip() for name in profile.split(",")]
+
+
+def rule_set_of(profile: str, folder: Path | None = None) -> RuleSet | None:
+    """The rules of all rule sets of a profile; None: it has none.
+
+    Paths of files begin at ``folder``; None: here.
+
+    Raises:
+        SettingsError: there is no such profile, or a file cannot be read.
+        QueryError: a rule set cannot be read, with the place.
+        ProgramError: its rules have no result, or perhaps no end.
+    """
+    check_profile(profile)
+    names = rule_set_names(profile)
+    return combined(_rule_set(name, folder or Path()) for name in names) if names else None
 
 
 def _rule_set(name: str, folder: Path) -> RuleSet:
     if name in SUMMARIES:
         return bundled_rules(name)
     path = folder / name
+    return read(text_of(path), str(path))
+
+
+def text_of(path: Path) -> str:
+    """The text of a file with a rule set.
+
+    Raises:
+        SettingsError: it cannot be read.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot read the rule set {path}: {error}") from None
-    return read(text, str(path))
 
 
 def make_reasoner(
@@ -68,14 +94,16 @@ def make_reasoner(
     explain: float = 5.0,
     clock: Clock | None = None,
     folder: Path | None = None,
+    rule_set: RuleSet | None = None,
     limits: Limits = NO_LIMITS,
 ) -> Reasoner:
     """The reasoner of a profile; no process is started before :meth:`Reasoner.start`.
 
     ``java`` is the home of a Java runtime ("" = the one that comes with SensorStream),
     ``timeout`` limits one question to HermiT or Pellet, in seconds, ``heap`` their memory, in MiB.
-    ``explain`` limits the search for a contradiction, in seconds. ``folder`` is where paths of rule
-    sets begin (None: here), ``limits`` what their rules may take for one change.
+    ``explain`` limits the search for a contradiction, in seconds. ``rule_set`` are the rules of
+    the profile's rule sets; None: they are read, and their paths begin at ``folder`` (None: here).
+    ``limits`` are for what the rules may take for one change.
 
     Raises:
         SettingsError: there is no such profile.
@@ -87,9 +115,9 @@ def make_reasoner(
         return NoReasoner()
     if profile == "plain":
         return SchemaClosure(ontology.schema)
-    if profile not in PROFILES:
-        sets = (_rule_set(name, folder or Path()) for name in _names(profile))
-        return RuleReasoner(combined(sets), limits)
+    found = rule_set or rule_set_of(profile, folder)
+    if found is not None:
+        return RuleReasoner(found, limits)
     clock = clock or SystemClock()
     terminology = Terminology.of(ontology)
     worker = Worker(
@@ -97,11 +125,26 @@ def make_reasoner(
     )
     explainer = Explainer(
         ontology,
-        lambda: DlReasoner(terminology, worker),
+        lambda: DlReasoner(terminology, worker, limits=limits),
         terminology.datatypes,
         java=java,
         heap=heap,
         seconds=explain,
         clock=clock,
     )
-    return ResilientReasoner(DlReasoner(terminology, worker), worker, explainer, ontology.schema)
+    reasoner = DlReasoner(terminology, worker, limits=limits)
+    return ResilientReasoner(reasoner, worker, explainer, ontology.schema)
+
+
+def bare_reasoner(
+    profile: str, ontology: Ontology, *, java: str, timeout: float, heap: int
+) -> DlReasoner:
+    """HermiT or Pellet without explanations of contradictions and without a substitute.
+
+    For questions that are asked once. The arguments are those of :func:`make_reasoner`.
+    """
+    terminology = Terminology.of(ontology)
+    worker = Worker(
+        profile, terminology.document(), java=java, timeout=timeout, heap=heap, clock=SystemClock()
+    )
+    return DlReasoner(terminology, worker)

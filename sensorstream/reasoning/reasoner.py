@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from sensorstream.kb.graph import KnowledgeBase
@@ -12,6 +13,9 @@ from sensorstream.model.terms import Triple
 
 class Reasoner(Protocol):
     """Updates the inferred graph for each change of the window graph."""
+
+    lifted: bool
+    """Whether the limits of a change are not in force: what comes was accepted before."""
 
     def start(self, kb: KnowledgeBase) -> None:
         """Derive the static inferred graph, with an empty window graph.
@@ -48,8 +52,20 @@ class Reasoner(Protocol):
         """Release processes and memory; a second call does nothing."""
 
 
+@contextmanager
+def without_limits(reasoner: Reasoner) -> Iterator[None]:
+    """Lift the limits for changes that were accepted before, or take such ones back."""
+    before, reasoner.lifted = reasoner.lifted, True
+    try:
+        yield
+    finally:
+        reasoner.lifted = before
+
+
 class NoReasoner:
     """Profile ``none``: nothing is derived."""
+
+    lifted = False
 
     def start(self, kb: KnowledgeBase) -> None:
         """Derives nothing."""

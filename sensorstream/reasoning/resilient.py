@@ -49,6 +49,15 @@ class ResilientReasoner:
         """Why the plain profile is used; "" if it is not."""
 
     @property
+    def lifted(self) -> bool:
+        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
+        return self._reasoner.lifted
+
+    @lifted.setter
+    def lifted(self, lifted: bool) -> None:
+        self._reasoner.lifted = lifted
+
+    @property
     def pid(self) -> int | None:
         """The reasoner's process, if it runs."""
         return self._worker.pid
@@ -79,6 +88,7 @@ class ResilientReasoner:
 
         Raises:
             Inconsistent: with its contradiction.
+            Overrun: see :class:`~sensorstream.reasoning.reasoner.Reasoner`.
             ReasonerError: the reasoner fails for this change, but not for others.
         """
         if self._plain is not None:

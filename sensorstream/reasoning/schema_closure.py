@@ -16,7 +16,8 @@ from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema, is_datatype
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF, RDFS_SUBPROPERTY_OF
-from sensorstream.network.recursion.linear import FlatClosure, Implied, LinearRule
+from sensorstream.network.recursion.implied import Implied
+from sensorstream.network.recursion.linear import FlatClosure, LinearRule
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 _X: Final = Variable("x")
@@ -30,9 +31,10 @@ class SchemaClosure:
     does not return with types.
     """
 
-    __slots__ = ("_closure", "_implied", "_schema")
+    __slots__ = ("_closure", "_implied", "_schema", "lifted")
 
     def __init__(self, schema: Schema, *, types: bool = True) -> None:
+        self.lifted = False
         self._schema = schema
         self._closure = FlatClosure(_rules(schema, types=types))
         self._implied = Implied(self._closure.conclusions)

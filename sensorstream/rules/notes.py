@@ -104,7 +104,7 @@ def _of_queries(
     if isinstance(ends, syntax.Select | syntax.Ask):
         parsed = _with_given(parsed_condition(ends.query, file), known.given)
         yield from query_notes(parsed, known)
-    for update in _updates(rule, file, known.given):
+    for update in updates_of(rule, file, known.given):
         yield from update_notes(update, known)
 
 
@@ -125,9 +125,14 @@ def _with_kinds(known: Known, pattern: Pattern, returned: Iterable[str]) -> Know
     return replace(known, given={**known.given, **{name: found.get(name) for name in returned}})
 
 
-def _updates(
+def updates_of(
     rule: syntax.SemanticRule, file: syntax.RuleFile, given: Collection[str]
 ) -> Iterator[Parsed[Update]]:
+    """The updates among the actions of a rule; ``given`` are variables with a value from before.
+
+    Raises:
+        LanguageError: one cannot be read.
+    """
     for action in rule.actions:
         match action:
             case syntax.SparqlUpdate(update=block):
@@ -174,8 +179,12 @@ def _made(files: Iterable[syntax.RuleFile]) -> _Made | None:
     return _Made(frozenset(classes), frozenset(properties))
 
 
-def _given(rule: syntax.SemanticRule, file: syntax.RuleFile) -> frozenset[str]:
-    """The variables that trigger and conditions give a value."""
+def given_by(rule: syntax.SemanticRule, file: syntax.RuleFile) -> frozenset[str]:
+    """The variables to which trigger and conditions of a rule give a value.
+
+    Raises:
+        LanguageError: a condition cannot be read.
+    """
     given = bound_by(rule.trigger)
     for condition in conditions_of(rule):
         if isinstance(condition, syntax.Select) and not condition.negated:
@@ -185,7 +194,7 @@ def _given(rule: syntax.SemanticRule, file: syntax.RuleFile) -> frozenset[str]:
 
 def _inserted(file: syntax.RuleFile) -> Iterator[Quad]:
     for rule in file.semantic_rules:
-        for update in _updates(rule, file, _given(rule, file)):
+        for update in updates_of(rule, file, given_by(rule, file)):
             for operation in update.meaning.operations:
                 match operation:
                     case InsertData(quads):

@@ -56,6 +56,9 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/docs"): _OPEN,
         ("GET", "/openapi.json"): _OPEN,
         ("GET", "/assets/{path:path}"): _OPEN,
+        # The pages ask the server in the name of who looks at them.
+        ("GET", "/console/{path:path}"): _OPEN,
+        ("POST", "/console/{path:path}"): _OPEN,
         ("GET", "/healthz"): _OPEN,
         ("GET", "/readyz"): _OPEN,
         ("GET", "/metrics"): _READ,
@@ -92,6 +95,7 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/individuals/{iri}"): _READ,
         ("GET", "/latest"): _READ,
         ("GET", "/rules"): _READ,
+        ("GET", "/why"): _ASK,
         ("GET", "/why-not"): _ASK,
         ("PUT", "/rules"): _ADMINISTER,
         ("GET", "/rules/{name}"): _READ,

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 from sensorstream.app.application import Application
 from sensorstream.server.addresses import with_mapped
 from sensorstream.server.connections import Connections
+from sensorstream.server.console import ConsoleProcess, console
 from sensorstream.server.handshakes import Handshake
 from sensorstream.server.main import create_app
 from sensorstream.server.protocol import Guarded
@@ -94,7 +95,8 @@ class Server(_Listening):
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
         settings = application.settings
-        app = create_app(application, host)
+        self._console = ConsoleProcess()
+        app = create_app(application, host, console(self._console))
         super().__init__(app, settings.limits, tls, settings.http.proxies)
         self._application = application
         told = "Open connections of clients."
@@ -105,13 +107,24 @@ class Server(_Listening):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen."""
         await super().startup(sockets)
+        server = await asyncio.get_running_loop().create_unix_server(
+            self._speak, str(self._console.interface)
+        )
+        self.servers.append(server)
         self._on_ready()
+
+    def _speak(self) -> asyncio.Protocol:
+        """A connection of the pages: plain HTTP, in their folder."""
+        state = self.lifespan.state
+        return Guarded(self.config, server_state=self.server_state, app_state=state)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End questions and event streams, let running requests end, stop listening."""
         self._application.running.close()
         self._application.alert_feed.close()
         self._application.queries.feed.close()
+        # First: requests of open pages would be waited for.
+        self._console.close()
         await super().shutdown(sockets)
 
 

@@ -13,11 +13,12 @@ from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
 from sensorstream.server.access import Guard, security_of
+from sensorstream.server.console import PATH
 from sensorstream.server.heads import Heads
 from sensorstream.server.known import KnownParameters
 from sensorstream.server.limits import BodyLimit
@@ -28,6 +29,7 @@ from sensorstream.server.rest import (
     alerts,
     audit,
     health,
+    holding,
     incidents,
     individuals,
     jobs,
@@ -81,10 +83,13 @@ def _operation_id(route: APIRoute) -> str:
     return "_".join((*map(str, route.tags[:1]), route.name))
 
 
-def create_app(application: Application, host: str | None = None) -> FastAPI:
+def create_app(
+    application: Application, host: str | None = None, console: ASGIApp | None = None
+) -> FastAPI:
     """The ASGI application; the caller opens and closes ``application``.
 
-    ``host`` is the address it listens on; by default server.host of the settings.
+    ``host`` is the address it listens on; by default server.host of the settings. ``console`` has
+    the pages of :data:`.console.PATH`.
     A batch may hold 16 messages of the largest size, a SOAP envelope one such message, escaped.
     """
     max_message_bytes = application.settings.server.max_message_bytes
@@ -148,6 +153,7 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
         jobs.router(application),
         alerts.router(application),
         why.router(application),
+        holding.router(application),
         incidents.router(application),
         webhooks.router(application),
         window.router(application),
@@ -181,6 +187,9 @@ def create_app(application: Application, host: str | None = None) -> FastAPI:
 
     @app.get("/", include_in_schema=False)
     def index() -> RedirectResponse:
-        return RedirectResponse("/docs")
+        return RedirectResponse("/docs" if console is None else f"{PATH}/")
+
+    if console is not None:
+        app.mount(PATH, console)
 
     return app

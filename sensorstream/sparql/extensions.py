@@ -38,11 +38,13 @@ from sensorstream.model.places import (
     read_position,
 )
 from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.value_spaces import is_of
 
 LOCAL: Final = IRI("urn:sensorstream:function:local")
 SF_WITHIN: Final = IRI("http://www.opengis.net/def/function/geosparql/sfWithin")
 METRIC_DISTANCE: Final = IRI("http://www.opengis.net/def/function/geosparql/metricDistance")
 DIVIDE: Final = IRI("urn:sensorstream:function:divide")
+IS_OF: Final = IRI("urn:sensorstream:function:isOf")
 WKT: Final = "http://www.opengis.net/ont/geosparql#wktLiteral"
 _PLACES: Final = Decimal("1e-18")
 """As exact as a decimal is everywhere here."""
@@ -174,6 +176,20 @@ def _wkt(term: Term) -> str:
     return term.lexical
 
 
+def _is_of(value: Term, datatype: Term) -> Literal:
+    """Whether the value of a literal is one of a datatype."""
+    if not isinstance(value, Literal):
+        raise TermError(f"{value.n3} is no literal")
+    return Literal("true" if is_of(value, _datatype(datatype)) else "false", XSD_BOOLEAN)
+
+
+def _datatype(term: Term) -> IRI:
+    if not isinstance(term, IRI):
+        raise TermError(f"{term.n3} is no datatype: expected a name such as xsd:integer")
+    is_of(Literal(""), term)
+    return term
+
+
 EXTENSIONS: Final[Mapping[str, Extension]] = MappingProxyType(
     {
         LOCAL: Extension(XSD_DATE_TIME, _local, _zone),
@@ -182,5 +198,6 @@ EXTENSIONS: Final[Mapping[str, Extension]] = MappingProxyType(
             XSD_DOUBLE, _metric_distance, lambda point: read_position(_wkt(point))
         ),
         DIVIDE: Extension(XSD_DECIMAL, _divide, _divisor),
+        IS_OF: Extension(XSD_BOOLEAN, _is_of, _datatype),
     }
 )

@@ -194,15 +194,17 @@ def _source(text: str, start: Position) -> Source:
 def expected_after(before: Iterable[Token], start: str) -> frozenset[str]:
     """The kinds of token that may follow the first tokens of a text; none if these do not fit.
 
-    ``start`` is ``query``, ``update`` or ``deletion``.
+    ``start`` is ``query``, ``update``, ``deletion``, or ``rules`` for a rule set.
     """
-    parser = _lark().parse_interactive(start=start)
+    of_rules = start == "rules"
+    parser = _lark().parse_interactive(start="update" if of_rules else start)
     try:
         for token in before:
             parser.feed_token(token)
     except UnexpectedToken:
         return frozenset()
-    return frozenset(parser.accepts()) - _OF_RULES  # type: ignore[no-untyped-call]
+    accepted = frozenset(parser.accepts())  # type: ignore[no-untyped-call]
+    return accepted if of_rules else accepted - _OF_RULES
 
 
 GRAMMAR: Final = Grammar(

@@ -145,10 +145,8 @@ def deployment_of(task: HostTask) -> Deployment:
     ontology = None if put is None else parse_put(task.settings.ontology, *put)
     if task.rules is None:
         return read_deployment(task.settings, ontology)
-    texts, tables = task.rules.files, task.rules.tables
-    if not task.rules.whole:
-        texts = with_others(task.settings, texts)
-    return read_deployment(task.settings, ontology, texts=texts, tables=tables)
+    texts = with_others(task.settings, task.rules.files, whole=task.rules.whole)
+    return read_deployment(task.settings, ontology, texts=texts, tables=task.rules.tables)
 
 
 def serve(listening: socket, task: HostTask, deployment: Deployment) -> None:

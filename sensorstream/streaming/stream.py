@@ -133,6 +133,8 @@ def _task(settings: Settings, url: str, store: PostgresStore) -> HostTask:
         told = PutOntology.decode(put.content, put.source)
         ontology = (told.content, told.media_type)
     entry = None if rules is None else PutRules.decode(rules.content, rules.source)
+    if entry is not None and entry.found:
+        entry = None
     return HostTask(settings, url, ontology, secrets.token_bytes(32), entry)
 
 

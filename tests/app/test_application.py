@@ -69,6 +69,19 @@ def test_a_restart_finds_everything_as_it_was(settings: Settings, open_applicati
     assert len(in_history(again)) == len(history) + 5
 
 
+def test_the_metrics_tell_of_the_window_before_the_first_message_after_a_restart(
+    settings: Settings, open_application: Open
+) -> None:
+    names = ("sensorstream_individuals", "sensorstream_triples")
+    application = open_application(settings)
+    send(application, *tracker_messages(5))
+    before = [application.metrics.get_sample_value(name) for name in names]
+    application.close()
+    again = open_application(settings)
+    assert [again.metrics.get_sample_value(name) for name in names] == before
+    assert before[0] == len(in_window(again)) > 0
+
+
 def test_a_checkpoint_that_is_lost_costs_only_time(
     settings: Settings, open_application: Open
 ) -> None:

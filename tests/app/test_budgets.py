@@ -17,7 +17,13 @@ from sensorstream.errors import Busy, Overrun, UnknownQuery, UnsupportedQuery
 from sensorstream.journal.entry import Target
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
 from sensorstream.model.events import Message
-from sensorstream.settings import LimitSettings, RuleSettings, Settings, WindowSettings
+from sensorstream.settings import (
+    LimitSettings,
+    ReasoningSettings,
+    RuleSettings,
+    Settings,
+    WindowSettings,
+)
 from sensorstream.simulation.tracker import tracker_messages
 
 Open = Callable[[Settings], Application]
@@ -213,6 +219,19 @@ def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
     connection.close()
     narrow = open_application(replace(limited, limits=LimitSettings(message_rows=1)))
     assert narrow.window_view(1000) == window
+
+
+def test_a_restart_takes_the_window_in_whatever_one_message_may_take(
+    limited: Settings, open_application: Open
+) -> None:
+    limited = replace(limited, reasoning=ReasoningSettings(profile="owl2rl"))
+    application = open_application(limited)
+    send(application, 1, 8)
+    window = application.window_view(1000)
+    application.close()
+    narrow = replace(limited, limits=LimitSettings(message_rows=1))
+    again = open_application(narrow)
+    assert again.window_view(1000) == window
 
 
 @pytest.mark.parametrize(

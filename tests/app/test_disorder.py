@@ -224,6 +224,8 @@ def test_effects_that_were_lost_are_made_again_ticks_and_all(
     for part in (TIMES[:6], TIMES[6:]):
         send(application, *(seen(at, at) for at in part))
         eventually(lambda: application.held() == 0)
+    # What becomes of a message is written a moment after it is known.
+    eventually(lambda: "held" not in {status for _, status, _ in kept(application)})
     found = (application.window_view(100), names(application), kept(application))
     alerts = [each.alert for each in application.alerts(100)]
     application.close()

@@ -42,6 +42,7 @@ from tests.waiting import eventually
 Open = Callable[[Settings], Application]
 AskCache = Callable[[Application, str], Any]
 
+# No rules say what so many neighbours imply, so the reasoner is asked about every individual.
 HEAD = """
 @prefix : <http://example.org/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -49,6 +50,8 @@ HEAD = """
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 :Actor a owl:Class . :Human a owl:Class ; rdfs:subClassOf :Actor .
 :Staff a owl:Class . :Visitor a owl:Class . :level a owl:DatatypeProperty .
+:attendedBy a owl:ObjectProperty . :Crowd a owl:Class ; rdfs:subClassOf [ a owl:Restriction ;
+    owl:onProperty :attendedBy ; owl:minCardinality "99"^^xsd:nonNegativeInteger ] .
 """
 FIRST = HEAD + ":Staff owl:disjointWith :Visitor ."
 # Now everybody with a level of 5 is a guard.

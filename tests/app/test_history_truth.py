@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
@@ -63,10 +64,24 @@ def held(application: Application, *origins: Origin) -> set[Triple]:
     return {triple for origin in origins for triple in kb.triples(origin)}
 
 
-@pytest.mark.parametrize("seed", range(2))
+SETS = """PREFIX : <http://example.org/>
+# far
+INSERT { ?x :near ?z } WHERE { ?x :near ?y . ?y :near ?z } ;
+# lonely
+INSERT { ?x a :Lonely } WHERE { ?x a :Human FILTER NOT EXISTS { ?x :near ?y } } ;
+# pair
+INSERT { [] :of ?x , ?y } WHERE { ?x :near ?y . ?y :near ?x } ;
+"""
+
+
+@pytest.mark.parametrize(
+    ("seed", "profile"), [(0, "plain"), (1, "plain"), (2, "rhodf, mine.ru"), (3, "rhodf, mine.ru")]
+)
 def test_all_as_of_an_instant_is_what_the_engine_held_then(
-    people: Settings, open_application: Open, seed: int
+    people: Settings, open_application: Open, seed: int, profile: str
 ) -> None:
+    (people.folder / "mine.ru").write_text(SETS)
+    people = replace(people, reasoning=replace(people.reasoning, profile=profile))
     chance = random.Random(seed)
     application = open_application(people)
     inferred: dict[int, set[Triple]] = {}
@@ -78,6 +93,9 @@ def test_all_as_of_an_instant_is_what_the_engine_held_then(
             application = open_application(people)
         elif number == 24:
             application.ontologies.put(MORE.encode(), "text/turtle")
+        elif number == 30 and profile != "plain":
+            application.rulebook.put("mine.ru", SETS.replace("# lonely\nINSERT", "INSERT"), "me")
+            application.rulebook.put("mine.ru", SETS.partition("# pair")[0], "me")
         else:
             now += chance.choice((0, 1, 1, 2, 4))
             told = {"level": chance.randint(0, 2), "near": chance.choice("abc")}

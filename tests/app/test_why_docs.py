@@ -73,4 +73,5 @@ def test_the_page_shows_what_is_told(
     send(second)
     told.append(asked())
     told.append(asked("visits", "bob"))
+    told.append("\n".join(why.held_lines(get("/why", statement=":ann a :Person"))))
     assert [without_times(each) for each in told] == [without_times(t) for t in blocks("text")]

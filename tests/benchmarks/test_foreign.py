@@ -34,7 +34,7 @@ def test_a_stream_over_a_published_ontology_is_reasoned_with_as_owlready2_does()
     ontology = load([FOLDER / "koala.owl"]).ontology
     assert ontology is not None
     classes = ontology.schema.classes
-    stream = Stream(ontology, "hermit", size=8, timeout=60)
+    stream = Stream.opened(ontology, "hermit", size=8, timeout=60)
     try:
         for message in islice(random_messages(ontology.schema, seed=2), 30):
             stream.take(message)

@@ -1,16 +1,8 @@
 from __future__ import annotations
 
-from collections import Counter
-
+from benchmarks.lubm.generator import QUERIES
 from benchmarks.middle import departments, individuals
 from benchmarks.middle.event_files import departments as lines
-from benchmarks.middle.lubm import QUERIES, department_triples
-
-
-def test_departments_are_the_same_every_time_and_hold_no_statement_twice() -> None:
-    found = department_triples(3)
-    assert found == department_triples(3)
-    assert max(Counter(found).values()) == 1
 
 
 def test_every_query_has_answers_that_oxigraph_and_the_network_agree_on() -> None:

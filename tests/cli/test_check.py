@@ -109,6 +109,42 @@ def test_queries_and_rules_over_time_of_the_folder_are_checked(check: Check, fol
     assert told[-1].endswith("2 semantic rules, 3 query files")
 
 
+def test_a_query_that_describes_a_class_is_a_fault_where_a_reasoner_knows_names_only(
+    check: Check, folder: Path
+) -> None:
+    place = folder / "queries"
+    place.mkdir()
+    (place / "some.rq").write_text(
+        "PREFIX : <http://sensorstream.example/tracking#>\n"
+        "PREFIX owl: <http://www.w3.org/2002/07/owl#>\n"
+        "SELECT * { ?x a [ owl:complementOf :Human ] }"
+    )
+    result = check()
+    assert result.exit_code == 1
+    assert f"{place / 'some.rq'}:3:17: the query describes a class" in result.stdout
+    (place / "some.rq").unlink()
+    (place / "some.dotr").write_text(
+        "PREFIX : <http://sensorstream.example/tracking#>\n"
+        "PREFIX owl: <http://www.w3.org/2002/07/owl#>\n"
+        "define { dotr_id1 :of ?x } from A(SELECT ?x { ?x a [ owl:complementOf :Human ] })\n"
+        "with ?x = A.?x"
+    )
+    assert f"{place / 'some.dotr'}:3:52: the query describes a class" in check().stdout
+    rules = folder / "rules" / "some.rules"
+    rules.write_text(
+        "prefix : <http://sensorstream.example/tracking#>\n"
+        "prefix owl: <http://www.w3.org/2002/07/owl#>\n"
+        "rule some on change\n"
+        'if ask { ASK { ?x a [ owl:complementOf :Human ] } } then alert info "x"\n'
+    )
+    assert f"{rules}:4:21: the query describes a class" in check().stdout
+    settings = folder / "sensorstream.toml"
+    told = settings.read_text()
+    assert 'profile = "hermit"' in told
+    settings.write_text(told.replace('profile = "hermit"', 'profile = "plain"'))
+    assert check().exit_code == 0
+
+
 def test_rules_over_time_among_the_rule_files_of_the_settings_are_refused(
     check: Check, folder: Path
 ) -> None:
@@ -326,6 +362,7 @@ def test_reasoning_tells_a_contradiction_and_what_joins_individuals(
     assert result.exit_code == 0, result.output
     assert "reasoning: consistent: hermit finds a model of the ontology\n" in result.stdout
     assert "reasoning: every individual is asked about alone" in result.stdout
+    assert "reasoning: measured here: an individual that links to another by <" in result.stdout
     file.write_text(
         file.read_text()
         + "\n:nobody a :Human , <urn:x#Never> . <urn:x#Never> a owl:Class ;"

@@ -116,6 +116,7 @@ def values(client: Client, url: str, operation: str) -> dict[str, object]:
         "wsdl": "",
         "query": PEOPLE,
         "since": "2026-01-01T00:00:00Z",
+        "statement": f"<{SEEN}> a <{HUMAN}>",
         "rule": "uncertain-face",
         "individual": SEEN,
     }

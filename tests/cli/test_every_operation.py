@@ -95,6 +95,7 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "GET /alerts": lambda client: client.alerts(5),
     "GET /alerts/{id}/messages": lambda client: client.alert_messages(client.alerts(1)[0]["id"]),
     "GET /alerts/{id}/why": lambda client: client.why(client.alerts(1)[0]["id"]),
+    "GET /why": lambda client: client.why_statement(f"<{SEEN}> a <{HUMAN}>"),
     "GET /why-not": lambda client: client.why_not("uncertain-face", SEEN),
     "GET /alerts/stream": lambda client: next(client.follow_alerts("")),
     "GET /alerts/{id}": lambda client: client.alert(client.alerts_in("open", 1)[0]["id"]),
@@ -128,7 +129,7 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
         client.deliveries(hook(client))[0]["id"]
     ),
     "GET /window": lambda client: client.window(1),
-    "GET /individuals/{iri}": lambda client: client.individual(SEEN),
+    "GET /individuals/{iri}": lambda client: client.individual(SEEN, rules=True),
     "GET /latest": lambda client: client.latest(HUMAN, 2),
     "GET /rules": lambda client: (client.rules(), client.rule_files()),
     "PUT /rules": lambda client: client.put_rule_files(
@@ -188,6 +189,7 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /alerts": ("alerts", "list"),
     "GET /alerts/{id}/messages": ("alerts", "messages", "{alert}"),
     "GET /alerts/{id}/why": ("why", "{alert}"),
+    "GET /why": ("why", f"<{SEEN}> a <{HUMAN}>"),
     "GET /why-not": ("why-not", "uncertain-face", SEEN),
     "GET /alerts/stream": ("alerts", "follow", "--after", "", "--count", "1"),
     "GET /alerts/{id}": ("alerts", "show", "{alert}"),
@@ -215,7 +217,7 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "POST /deliveries/{delivery_id}/resend": ("webhooks", "resend", "{delivery}"),
     "GET /window": ("window", "--limit", "2"),
-    "GET /individuals/{iri}": ("individuals", "show", SEEN),
+    "GET /individuals/{iri}": ("individuals", "show", SEEN, "--rules"),
     "GET /latest": ("individuals", "latest", HUMAN, "--limit", "2"),
     "GET /rules": ("rules",),
     "PUT /rules": ("apply", "-c", "{config}"),

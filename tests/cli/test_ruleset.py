@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from sensorstream.reasoning.rulesets.library import SUMMARIES, text_of
+from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules, text_of
+from sensorstream.reasoning.rulesets.rule_set import combined
 
 Run = Callable[..., Result]
 
@@ -86,3 +87,78 @@ def test_events_run_through_a_set(run: Run, folder: Path) -> None:
     refused = run("run", "--ruleset", "nix", *told)
     assert refused.exit_code == 1
     assert "'nix' is not known: expected one of none, plain" in refused.output + refused.stderr
+
+
+def test_what_an_ontology_and_queries_do_not_need_is_left_out(run: Run, folder: Path) -> None:
+    (folder / "o.ttl").write_text(
+        "@prefix : <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        ":A a owl:Class ; rdfs:subClassOf :B . :B a owl:Class . :p a owl:TransitiveProperty .\n"
+    )
+    (folder / "q.rq").write_text("SELECT * { ?x a <http://example.org/B> }")
+    told = ("ruleset", "minimise", "owl2rl, rhodf", "--ontology", "o.ttl")
+    printed = run(*told, "--query", "q.rq").output
+    count = len(combined(map(bundled_rules, ("owl2rl", "rhodf"))).rules)
+    assert printed.startswith(
+        f"# The rules of owl2rl, rhodf that o.ttl needs with q.rq:\n# 1 of {count}.\n"
+        "# Left out, as they cannot fire, or reach no query:\n#   eq-ref, eq-sym"
+    )
+    assert "# cax-sco\n# OWL 2 Profiles, Table 7; rdfs9 in RDFS\nINSERT { ?x a ?d }" in printed
+    (folder / "small.ru").write_text(printed)
+    assert run("ruleset", "show", "small.ru", "--names").output.split()[1:] == ["cax-sco"]
+    assert (
+        "owl2rl that o.ttl needs with q.rq:\n# 1 of"
+        in run(*told[:2], "owl2rl", *told[3:], "--query", "q.rq").output
+    )
+    (folder / "q.rq").write_text("SELECT * { ?x a <http://example.org/C> }")
+    assert "no rule of owl2rl is needed: without inference (reasoning.profile = none)" in (
+        run(*told[:2], "owl2rl", *told[3:], "--query", "q.rq").stderr
+    )
+    assert "cannot be read as text" in run(*told, "--query", "none.rq").stderr
+
+
+def test_rules_that_delete_stay_with_the_rules_whose_conclusions_they_wait_for(
+    run: Run, folder: Path
+) -> None:
+    (folder / "o.ttl").write_text("<x:p> a <http://www.w3.org/2002/07/owl#ObjectProperty> .")
+    (folder / "q.rq").write_text("SELECT * { ?x <x:none> ?y }")
+    (folder / "mine.ru").write_text(
+        "# seen\nINSERT { ?x a <x:Seen> } WHERE { ?x <x:p> ?y } ;\n"
+        "# idle\nINSERT { ?x a <x:Idle> } WHERE { ?x <x:p> ?y } ;\n"
+        "# once\nDELETE { ?x <x:p> ?y } WHERE { ?x a <x:Seen> ; <x:p> ?y }"
+    )
+    printed = run("ruleset", "minimise", "mine.ru", "--ontology", "o.ttl", "--query", "q.rq").output
+    (folder / "small.ru").write_text(printed)
+    names = run("ruleset", "show", "small.ru", "--names").output
+    assert [line.rpartition(" ")[2] for line in names.splitlines()] == ["seen", "once"]
+
+
+def test_queries_and_patterns_in_time_see_what_rules_infer_come_and_go(
+    run: Run, folder: Path
+) -> None:
+    (folder / "s.ttl").write_text(
+        "@prefix : <urn:x#> .\n:partOf a <http://www.w3.org/2002/07/owl#TransitiveProperty> ."
+    )
+    said = ["a partOf b", "b partOf c", "a says d", "e says d", "a says f"]
+    events = [
+        {"time": time, "graph": " ".join(f"<urn:x#{name}>" for name in text.split()) + " ."}
+        for time, text in enumerate(said, 1)
+    ]
+    (folder / "e.jsonl").write_text("\n".join(map(json.dumps, events)))
+    for name, pattern in {
+        "far": "?x :partOf :c",
+        "after": "?x :partOf :c . { ?x :says ?y } SEQ { ?x :says ?z }",
+    }.items():
+        (folder / f"{name}.rq").write_text(f"PREFIX : <urn:x#> SELECT ?x {{ {pattern} }}")
+    printed = run(
+        *("run", "--ruleset", "owl2rl", "--window", "sliding 2 individuals", "--static", "s.ttl"),
+        *("--query", "far.rq", "--query", "after.rq", "--events", "e.jsonl"),
+    ).stdout
+    rows = [json.loads(line) for line in printed.splitlines()]
+    found = [(r["query"], r["time"], r["op"], r["bindings"]["x"]["value"][-1]) for r in rows]
+    # With e in the window b has left it, and with it what follows for a.
+    assert sorted(found) == [
+        ("after", 5, "+", "a"),
+        *(("far", 2, "+", name) for name in "ab"),
+        *(("far", 4, "-", name) for name in "ab"),
+    ]

@@ -71,3 +71,19 @@ def test_a_continuous_query_that_no_stream_can_answer_is_a_fault(tmp_path: Path)
     # Without a window it may be meant to be answered at once.
     text = "DESCRIBE ?s { ?s ?p ?o }"
     assert diagnostics(path, {path: text}, Ontologies())[path] == []
+
+
+def test_a_query_that_describes_a_class_is_a_fault_if_the_reasoner_knows_names_only(
+    tmp_path: Path,
+) -> None:
+    config = make_workspace(tmp_path, TEMPLATES["tracking"])
+    path = tmp_path / "queries" / "some.rq"
+    text = (
+        "PREFIX : <http://sensorstream.example/tracking#>\n"
+        "PREFIX owl: <http://www.w3.org/2002/07/owl#>\n"
+        "SELECT * { ?x a [ owl:complementOf :Human ] }"
+    )
+    (found,) = diagnostics(path, {path: text}, Ontologies())[path]
+    assert (found.is_fault, found.position.line, found.position.column) == (True, 3, 17)
+    config.write_text(config.read_text().replace('profile = "hermit"', 'profile = "plain"'))
+    assert not any(each.is_fault for each in diagnostics(path, {path: text}, Ontologies())[path])

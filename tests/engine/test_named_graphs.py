@@ -45,6 +45,8 @@ Quad = tuple[Triple, IRI | None]
 class Silent:
     """A reasoner that infers nothing."""
 
+    lifted = False
+
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         return Delta(delta.time)
 

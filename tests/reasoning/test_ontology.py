@@ -116,9 +116,21 @@ def test_an_import_among_the_given_files_is_fine(tmp_path: Path) -> None:
     assert load_ontology(files).schema.classes == {A, B}
 
 
-def test_a_property_of_both_kinds_is_refused(tmp_path: Path) -> None:
-    text = TURTLE + ":p a owl:ObjectProperty , owl:DatatypeProperty ."
-    with pytest.raises(OntologyError, match=r"o#p> is both an object and a datatype property"):
+@pytest.mark.parametrize(
+    ("values", "way"),
+    [
+        ("", "it has no values here: delete one of its declarations"),
+        (':a :p 1 , "b" .', r"its values here \(2\) are literals: delete its owl:ObjectProperty"),
+        (":a :p :b .", r"its values here \(1\) are individuals: delete its owl:DatatypeProp"),
+        (":a :p :b , 1 .", "1 are literals and 1 individuals: give the property for literals"),
+    ],
+)
+def test_a_property_of_both_kinds_is_refused_with_what_its_values_show(
+    tmp_path: Path, values: str, way: str
+) -> None:
+    text = f"{TURTLE} :p a owl:ObjectProperty , owl:DatatypeProperty . {values}"
+    told = rf"o#p> is both an object and a datatype property: .*; .*{way}"
+    with pytest.raises(OntologyError, match=told):
         load_ontology([written(tmp_path, "o.ttl", text)])
 
 

@@ -8,7 +8,7 @@ from sensorstream.errors import QueryError, SettingsError
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import check_profile, make_reasoner
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
-from sensorstream.reasoning.survey import check_consistency, rules_left
+from sensorstream.reasoning.survey import rules_left, started
 
 
 @pytest.fixture
@@ -24,11 +24,13 @@ def test_a_profile_may_be_rule_sets_by_name_and_by_file(tmp_path: Path, ontology
     (tmp_path / "mine.ru").write_text("# mine\nINSERT { ?x a <urn:y> } WHERE { ?x <urn:p> ?y }")
     made = make_reasoner("pdstar, mine.ru", ontology, folder=tmp_path)
     assert isinstance(made, RuleReasoner)
-    check_consistency(ontology, made)
+    with started(ontology, made):
+        pass
     names = {rule.name for rule in made.rules}
     assert {"mine", "rdfp3", "rdfp4"} <= names
     said = list(rules_left(made))
     assert "joins: rdfp4" in said
+    assert "kept as clusters of names: rdfp6, rdfp7, rdfp11" in said
     assert not any("mine" in each or "rdfp3" in each for each in said)
 
 

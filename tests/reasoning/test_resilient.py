@@ -27,6 +27,16 @@ from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
 EX = "http://sensorstream.example/tracking#"
+# No rules say what so many neighbours imply, so the process is asked about every individual.
+UNBOUNDED = f"""
+@prefix : <{EX}> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:attendedBy a owl:ObjectProperty .
+:Crowd a owl:Class ; rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :attendedBy ;
+    owl:minCardinality "99"^^xsd:nonNegativeInteger ] .
+"""
 TRACKING = Path(__file__).parents[2] / "ontologies" / "tracking.ttl"
 
 
@@ -102,9 +112,11 @@ Make = Callable[..., Machine]
 
 
 @pytest.fixture
-def make() -> Iterator[Make]:
+def make(tmp_path: Path) -> Iterator[Make]:
     made: list[Machine] = []
-    ontology = load_ontology([TRACKING])
+    more = tmp_path / "unbounded.ttl"
+    more.write_text(UNBOUNDED)
+    ontology = load_ontology([TRACKING, more])
 
     def new(
         *, java: str = "", timeout: float = 60, heap: int = 256, kind: type[Worker] = Worker

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 from prometheus_client import CollectorRegistry, Counter
 
@@ -26,7 +27,7 @@ from sensorstream.app.running import Running
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.window_view import IndividualView, WindowView
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import CacheLimits
+from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion
 from sensorstream.clock import SystemClock
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import (
@@ -59,6 +60,7 @@ from tests.server.resources import (
     MemoryRulebook,
     NoQueries,
     NoReplays,
+    OneHolding,
     OneIncident,
     OneIndividual,
     OneJob,
@@ -73,7 +75,7 @@ class MemoryAsking(Asking):
     """Answers that a test sets; keeps what was asked."""
 
     def __init__(self, cache: Cache) -> None:
-        self._cache = cache
+        self.of_window = cache
         self.asked: list[tuple[Question, bool | str]] = []
         self.rows = 1
         self.table = SqlResult(("n",), ((1,),))
@@ -81,8 +83,8 @@ class MemoryAsking(Asking):
         self.ended = threading.Event()
         self.endless = 0
 
-    def _check_here(self, what: str, way_out: str = "") -> None:
-        """The engines are here."""
+    def cache(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
+        return self.of_window.ask(question, out, stop)
 
     @contextmanager
     def history(
@@ -167,6 +169,7 @@ class MemoryApplication(Application):
         self.messages = OneMessage()
         self.reasons = OneReason()
         self.unmet = OneUnmet()
+        self.holding = OneHolding()
         self.replays = NoReplays()
         self.jobs = OneJob()
         self.kb = KnowledgeBase()

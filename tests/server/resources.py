@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -28,6 +28,7 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
 from sensorstream.app.access import Access, AuditLog, Keys
+from sensorstream.app.holding import Applied, Held, Holding, WhyHeld
 from sensorstream.app.incidents import Incidents
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
@@ -39,6 +40,7 @@ from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
+from sensorstream.app.statements import read_statement
 from sensorstream.app.trials import DeploymentTrial, QueryTrial
 from sensorstream.app.versions import Match, Told, Version, Versions
 from sensorstream.app.webhooks import Webhooks
@@ -70,7 +72,8 @@ from sensorstream.journal.entry import Entry
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.events import Alert, Provenance
 from sensorstream.model.evidence import Basis, Evidence, Matched, Since
-from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF
 from sensorstream.rules.unmet import Step
 from sensorstream.rules.why_not import WhyNot
 from sensorstream.spark.jobs.protocol import JobText
@@ -284,7 +287,10 @@ class OneIndividual(Individuals):
         said = Latest(
             (IRI(f"{EX}ada"), IRI(f"{EX}name"), Literal("Ada")), Provenance("m1", 3), 7, False
         )
-        self.known = KnownIndividual(IRI(f"{EX}ada"), False, (said,))
+        inferred = Latest(
+            (IRI(f"{EX}ada"), RDF_TYPE, IRI(f"{EX}Person")), Provenance("m1", 3), None, True
+        )
+        self.known = KnownIndividual(IRI(f"{EX}ada"), False, (said, inferred))
 
     def individual(self, name: str) -> KnownIndividual:
         if ":" not in name:
@@ -317,6 +323,39 @@ class OneReason(Reasons):
         because = Because(Evidence("d", (("p", ann),), (), 3, Since(5, "m40")), reasons)
         rule = RuleText("crowded", "r.rules", Position("r.rules", 3, 6), "rule crowded …", "m9")
         return Why(RaisedAlert(1, self.known, NOW), rule, because, "plain", ("a note",))
+
+
+class OneHolding(Holding):
+    """Knows why one statement holds: that :ann is a :Person."""
+
+    def __init__(self) -> None:
+        """Nothing is asked of an engine."""
+
+    def why(self, statement: str) -> WhyHeld:
+        triple = read_statement(statement, {"": EX})
+        ann, person, guest = IRI(f"{EX}ann"), IRI(f"{EX}Person"), IRI(f"{EX}Guest")
+        if triple != (ann, RDF_TYPE, person):
+            return WhyHeld(triple, None, "rdfs")
+        below = (guest, RDFS_SUBCLASS_OF, person)
+        said = Matched((ann, RDF_TYPE, guest), Basis.SAID, "m41")
+        place = Place("thing", Node("/t", 1, ""))
+        by = Applied(
+            "rdfs9",
+            Position("rdfs", 58, 1),
+            "RDF 1.1 Semantics, 9.2.1",
+            "INSERT …",
+            (("s", ann),),
+            (
+                Held(Reason(Matched(below, Basis.ONTOLOGY))),
+                Held(Reason(said, "door", NOW.isoformat(), (place,))),
+            ),
+            (),
+        )
+        held = Held(Reason(Matched(triple, Basis.INFERRED)), by, caused_by="m41")
+        return WhyHeld(triple, held, "rdfs", ("a note",))
+
+    def rules_behind(self, statements: Collection[Triple]) -> Mapping[Triple, str]:
+        return dict.fromkeys(statements, "rdfs9")
 
 
 class OneUnmet(Unmet):

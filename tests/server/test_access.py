@@ -70,8 +70,9 @@ def operations(client: httpx.Client) -> set[tuple[str, str]]:
         for path, each in client.get("/openapi.json").json()["paths"].items()
         for method in each
     }
-    pages = ("/", "/docs", "/openapi.json", "/assets/{path:path}")
-    return described | {("GET", path) for path in pages}
+    pages = ("/", "/docs", "/openapi.json", "/assets/{path:path}", "/console/{path:path}")
+    forms = {("POST", "/console/{path:path}")}
+    return described | forms | {("GET", path) for path in pages}
 
 
 def test_every_operation_has_its_rule_and_every_rule_its_operation(client: httpx.Client) -> None:

@@ -21,6 +21,7 @@ PATHS = {
     "/alerts/{id}": {"get"},
     "/alerts/{id}/messages": {"get"},
     "/alerts/{id}/why": {"get"},
+    "/why": {"get"},
     "/why-not": {"get"},
     "/alerts/{id}/history": {"get"},
     "/alerts/{id}/acknowledge": {"post"},
@@ -114,10 +115,10 @@ def test_the_description_refers_to_nothing_that_is_missing(client: httpx.Client)
     assert references(document) <= known
 
 
-def test_people_are_led_to_the_documentation(client: httpx.Client) -> None:
+def test_people_are_led_to_the_pages_and_find_the_documentation(client: httpx.Client) -> None:
     answer = client.get("/", follow_redirects=True)
-    assert answer.url.path == "/docs"
-    assert "openapi.json" in answer.text
+    assert answer.url.path == "/console/"
+    assert "openapi.json" in client.get("/docs").text
 
 
 def test_the_docs_page_needs_nothing_from_elsewhere(client: httpx.Client) -> None:

@@ -30,7 +30,7 @@ from sensorstream.streaming.controls import Controls
 from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.routing import CONTROLS, key_reader
 from sensorstream.streaming.work import Done, Place, Work
-from tests.streaming.conftest import START, seen
+from tests.streaming.conftest import START, seen, write_deployment
 
 SOURCES: Final = ("north", "south", "")
 
@@ -168,8 +168,56 @@ def frugal(settings: Settings) -> Deployment:
 def test_keys_together_say_what_one_engine_says(
     frugal: Deployment, batches: Any, lost: set[int], repeated: set[int]
 ) -> None:
+    by_keys, by_one = both_ways(frugal, batches, lost, repeated)
+    assert by_keys == by_one
+
+
+RULE_SET = """PREFIX : <http://example.org/t#>
+# same place
+INSERT { ?a a :Met }
+WHERE { ?a :by ?s ; :x ?x . ?b :by ?s ; :x ?x FILTER(?a != ?b) } ;
+# alone
+INSERT { ?a a :Alone } WHERE { ?a :x ?x FILTER NOT EXISTS { ?a a :Met } } ;
+"""
+
+
+@pytest.fixture(scope="module")
+def ruled(tmp_path_factory: pytest.TempPathFactory) -> Deployment:
+    """The engines infer by rule sets; people of one source belong to no other."""
+    folder = tmp_path_factory.mktemp("ruled")
+    (folder / "met.ru").write_text(RULE_SET)
+    settings = write_deployment(folder)
+    for name, old, new in (
+        ("t.ttl", ":x a owl", ":by a owl:DatatypeProperty . :x a owl"),
+        ("t.rules", "; :x {$person/@x} .", '; :x {$person/@x} ; :by "{/seen/@by}" .'),
+    ):
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, new))
+    return read_deployment(
+        replace(
+            settings,
+            reasoning=replace(settings.reasoning, profile="rdfs, met.ru"),
+            history=replace(settings.history, checkpoint_every=4),
+        )
+    )
+
+
+@profile(max_examples=8, deadline=None)
+@given(batches=_STREAMS, lost=st.sets(st.integers(0, 5)), repeated=st.sets(st.integers(0, 5)))
+def test_so_they_do_with_rule_sets(
+    ruled: Deployment, batches: Any, lost: set[int], repeated: set[int]
+) -> None:
+    by_keys, by_one = both_ways(ruled, batches, lost, repeated)
+    assert by_keys == by_one
+
+
+def both_ways(
+    deployment: Deployment, batches: Any, lost: set[int], repeated: set[int]
+) -> tuple[dict[str, object], dict[str, object]]:
+    """What engines of keys say, and what one engine says."""
     journal = rows_of(batches)
-    keys = Keys(frugal)
+    keys = Keys(deployment)
     parts: list[Effects] = []
     for number, rows in enumerate(journal):
         if number in lost:
@@ -178,9 +226,9 @@ def test_keys_together_say_what_one_engine_says(
             keys.take(rows, commit=False)
         parts += keys.take(rows)
     keys.host.close()
-    expected = of_one_engine(frugal, [record_of(row) for rows in journal for row in rows])
+    expected = of_one_engine(deployment, [record_of(row) for rows in journal for row in rows])
     # The first few messages of a kind are told once by a server, and once by each key.
-    assert told(_without_notices(merged(parts))) == told(_without_notices(expected))
+    return told(_without_notices(merged(parts))), told(_without_notices(expected))
 
 
 def _without_notices(effects: Effects) -> Effects:

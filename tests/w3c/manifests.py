@@ -113,6 +113,8 @@ class SemanticsCase:
     regime: str
     premise: Path
     conclusion: Path | None
+    recognising: bool
+    """Whether any datatype is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,7 @@ class Manifest:
                 self._iri(entry, f"{_MF}entailmentRegime"),
                 _path(self._one(entry, f"{_MF}action")),
                 _path(result) if isinstance(result, ox.NamedNode) else None,
+                any(self._members(self._one(entry, f"{_MF}recognizedDatatypes"))),
             )
 
     def _entries(self) -> Iterator[object]:

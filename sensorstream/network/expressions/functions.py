@@ -33,6 +33,7 @@ from sensorstream.model.moments import MOMENTS, Moment, fields, zone_text
 from sensorstream.model.numerals import decimal_text, double_text
 from sensorstream.model.regex import LONGEST_TEXT, xpath_regex
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.network.expressions.made_nodes import made_node
 from sensorstream.network.expressions.times import (
     FAMILIES,
     duration_literal,
@@ -385,6 +386,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "STRLANG": _strlang,
     "STRDT": _strdt,
     "SAMETERM": _sameterm,
+    "NODE": made_node,
     "ISIRI": _kind(lambda term: isinstance(term, IRI)),
     "ISURI": _kind(lambda term: isinstance(term, IRI)),
     "ISBLANK": _kind(lambda term: isinstance(term, BlankNode)),

@@ -16,10 +16,21 @@ class Derived:
     A triple is in it as long as at least one stratum derives it. The marks of the other graphs show
     whether the same triple is also asserted; what the graphs ``known`` hold, which never change, is
     not written. ``bereft`` is called with a derived triple that has
-    lost an assertion, or a stratum, and may now be supported only by itself.
+    lost an assertion, or a stratum, and may now be supported only by itself; ``held`` with each
+    triple that is about to come, or has one more reason.
     """
 
-    __slots__ = ("_also", "_bereft", "_kb", "_known", "_mark", "_origin", "_weights", "time")
+    __slots__ = (
+        "_also",
+        "_bereft",
+        "_known",
+        "_mark",
+        "_origin",
+        "_weights",
+        "held",
+        "kb",
+        "time",
+    )
 
     def __init__(
         self,
@@ -29,7 +40,8 @@ class Derived:
         known: Origin,
     ) -> None:
         self.time: Instant = 0
-        self._kb = kb
+        self.kb = kb
+        self.held: Callable[[Triple], None] | None = None
         self._origin = origin
         self._known = int(known)
         self._mark = int(origin)
@@ -43,21 +55,23 @@ class Derived:
         """A stratum derives these triples now, and did not before."""
         new = []
         for triple in triples:
-            marks = self._kb.marks(triple)
+            marks = self.kb.marks(triple)
             if marks & self._mark:
                 self._also[triple] = self._also.get(triple, 0) + 1
+                if self.held is not None:
+                    self.held(triple)
             elif not marks & self._known:
                 new.append(triple)
-        self._kb.apply(self._origin, Delta(self.time, added=tuple(new)))
+        self.kb.apply(self._origin, Delta(self.time, added=tuple(new)))
         for triple in new:
             self._weigh(triple, 1)
 
-    def remove(self, triples: Iterable[Triple]) -> None:
-        """A stratum does not derive these triples any more."""
+    def remove(self, triples: Iterable[Triple]) -> Iterable[Triple]:
+        """A stratum does not derive these triples any more; returns others that go along: none."""
         gone = []
         for triple in triples:
             others = self._also.get(triple, 0)
-            if self._kb.marks(triple) & self._known:
+            if self.kb.marks(triple) & self._known:
                 continue
             if not others:
                 gone.append(triple)
@@ -67,18 +81,19 @@ class Derived:
             else:
                 self._also[triple] = others - 1
             self._bereft(triple)
-        self._kb.apply(self._origin, Delta(self.time, removed=tuple(gone)))
+        self.kb.apply(self._origin, Delta(self.time, removed=tuple(gone)))
         for triple in gone:
             self._weigh(triple, -1)
+        return ()
 
     def elsewhere(self, triple: Triple) -> bool:
         """Whether a triple that a stratum derives is asserted, or derived by another stratum."""
-        return self._kb.marks(triple) != self._mark or triple in self._also
+        return self.kb.marks(triple) != self._mark or triple in self._also
 
     def clear(self) -> None:
         """Remove all derived triples."""
         self._also.clear()
-        self.remove(list(self._kb.triples(self._origin)))
+        self.remove(list(self.kb.triples(self._origin)))
 
     def taken(self) -> Delta:
         """The change since the last call."""
@@ -91,7 +106,7 @@ class Derived:
 
     def close(self) -> None:
         """Stop following the knowledge base."""
-        self._kb.unsubscribe(self._marked)
+        self.kb.unsubscribe(self._marked)
 
     def _weigh(self, triple: Triple, weight: int) -> None:
         weight += self._weights.pop(triple, 0)
@@ -101,3 +116,5 @@ class Derived:
     def _marked(self, triple: Triple, old: int, new: int) -> None:
         if new == self._mark and old & new:
             self._bereft(triple)
+        elif self.held is not None and new > old:
+            self.held(triple)

@@ -8,12 +8,10 @@ rules. Shapes are composed when they are met first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.recursion.kinds import KindIndex
@@ -46,9 +44,9 @@ _OBJECTS: Final[dict[type, Term]] = {
     BlankNode: BlankNode("_:sample-object"),
     Literal: Literal("sample object"),
 }
+_SAMPLES: Final = frozenset((_SUBJECT, _BLANK_SUBJECT, _PROPERTY, *_OBJECTS.values()))
 _REMEMBERED: Final = 4096
 """Properties without a rule for which the look-up is kept: there may be any number of them."""
-_STATIC: Final = int(Origin.STATIC | Origin.STATIC_INFERRED)
 _Make: TypeAlias = Callable[[Term, IRI, Term], Sequence[Triple]]
 
 
@@ -60,6 +58,27 @@ class LinearRule:
     premise: TriplePattern
     head: tuple[TriplePattern, ...]
     conditions: tuple[Expression, ...] = ()
+
+
+class LinearTable(Protocol):
+    """Many linear rules that differ in constants alone, found by the object of their premise.
+
+    The premise of each is ``?x predicate OBJECT``; what it concludes is of ``?x``, too.
+    """
+
+    @property
+    def predicate(self) -> IRI:
+        """That of the premises."""
+
+    @property
+    def heads(self) -> Sequence[Kind]:
+        """The kinds of all conclusions."""
+
+    def said(self, object_: Term) -> Sequence[tuple[IRI, Term]]:
+        """The properties and objects that follow from an object."""
+
+    def names(self, term: Term) -> bool:
+        """Whether a rule has a term as the object of its premise or of a conclusion."""
 
 
 def parted(
@@ -147,15 +166,27 @@ class _Shape(NamedTuple):
 class FlatClosure:
     """What follows from one triple by linear rules; O(conclusions) a triple."""
 
-    __slots__ = ("_by_class", "_by_value", "_constants", "_flows", "_made", "_rules")
+    __slots__ = (
+        "_by_class",
+        "_by_value",
+        "_constants",
+        "_flows",
+        "_made",
+        "_rules",
+        "_tables",
+        "rules",
+        "tables",
+    )
 
-    def __init__(self, rules: Iterable[LinearRule]) -> None:
+    def __init__(self, rules: Iterable[LinearRule], tables: Sequence[LinearTable] = ()) -> None:
+        self.rules = tuple(rules)
+        self.tables = tuple(tables)
         self._rules: KindIndex[LinearRule] = KindIndex()
         # All that may decide whether a rule applies: a premise or a condition names it, or compares
         # what a head has named.
         self._constants: dict[Term, None] = {}
         self._flows = _Flows()
-        for rule in rules:
+        for rule in self.rules:
             premise = rule.premise
             self._rules.add(written(premise), rule)
             self._flows.add(rule)
@@ -166,6 +197,13 @@ class FlatClosure:
             for condition in rule.conditions:
                 found = (each for each in nodes(condition) if isinstance(each, IRI | Literal))
                 self._constants.update(dict.fromkeys(found))
+        self._tables: dict[IRI, list[LinearTable]] = {}
+        for table in self.tables:
+            self._tables.setdefault(table.predicate, []).append(table)
+            self._flows.add_table(table)
+            for property in (table.predicate, *(head.predicate for head in table.heads)):
+                assert property is not None
+                self._constants[property] = None
         # By shape; and, by property, where the object's kind or the object itself is all of it.
         self._made: dict[_Shape, _Make] = {}
         self._by_class: dict[IRI, dict[type, _Make]] = {}
@@ -187,6 +225,11 @@ class FlatClosure:
             make = self._met(triple)
         return make(subject, predicate, object_)
 
+    def steps(self) -> Iterator[tuple[TriplePattern, tuple[TriplePattern, ...]]]:
+        """Premise and conclusions of each rule."""
+        for rule in self.rules:
+            yield rule.premise, rule.head
+
     def kinds(self, kind: Kind) -> frozenset[Kind]:
         """A kind, and those of what may follow from triples of it."""
         found = {kind}
@@ -199,12 +242,27 @@ class FlatClosure:
                     if not any(each in found for each in _covering(new)):
                         found.add(new)
                         ahead.append(new)
+            for new in self._tabled_kinds(kind):
+                if not any(each in found for each in _covering(new)):
+                    found.add(new)
+                    ahead.append(new)
         return frozenset(found)
+
+    def _tabled_kinds(self, kind: Kind) -> Iterator[Kind]:
+        for property, tables in self._tables.items():
+            if kind.predicate is None or kind.predicate == property:
+                for table in tables:
+                    if kind.object is None:
+                        yield from table.heads
+                    else:
+                        yield from (Kind(p, o) for p, o in table.said(kind.object))
+
+    def _is_constant(self, term: Term) -> bool:
+        return term in self._constants or any(table.names(term) for table in self.tables)
 
     def _met(self, triple: Triple) -> _Make:
         subject, predicate, object_ = triple
-        constants = self._constants
-        known = predicate in constants
+        known = predicate in self._constants
         needs = self._flows.needs(predicate if known else None)
         shape = _Shape(
             predicate if known else _PROPERTY,
@@ -212,11 +270,12 @@ class FlatClosure:
             _OBJECTS[object_.__class__],
         )
         if needs.subject:
-            if subject in constants:
+            if self._is_constant(subject):
                 shape = shape._replace(subject=subject)
             if subject == object_:
                 shape = shape._replace(object=shape.subject)
-        if needs.object and object_ in constants:
+        is_value = needs.object and self._is_constant(object_)
+        if is_value:
             shape = shape._replace(object=object_)
         make = self._made.get(shape)
         if make is None:
@@ -225,17 +284,16 @@ class FlatClosure:
             return make
         if not needs.object and (known or len(self._by_class) < _REMEMBERED):
             self._by_class.setdefault(predicate, {})[object_.__class__] = make
-        elif needs.object and known and object_ in constants:
+        elif is_value and known:
             self._by_value.setdefault(predicate, {})[object_] = make
         return make
 
     def _composed(self, shape: _Shape) -> _Make:
         """Forward chaining over the sample."""
-        constants = self._constants
         first: Triple = (shape.subject, shape.predicate, shape.object)
         places: dict[Term, str] = {}
         for place, term in (("o", first[2]), ("s", first[0]), ("p", first[1])):
-            if term not in constants:
+            if term in _SAMPLES:
                 places[term] = place
         found = {first: None}
         ahead = [first]
@@ -243,6 +301,12 @@ class FlatClosure:
             each = ahead.pop()
             for rule in self._rules.meeting(Kind(each[1], each[2])):
                 for new in _applied(rule, each):
+                    if new not in found:
+                        found[new] = None
+                        ahead.append(new)
+            for table in self._tables.get(each[1], ()):
+                for property, object_ in table.said(each[2]):
+                    new = (each[0], property, object_)
                     if new not in found:
                         found[new] = None
                         ahead.append(new)
@@ -302,6 +366,13 @@ class _Flows:
                 tests.update("so")
             to = predicate if isinstance(predicate, IRI) else None
             moves[to, _end(head.subject, premise), _end(head.object, premise)] = None
+
+    def add_table(self, table: LinearTable) -> None:
+        """Take in the rules of a table."""
+        self._tests.setdefault(table.predicate, set()).add("o")
+        moves = self._moves.setdefault(table.predicate, {})
+        for head in table.heads:
+            moves[head.predicate, "s", "-"] = None
 
     def needs(self, predicate: IRI | None) -> _Needs:
         """For triples with a property; None: with one that no rule names."""
@@ -389,51 +460,3 @@ def _covering(kind: Kind) -> tuple[Kind, ...]:
         Kind(None, kind.object),
         Kind(None, None),
     )
-
-
-class Implied:
-    """What follows from asserted triples: how many of them imply each conclusion.
-
-    What the static graphs hold is counted, but is no news when it is concluded.
-    """
-
-    __slots__ = ("_conclusions", "_counts")
-
-    def __init__(self, conclusions: Callable[[Triple], Iterable[Triple]]) -> None:
-        self._conclusions = conclusions
-        self._counts: dict[Triple, int] = {}
-
-    def change(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """The change of all conclusions that follows from one of the asserted triples."""
-        counts, conclusions = self._counts, self._conclusions
-        gone: dict[Triple, None] = {}
-        for triple in delta.removed:
-            for each in conclusions(triple):
-                count = counts[each]
-                if count == 1:
-                    del counts[each]
-                    gone[each] = None
-                else:
-                    counts[each] = count - 1
-        new: list[Triple] = []
-        for triple in delta.added:
-            for each in conclusions(triple):
-                known = counts.get(each)
-                if known is not None:
-                    counts[each] = known + 1
-                    continue
-                counts[each] = 1
-                if each in gone:
-                    del gone[each]
-                else:
-                    new.append(each)
-        marks = kb.marks
-        return Delta(
-            delta.time,
-            tuple(triple for triple in new if not marks(triple) & _STATIC),
-            tuple(triple for triple in gone if not marks(triple) & _STATIC),
-        )
-
-    def clear(self) -> None:
-        """Forget all asserted triples."""
-        self._counts.clear()

@@ -31,13 +31,18 @@ class Program:
     :meth:`settle`. Continuous queries on the same knowledge base settle afterwards, so they see one
     change at each instant.
 
-    It terminates: recursive rules make no new terms, so the number of triples is finite.
+    It terminates: recursive rules make finitely many new terms, so the number of triples is finite;
+    where that depends on the data, nodes that are made of nodes have a bounded depth.
 
     Cost of a change: the triples it adds and removes, times the rules that read them; in recursive
     strata also the triples that lose some but not all derivations (they are removed and added
     again). So it is O(change) for chains and trees; within a dense cycle it may be the whole cycle.
     Memory: a number per derived triple and stratum; bodies of triple patterns store nothing, other
     operators what their documentation states (:mod:`sensorstream.network.operators`).
+
+    If rules say what equality is (:data:`~sensorstream.network.recursion.equality_rules.EQUALITY`),
+    the program derives what they do at much less cost: see
+    :class:`~sensorstream.network.recursion.equality.Equality`.
 
     From each triple that a rule concludes, what ``linear`` says follows as well; of what follows by
     it from asserted triples the caller tells by :meth:`hold`. What the graphs ``known`` hold, which
@@ -72,6 +77,7 @@ class Program:
         self._budget = Budget() if budget is None else budget
         self._strata: list[Stratum] = []
         self._forgotten: list[str] = []
+        self._anew = False
         self._derived = Derived(kb, origin, self._doubt, known)
 
     def settle(self, time: Instant) -> Delta:
@@ -109,10 +115,14 @@ class Program:
     def drop(self, rule: str) -> None:
         """Stop applying a rule of the program, from the next :meth:`settle` on.
 
-        The strata stay as they are: without a rule there may be more strata than necessary.
+        The strata stay as they are: without a rule there may be more strata than necessary. But
+        without a rule of equality everything is derived anew.
         """
         del self._rules[rule]
         self._forgotten.append(rule)
+        if any(layer.needs(rule) for layer in self._layers):
+            self._layers = stratified(self._rules.values(), self._linear)
+            self._anew = True
 
     def leave(self) -> None:
         """Stop watching; what is derived stays."""
@@ -129,6 +139,8 @@ class Program:
         return self._derived.taken()
 
     def _settle(self) -> None:
+        if self._anew:
+            self._clear()
         for place, layer in enumerate(self._layers):
             if place == len(self._strata):
                 stratum = Stratum(layer, self._derived, self._build, self._budget, self._linear)
@@ -147,7 +159,9 @@ class Program:
             stratum.close()
         self._strata.clear()
         self._forgotten.clear()
+        self._derived.held = None
         self._derived.clear()
+        self._anew = False
 
     def _doubt(self, triple: Triple) -> None:
         for stratum in self._strata:

@@ -72,7 +72,10 @@ def written(triple: TriplePattern) -> Kind:
 
 
 def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
-    """The kinds that a pattern reads of the graph that rules write; windows do not contain it."""
+    """The kinds that a pattern reads of the graph that rules write.
+
+    Windows and named graphs do not contain it.
+    """
     for expression in expressions(pattern):
         for found in existences(expression):
             yield from reads(found.pattern, through or "EXISTS")
@@ -89,9 +92,9 @@ def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
         case Join(left, right):
             yield from reads(left, through)
             yield from reads(right, through)
-        case Filter() | Extend() | Graph() | Each():
+        case Filter() | Extend() | Each():
             yield from reads(pattern.pattern, through)
-        case Window():
+        case Window() | Graph():
             pass
         case _:
             through = through or _whole(pattern)

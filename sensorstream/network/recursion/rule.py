@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 from itertools import count, product
+from typing import Final
 
 from sensorstream.errors import ProgramError
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,
+    Call,
+    Expression,
     Extend,
     Filter,
     Graph,
@@ -27,8 +31,11 @@ from sensorstream.sparql.algebra import (
     Variable,
     Window,
 )
-from sensorstream.sparql.scope import in_scope
+from sensorstream.sparql.scope import in_scope, names_in
 from sensorstream.sparql.walk import triple_variables
+
+_NODE: Final = "NODE"
+"""The function of :func:`node_of`, which no text can call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +64,70 @@ class Clause:
     body: Project
 
     @property
-    def invented(self) -> frozenset[str]:
-        """The variables of the head to which BIND gives computed values."""
-        computed: set[str] = set()
+    def invented(self) -> tuple[Invention, ...]:
+        """The variables of the head to which BIND gives new terms."""
+        sources = self.sources
+        named = {name for triple in self.head for name in _names(triple)}
+        found: dict[str, Invention] = {}
         for extend in _extends(self.body.pattern):
-            expression = extend.expression
-            copied = isinstance(expression, Variable) and expression.name not in computed
+            name, expression = extend.variable.name, extend.expression
+            copied = isinstance(expression, Variable) and expression.name not in found
             if not copied and not isinstance(expression, IRI | Literal):
-                computed.add(extend.variable.name)
-        return frozenset(computed & {n for t in self.head for n in _names(t)})
+                found[name] = Invention(name, sources[name], _sort(expression))
+        return tuple(each for name, each in found.items() if name in named)
+
+    @property
+    def sources(self) -> dict[str, frozenset[str]]:
+        """For each variable of BIND, those that it is computed from and that are not computed."""
+        found: dict[str, frozenset[str]] = {}
+        for extend in _extends(self.body.pattern):
+            used = names_in(extend.expression)
+            empty: frozenset[str] = frozenset()
+            found[extend.variable.name] = empty.union(
+                *(found.get(name, frozenset((name,))) for name in used)
+            )
+        return found
+
+
+class Sort(Enum):
+    """What a computed term is."""
+
+    NODE = "a blank node"
+    """See :func:`node_of`."""
+    NAME = "an IRI"
+    ANY = "any term"
+
+
+_GIVE_NAMES: Final = frozenset(("IRI", "URI", "DATATYPE"))
+
+
+def _sort(expression: Expression) -> Sort:
+    if is_node(expression):
+        return Sort.NODE
+    named = isinstance(expression, Call) and expression.name in _GIVE_NAMES
+    return Sort.NAME if named else Sort.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class Invention:
+    """A variable with a term that is computed from those of ``sources``; ``sort`` is its kind."""
+
+    variable: str
+    sources: frozenset[str]
+    sort: Sort
+
+
+def node_of(key: str, variables: Iterable[str]) -> Call:
+    """A blank node for each key and terms of some variables: the same one wherever it is computed.
+
+    A variable may be unbound. Each node tells how deep nodes are made of nodes, which is bounded.
+    """
+    return Call(_NODE, (Literal(key), *map(Variable, variables)))
+
+
+def is_node(expression: object) -> bool:
+    """Whether an expression is one of :func:`node_of`."""
+    return isinstance(expression, Call) and expression.name == _NODE
 
 
 def constant(term: Term) -> IRI | Literal:

@@ -11,17 +11,27 @@ from dataclasses import dataclass
 from sensorstream.errors import ProgramError
 from sensorstream.model.terms import IRI
 from sensorstream.network.components import components
+from sensorstream.network.recursion.endless import endless
+from sensorstream.network.recursion.equality_rules import EqualityRules, equality_among
 from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.reads import Kind, Read, reads, written
-from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
+from sensorstream.network.recursion.rule import Clause, DerivationRule, Sort, clauses
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Clauses that are evaluated together; ``recursive`` if they read what they write."""
+    """Clauses that are evaluated together; ``recursive`` if they read what they write.
+
+    ``equality`` are rules that belong to them, too, and are not evaluated.
+    """
 
     clauses: tuple[Clause, ...]
     recursive: bool
+    equality: EqualityRules | None = None
+
+    def needs(self, rule: str) -> bool:
+        """Whether the layer is another one without a rule, as it is of equality."""
+        return self.equality is not None and any(each.name == rule for each in self.equality.rules)
 
 
 def stratified(rules: Iterable[DerivationRule], linear: FlatClosure | None = None) -> list[Layer]:
@@ -31,8 +41,11 @@ def stratified(rules: Iterable[DerivationRule], linear: FlatClosure | None = Non
 
     Raises:
         ProgramError: a rule's head cannot be written; a rule needs all triples of a kind that it
-            helps to derive (a cycle through negation); or recursive rules compute new values.
+            helps to derive (a cycle through negation); or new values might be computed from new
+            values without end (see :func:`~sensorstream.network.recursion.endless.endless`).
     """
+    rules = tuple(rules)
+    equality = equality_among(rules, () if linear is None else linear.rules)
     found = [clause for rule in rules for clause in clauses(rule)]
     needed = {clause: list(reads(clause.body.pattern)) for clause in found}
     feeds = _feeds(found, needed, linear)
@@ -43,12 +56,21 @@ def stratified(rules: Iterable[DerivationRule], linear: FlatClosure | None = Non
     for members in components(found, lambda clause: sources[clause]):
         recursive = len(members) > 1 or members[0] in feeds[members[0]]
         if recursive:
-            _check(members, feeds)
+            _check(members, feeds, linear)
         before = [levels[s] for c in members for s in sources[c] if s in levels]
         level = 1 + max(before, default=-1)
         levels.update((clause, level) for clause in members)
         layers.setdefault((level, recursive), []).extend(members)
-    return [Layer(tuple(layers[key]), key[1]) for key in sorted(layers)]
+    return [_layer(layers[key], key[1], equality) for key in sorted(layers)]
+
+
+def _layer(members: list[Clause], recursive: bool, equality: EqualityRules | None) -> Layer:
+    if equality is not None:
+        rest = tuple(clause for clause in members if clause.rule not in equality.rules)
+        if len(rest) < len(members):
+            # What writes anything, and reads anything, is in one circle with all that reads.
+            return Layer(rest, recursive, equality)
+    return Layer(tuple(members), recursive)
 
 
 Feeds = dict[Clause, dict[Clause, Read]]
@@ -95,7 +117,7 @@ def _reversed(feeds: Feeds) -> dict[Clause, dict[Clause, None]]:
     return sources
 
 
-def _check(members: Sequence[Clause], feeds: Feeds) -> None:
+def _check(members: Sequence[Clause], feeds: Feeds, linear: FlatClosure | None) -> None:
     inside = set(members)
     for clause in members:
         for reader, read in feeds[clause].items():
@@ -105,15 +127,18 @@ def _check(members: Sequence[Clause], feeds: Feeds) -> None:
                     f"to derive it: {_circle(reader, clause, feeds)}; only plain patterns may be "
                     "recursive: let another rule derive what must be known first"
                 )
-    for clause in members:
-        if clause.invented:
-            reader = next(each for each in feeds[clause] if each in inside)
-            values = ", ".join(f"?{name}" for name in sorted(clause.invented))
-            raise ProgramError(
-                f"rule {clause.rule.name} computes {values} and feeds itself: "
-                f"{_circle(reader, clause, feeds)}; it might never end: compute the value in a "
-                "rule that is not recursive"
-            )
+    for clause, invention in endless(members, linear):
+        reader = next(each for each in feeds[clause] if each in inside)
+        values = invention.sort.value if invention.sort is Sort.NODE else f"?{invention.variable}"
+        way = (
+            "keep the nodes that rules make out of the body, e.g. with FILTER(!isBlank(?x))"
+            if invention.sort is Sort.NODE
+            else "compute the value in a rule that is not recursive"
+        )
+        raise ProgramError(
+            f"rule {clause.rule.name} computes {values} and feeds itself: "
+            f"{_circle(reader, clause, feeds)}; it might never end: {way}"
+        )
 
 
 def _circle(reader: Clause, writer: Clause, feeds: Feeds) -> str:

@@ -16,9 +16,11 @@ from sensorstream.network.budget import Budget
 from sensorstream.network.network import Listener, Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.recursion.derived import Derived
+from sensorstream.network.recursion.equality import Equality
 from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.rule import Clause, meant
 from sensorstream.network.recursion.strata import Layer
+from sensorstream.network.recursion.unit_writer import UnitWriter
 from sensorstream.network.rows import Row, cancelled
 from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
 
@@ -54,7 +56,8 @@ class Stratum:
     ) -> None:
         self.support: dict[Triple, int] = {}
         self.recursive = layer.recursive
-        self._derived = derived
+        self._equality: Equality | None = None
+        self._derived: Derived | Equality = derived
         self._linear = linear
         self._budget = budget
         self._network = Network(budget=budget)
@@ -64,6 +67,15 @@ class Stratum:
         self._new: dict[Triple, None] = {}
         self._lost: dict[Triple, None] = {}
         self._won: dict[Triple, None] = {}
+        # Triples that were removed, as their derivations may depend on themselves.
+        self._gone: dict[Triple, None] = {}
+        if layer.equality is not None:
+            units = UnitWriter(
+                layer.equality.name, derived, linear, self._count, self._is_written, budget
+            )
+            self._equality = Equality(layer.equality, layer.clauses, derived, linear, units)
+            self._derived = self._equality
+            derived.held = self._equality.held
         for clause in layer.clauses:
             try:
                 node = build(self._network, clause.body)
@@ -78,7 +90,7 @@ class Stratum:
 
     def doubt(self, triple: Triple) -> None:
         """A triple is no longer in another graph or stratum: it may be supported only by itself."""
-        if self.recursive and triple in self.support:
+        if self.recursive and (triple in self.support or self._owned(triple)):
             self._lost[triple] = None
 
     def forget(self, rule: str) -> None:
@@ -100,13 +112,13 @@ class Stratum:
             Overrun: the conclusions are too many, or take too long.
         """
         self._settle_network()
-        if not self._new and not self._lost:
+        equality = self._equality
+        if not self._new and not self._lost and (equality is None or not equality.pending):
             self._won.clear()
-            return
-        if self.recursive:
-            self._recur()
-        else:
+        elif not self.recursive:
             self._write()
+        else:
+            self._recur()
 
     def close(self) -> None:
         """Stop watching."""
@@ -129,37 +141,51 @@ class Stratum:
         triples, and every count is the number of derivations from remaining triples; so a removed
         triple with a positive count is well founded, and is added again.
         """
-        support, new = self.support, self._new
+        support, new, gone = self.support, self._new, self._gone
         touched: dict[Triple, None] = {}
-        gone: dict[Triple, None] = {}
+        if self._equality is not None:
+            self._equality.note()
         while True:
-            elsewhere = self._derived.elsewhere
-            batch = [t for t in self._lost if t not in new and t not in gone and not elsewhere(t)]
+            batch = [t for t in self._lost if self._is_doubtful(t)]
             touched.update(self._lost)
             self._lost.clear()
             if not batch:
                 break
-            gone.update(dict.fromkeys(batch))
-            self._derived.remove(batch)
+            gone.update((t, None) for t in batch if t in support and t not in new)
+            along = self._derived.remove(batch)
+            gone.update((t, None) for t in along if t in support and t not in new)
+            self._settle_network()
+        if self._equality is not None and self._equality.pending:
+            self._equality.take_in()
             self._settle_network()
         ahead: Iterable[Triple] = chain(gone, new)
-        while batch := [t for t in ahead if support[t]]:
+        while batch := [t for t in ahead if support.get(t)]:
             for triple in batch:
                 del (gone if triple in gone else new)[triple]
             self._won.clear()
             self._derived.add(batch)
             self._settle_network()
             ahead = [t for t in self._won if t in new or t in gone]
-        zero = [triple for triple in touched if not support[triple]]
+        zero = [triple for triple in touched if support.get(triple) == 0]
         for triple in zero:
             del support[triple]
         self._derived.remove([t for t in zero if t not in gone and t not in new])
         self._end()
 
+    def _is_doubtful(self, triple: Triple) -> bool:
+        """Whether a triple that has lost a reason may now be supported only by itself."""
+        if triple in self._gone or (triple in self._new and not self._owned(triple)):
+            return False
+        return not self._derived.elsewhere(triple)
+
+    def _owned(self, triple: Triple) -> bool:
+        return self._equality is not None and self._equality.owns(triple)
+
     def _end(self) -> None:
         self._new.clear()
         self._lost.clear()
         self._won.clear()
+        self._gone.clear()
 
     def _settle_network(self) -> None:
         self._network.settle()
@@ -174,31 +200,42 @@ class Stratum:
                 }
             )
         self._budget.check_time()
-        if (overrun := self._budget.kept(len(self.support))) is not None:
+        kept = len(self.support) + (0 if self._equality is None else self._equality.size)
+        if (overrun := self._budget.kept(kept)) is not None:
             raise overrun
 
     def _writer(self, clause: Clause, node: Node) -> Listener:
         triples_of = _template(clause.head, node.variables)
         if self._linear is not None:
             triples_of = _with_conclusions(triples_of, self._linear)
-        support, new, lost, won = self.support, self._new, self._lost, self._won
+        count = self._count
 
         def write(added: list[Row], removed: list[Row]) -> None:
             added, removed = cancelled(added, removed)
-            for row in added:
-                for triple in triples_of(row):
-                    if triple in support:
-                        support[triple] += 1
-                    else:
-                        support[triple] = 1
-                        new[triple] = None
-                    won[triple] = None
-            for row in removed:
-                for triple in triples_of(row):
-                    support[triple] -= 1
-                    lost[triple] = None
+            count(
+                chain.from_iterable(map(triples_of, added)),
+                chain.from_iterable(map(triples_of, removed)),
+            )
 
         return write
+
+    def _count(self, added: Iterable[Triple], removed: Iterable[Triple]) -> None:
+        """Count a derivation more of each triple, or one less."""
+        support, new, lost, won = self.support, self._new, self._lost, self._won
+        for triple in added:
+            if triple in support:
+                support[triple] += 1
+            else:
+                support[triple] = 1
+                new[triple] = None
+            won[triple] = None
+        for triple in removed:
+            support[triple] -= 1
+            lost[triple] = None
+
+    def _is_written(self, triple: Triple) -> bool:
+        """Whether rules derive a triple, and it was added."""
+        return triple in self.support and triple not in self._new and triple not in self._gone
 
 
 def _template(

@@ -16,7 +16,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Final, TypeAlias
 
 from sensorstream.clock import Clock
-from sensorstream.errors import Contradiction, Inconsistent, ReasonerError
+from sensorstream.errors import Contradiction, Inconsistent, Overrun, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
@@ -27,7 +27,7 @@ from sensorstream.reasoning.dl.process import HEAP, JavaProcess
 from sensorstream.reasoning.dl.protocol import Explain, Explained
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
-from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.reasoner import Reasoner, without_limits
 
 _PERIOD: Final = 60.0
 _SHARE: Final = 0.1
@@ -35,6 +35,9 @@ _SHARE: Final = 0.1
 _PATIENCE: Final = 60.0
 """Seconds after which the explainer's process is stopped; no caller waits so long for it."""
 _SHOWN: Final = 20
+"""Assertions that a sentence names."""
+MOST_KEPT: Final = 300
+"""Assertions that are kept of a contradiction that is not narrowed down at once."""
 _REMEMBERED: Final = 256
 
 _Shape: TypeAlias = tuple[tuple[str, ...], ...]
@@ -113,6 +116,8 @@ class Explainer:
     ) -> Contradiction:
         try:
             triples = self._contract(kb, members, suspects, end)
+        except Overrun as error:
+            return _unexplained(suspects, f"not narrowed down: {error.message}")
         except (TimeoutError, ReasonerError):
             return _unexplained(suspects, f"not narrowed down within {self._seconds:g} s")
         if triples is None:
@@ -136,12 +141,13 @@ class Explainer:
             except Inconsistent:
                 trial.apply(Origin.WINDOW, delta.inverse())
                 return True
-            except ReasonerError:
+            except (Overrun, ReasonerError):
                 self._trial = None  # it has neither the old state nor the new one
                 raise
             back = delta.inverse()
             trial.apply(Origin.WINDOW, back)
-            reasoner.react(trial, back)
+            with without_limits(reasoner):
+                reasoner.react(trial, back)
             return False
 
         shape = _shape(suspects, members)
@@ -171,7 +177,7 @@ class Explainer:
             wait([self._asked], max(0.0, end - self._clock.counter()))
             if not self._asked.done():
                 return (), "the axioms are not named: the explainer is busy or starting"
-        declared = _declarations(triples, self._ontology.schema)
+        declared = declarations(triples, self._ontology.schema)
         self._asked = self._ask(to_ntriples(self._told([*declared, *triples])).decode())
         try:
             answer = self._asked.result(max(0.0, end - self._clock.counter()))
@@ -213,7 +219,10 @@ def told(contradiction: Contradiction) -> str:
     """The contradiction as one line; names without their namespaces."""
     parts = []
     if contradiction.triples:
-        parts.append(", ".join(_brief(line) for line in contradiction.triples))
+        shown = contradiction.triples[:_SHOWN]
+        more = len(contradiction.triples) - len(shown)
+        also = f" and {more} more" if more else ""
+        parts.append(", ".join(_brief(line) for line in shown) + also)
     if contradiction.axioms:
         parts.append("against " + "; ".join(contradiction.axioms))
     if contradiction.limits:
@@ -222,9 +231,10 @@ def told(contradiction: Contradiction) -> str:
 
 
 def _unexplained(suspects: Sequence[Triple], why: str) -> Contradiction:
-    more = f"; {len(suspects) - _SHOWN} more assertions" if len(suspects) > _SHOWN else ""
+    left = len(suspects) - MOST_KEPT
+    more = f"; {left} more assertions" if left > 0 else ""
     return Contradiction(
-        tuple(_line(triple) for triple in suspects[:_SHOWN]),
+        tuple(_line(triple) for triple in suspects[:MOST_KEPT]),
         limits=f"some of these contradict the ontology: {why}{more}",
     )
 
@@ -257,7 +267,8 @@ def _shape(triples: Iterable[Triple], members: Sequence[Subject]) -> _Shape:
     return tuple((number.get(s, ""), p, part(p, o)) for s, p, o in triples)
 
 
-def _declarations(triples: Iterable[Triple], schema: Schema) -> list[Triple]:
+def declarations(triples: Iterable[Triple], schema: Schema) -> list[Triple]:
+    """What triples must say besides, to be read as OWL on their own."""
     found: dict[Triple, None] = {}
     for _, p, o in triples:
         if p in schema.object_properties:
@@ -277,6 +288,12 @@ def _subject(name: str) -> Subject:
 
 def _line(triple: Triple) -> str:
     return " ".join(each.n3 for each in triple) + " ."
+
+
+def triple_of(line: str) -> Triple:
+    """The triple of a line of a contradiction, which is not shortened."""
+    subject, predicate, rest = line.removesuffix(" .").split(" ", 2)
+    return _subject(subject), IRI(term(predicate)), term(rest)
 
 
 def _brief(line: str) -> str:

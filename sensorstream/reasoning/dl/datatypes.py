@@ -52,6 +52,7 @@ from sensorstream.model.vocabulary import (
     RDFS,
     RDFS_RANGE,
 )
+from sensorstream.reasoning.dl.denials import with_values_denied_by_class
 
 DATATYPES: Final = NUMERIC_TYPES | {
     *(f"{XSD}{name}" for name in ("normalizedString", "token", "language", "Name", "NCName")),
@@ -247,7 +248,7 @@ class Datatypes:
         """
         numbers = self.numbers() if numbers is None else numbers
         made = _Ranges()
-        axioms = list(axioms)
+        axioms = with_values_denied_by_class(list(axioms))
         of_time = {s for s, p, o in axioms if p == OWL_ON_DATATYPE and o in _OF_TIME}
         for s, p, o in axioms:
             if s in self._opaque or s in _NAMES:

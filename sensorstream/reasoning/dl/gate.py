@@ -17,10 +17,12 @@ from sensorstream.model.vocabulary import (
     OWL_COMPLEMENT_OF,
     OWL_EQUIVALENT_CLASS,
     OWL_HAS_VALUE,
+    OWL_NEGATIVE_ASSERTION,
     OWL_NOTHING,
     OWL_ONE_OF,
     OWL_SOME_VALUES_FROM,
     OWL_THING,
+    RDF_TYPE,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.swrl import individuals_of_rules, joins_strangers
@@ -29,7 +31,6 @@ from sensorstream.reasoning.ontology import to_ntriples
 _HAS_KEY: Final = IRI(f"{OWL}hasKey")
 _UNIVERSAL: Final = IRI(f"{OWL}topObjectProperty")
 _ALL_DIFFERENT: Final = IRI(f"{OWL}AllDifferent")
-_NEGATIVE: Final = IRI(f"{OWL}NegativePropertyAssertion")
 _ENDS_OF_NEGATIVE: Final = frozenset({f"{OWL}sourceIndividual", f"{OWL}targetIndividual"})
 _MEMBERS: Final = frozenset({f"{OWL}distinctMembers", f"{OWL}members"})
 
@@ -37,9 +38,11 @@ _MEMBERS: Final = frozenset({f"{OWL}distinctMembers", f"{OWL}members"})
 def named_individuals(axioms: Axioms) -> set[Subject]:
     """The individuals that axioms name."""
     named = individuals_of_rules(axioms)
-    for _, p, o in axioms.triples:
+    for s, p, o in axioms.triples:
         if (p == OWL_HAS_VALUE or p in _ENDS_OF_NEGATIVE) and not isinstance(o, Literal):
             named.add(o)
+        elif _is_in_expression(p, o):
+            named.add(s)
         elif p == OWL_ONE_OF:
             named.update(m for m in axioms.members(o) if not isinstance(m, Literal))
     for node in axioms.typed(_ALL_DIFFERENT):
@@ -72,11 +75,11 @@ def has_keys(axioms: Axioms) -> bool:
 
 def without_named(axioms: Axioms) -> tuple[Triple, ...]:
     """The axioms without named individuals: each nominal is empty."""
-    gone: set[Term] = {*axioms.typed(_ALL_DIFFERENT), *axioms.typed(_NEGATIVE)}
+    gone: set[Term] = {*axioms.typed(_ALL_DIFFERENT), *axioms.typed(OWL_NEGATIVE_ASSERTION)}
     lists = [o for node in gone for _, p, o in axioms.about(node) if p in _MEMBERS]
     kept: list[Triple] = []
     for s, p, o in axioms.triples:
-        if s in gone:
+        if s in gone or _is_in_expression(p, o):
             continue
         if p == OWL_HAS_VALUE and not isinstance(o, Literal):
             kept.append((s, OWL_SOME_VALUES_FROM, OWL_NOTHING))
@@ -90,6 +93,11 @@ def without_named(axioms: Axioms) -> tuple[Triple, ...]:
             kept.append((s, p, o))
     cells = {cell for head in lists for cell in axioms.cells(head)}
     return tuple(t for t in kept if t[0] not in cells)
+
+
+def _is_in_expression(predicate: IRI, value: Term) -> bool:
+    """Whether a statement puts an individual into a class without a name, as denials do."""
+    return predicate == RDF_TYPE and isinstance(value, BlankNode)
 
 
 def read_without_named(ntriples: bytes) -> bytes | None:

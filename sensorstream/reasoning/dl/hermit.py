@@ -88,10 +88,13 @@ class Hermit:
         for number, of_class in island.types:
             told[number].add(of_class)
         try:
-            answer = [
-                self._types_of(slots, number, name, told[number])
-                for number, name in enumerate(island.names)
-            ]
+            if island.asked is None:
+                answer = [
+                    self._types_of(slots, number, name, told[number])
+                    for number, name in enumerate(island.names)
+                ]
+            else:
+                answer = self._members_of(slots, island.asked, island.names, told)
         except self._jpype.JClass("java.lang.NullPointerException"):
             # HermiT raises an error when asked for types where there is no model.
             if slots.reasoner.isConsistent():
@@ -107,6 +110,31 @@ class Hermit:
         if not self._may_be_another(types, name, told):
             return types
         return [each for each in types if each in told or self._holds(slots, member, each)]
+
+    def _members_of(
+        self, slots: _Slots, asked: list[str], names: list[str | None], told: list[set[str]]
+    ) -> Types:
+        """Which of a few classes each member is in: the other classes of a member cost nothing."""
+        numbers = {
+            f"{_SLOT}{number}" if name is None else name: number
+            for number, name in enumerate(names)
+        }
+        answer: Types = [[] for _ in names]
+        for name in asked:
+            of_class = self._named(self._classes, self._factory.getOWLClass, name)
+            listed = str(slots.reasoner.getInstances(of_class, False).getFlattened().toString())
+            for found in _NAME.findall(listed):
+                number = numbers.get(found)
+                if number is not None and (
+                    name in told[number]
+                    or self._holds(slots, self._member_of(number, names, slots), name)
+                ):
+                    answer[number].append(name)
+        return answer
+
+    def _member_of(self, number: int, names: list[str | None], slots: _Slots) -> Any:
+        name = names[number]
+        return self._member(number if name is None else name, slots.individuals)
 
     def _holds(self, slots: _Slots, member: Any, name: str) -> bool:
         of_class = self._named(self._classes, self._factory.getOWLClass, name)

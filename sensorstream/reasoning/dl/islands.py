@@ -17,7 +17,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.datatypes import Numbers
 from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.terminology import PropertyEnds, Terminology
+from sensorstream.reasoning.dl.terminology import HELPER, PropertyEnds, Terminology
 
 _ASSERTED: Final = int(Origin.STATIC | Origin.WINDOW)
 _EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
@@ -82,7 +82,7 @@ class Islands:
         values = self._terminology.datatypes.numbers()
         for number, (node, triples) in enumerate(told.items()):
             for triple in triples:
-                self._add(facts, triple, number, numbers, values)
+                _tell(self._terminology, facts, triple, numbers, values)
             for role, ends in self._ends:
                 if any(map(self._is_asserted, self._kb.match(None, role, node))):
                     facts.types.extend((number, name) for name in ends)
@@ -125,36 +125,56 @@ class Islands:
                 ahead.extend(triple[0] for triple in into if self._is_asserted(triple))
         return members
 
-    def _add(
-        self,
-        facts: IslandFacts,
-        triple: Triple,
-        number: int,
-        members: dict[Subject, int],
-        values: Numbers,
-    ) -> None:
-        terminology = self._terminology
-        _, p, o = triple
-        if isinstance(o, Literal):
-            if p in terminology.data and terminology.datatypes.is_told(o.datatype):
-                facts.values.append((number, p, *_checked(triple, o, values)))
-        elif p == RDF_TYPE:
-            if o in terminology.schema.classes:
-                facts.types.append((number, o))
-            elif helper := terminology.helpers.get(o):
-                facts.types.append((number, helper))
-        elif p in terminology.linking:
-            facts.links.append((number, p, members[o]))
-        elif p == OWL_SAME_AS:
-            facts.same.append((number, members[o]))
-        elif p == OWL_DIFFERENT_FROM:
-            facts.different.append((number, members[o]))
-        else:
-            ends = terminology.local.get(p, _NO_ENDS)
-            facts.types.extend((number, name) for name in ends.subject)
-
     def _is_asserted(self, triple: Triple) -> bool:
         return self._kb.marks(triple) & _ASSERTED != 0
+
+
+def of_facts(
+    terminology: Terminology, members: Iterable[Subject], triples: Iterable[Triple]
+) -> Island:
+    """These individuals, with no other facts than these about them.
+
+    Raises:
+        Inconsistent: a literal is not in its datatype's lexical space.
+    """
+    numbers = {member: number for number, member in enumerate(members)}
+    named = terminology.named
+    facts = IslandFacts([m if m in named else None for m in numbers], [], [], [], [], [])
+    values = terminology.datatypes.numbers()
+    for triple in triples:
+        _tell(terminology, facts, triple, numbers, values)
+    return Island(tuple(numbers), facts)
+
+
+def _tell(
+    terminology: Terminology,
+    facts: IslandFacts,
+    triple: Triple,
+    members: dict[Subject, int],
+    values: Numbers,
+) -> None:
+    """Add a triple to the facts about an island."""
+    s, p, o = triple
+    number = members[s]
+    if isinstance(o, Literal):
+        if p in terminology.data and terminology.datatypes.is_told(o.datatype):
+            facts.values.append((number, p, *_checked(triple, o, values)))
+    elif p == RDF_TYPE:
+        if o in terminology.schema.classes:
+            facts.types.append((number, o))
+        elif helper := terminology.helpers.get(o):
+            facts.types.append((number, helper))
+        elif o.startswith(HELPER):
+            facts.types.append((number, o))
+    elif p in terminology.linking:
+        facts.links.append((number, p, members[o]))
+    elif p == OWL_SAME_AS:
+        facts.same.append((number, members[o]))
+    elif p == OWL_DIFFERENT_FROM:
+        facts.different.append((number, members[o]))
+    else:
+        ends = terminology.local.get(p, _NO_ENDS)
+        facts.types.extend((number, name) for name in ends.subject)
 
 
 def _checked(triple: Triple, value: Literal, values: Numbers) -> tuple[str, str, str | None]:

@@ -9,7 +9,7 @@ Source: M. Horridge, Justification Based Explanation in Ontologies (2011), chapt
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sensorstream.reasoning.dl.protocol import Explained
@@ -43,56 +43,70 @@ class Justifier:
         self._names = {axiom: _names(axiom) for axiom in self._logical}
         self._found: dict[frozenset[str], list[Any]] = {}
 
-    def justify(self, triples: str, seconds: float) -> Explained:
+    def justify(self, triples: str, seconds: float, candidates: Sequence[str] = ()) -> Explained:
         """A minimal set of axioms without a model together with the triples.
 
-        ``triples`` declare the properties and classes that they use. After the time limit there is
+        ``triples`` declare the properties and classes that they use. ``candidates`` are assertions,
+        each with its declarations, that may be in the set as well. After the time limit there is
         no answer: a set that is not minimal would name axioms that are not involved.
         """
         asserted = self._read(triples)
         end = time.monotonic() + seconds
+        numbers: dict[Any, int] = {}
+        for number, text in enumerate(candidates):
+            for axiom in self._read(text):
+                numbers.setdefault(axiom, number)
+        logical = [*numbers, *self._logical]
 
         def conflicts(axioms: Sequence[Any]) -> bool:
             if time.monotonic() > end:
                 raise TimeoutError
             return not self._is_consistent([*asserted, *axioms])
 
-        names = frozenset[str]().union(*map(_names, asserted))
+        names = frozenset[str]().union(*map(_names, asserted or numbers))
+        known = None if candidates else self._found.get(names)
         try:
-            start = self._suspects(names, conflicts)
-            if start is None:
+            if known is None or not conflicts(known):
+                known = self._suspects(names, logical, conflicts)
+            if known is None:
                 return Explained(None, consistent=True)
-            found = minimal_conflict(start, conflicts)
+            found = minimal_conflict(known, conflicts)
         except TimeoutError:
             return Explained(None)
+        if not candidates:
+            self._remember(names, found)
+        return Explained(
+            [self._written(axiom) for axiom in found if axiom not in numbers],
+            chosen=sorted({numbers[axiom] for axiom in found if axiom in numbers}),
+        )
+
+    def _remember(self, names: frozenset[str], found: list[Any]) -> None:
         self._found.pop(names, None)
         self._found[names] = found
         if len(self._found) > _REMEMBERED:
             del self._found[next(iter(self._found))]
-        return Explained([self._written(axiom) for axiom in found])
 
-    def _suspects(self, names: frozenset[str], conflicts: Any) -> list[Any] | None:
-        """A few axioms that conflict: those of the last contradiction, or near the names used."""
-        known = self._found.get(names)
-        if known is not None and conflicts(known):
-            return known
+    def _suspects(
+        self, names: frozenset[str], logical: list[Any], conflicts: Callable[[Sequence[Any]], bool]
+    ) -> list[Any] | None:
+        """A few axioms that conflict, near the names used."""
+        named = {axiom: self._names.get(axiom) or _names(axiom) for axiom in logical}
         near: list[Any] = []
         reached = set(names)
-        left = list(self._logical)
+        left = logical
         while left:
-            step = [
-                a for a in left if not reached or not self._names[a] or self._names[a] & reached
-            ]
+            step = [a for a in left if not reached or not named[a] or named[a] & reached]
             if not step:
                 break
             near += step
             if conflicts(near):
                 return near
-            left = [a for a in left if a not in set(step)]
+            taken = set(step)
+            left = [a for a in left if a not in taken]
             for axiom in step:
-                reached |= self._names[axiom]
+                reached |= named[axiom]
         # An axiom that shares no name with the others may still limit the number of individuals.
-        return self._logical if conflicts(self._logical) else None
+        return logical if conflicts(logical) else None
 
     def _is_consistent(self, axioms: Sequence[Any]) -> bool:
         chosen = self._jpype.java.util.HashSet()

@@ -74,6 +74,9 @@ class Pellet:
             kb.addDifferent(members[one], members[other])
         if not kb.isConsistent():
             return None
+        if island.asked is not None:
+            terms = {name: self._term(name) for name in island.asked}
+            return [[n for n, each in terms.items() if kb.isType(m, each)] for m in members]
         return [self._types_of(kb, member) for member in members]
 
     def _types_of(self, kb: Any, member: Any) -> list[str]:

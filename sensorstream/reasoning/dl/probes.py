@@ -114,10 +114,11 @@ class Probes:
         return cls(asked, equality, tuple(axioms), tags, sights, told)
 
     def questions(self, facts: IslandFacts) -> list[IslandFacts]:
-        """The questions to the reasoner about an island."""
+        """The questions to the reasoner about an island; only the first one is about all types."""
         if not self.tags:
             return [facts]
         names = list(self.tags)
+        probing = [*names, *self.sights]
         return [
             replace(
                 facts,
@@ -128,6 +129,7 @@ class Probes:
                         for n in range(first, min(first + _WIDTH, len(facts.names)))
                     ),
                 ],
+                asked=probing if first else None,
             )
             for first in range(0, len(facts.names), _WIDTH)
         ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 HEADER: Final = struct.Struct(">I")
@@ -26,7 +26,7 @@ class IslandFacts:
 
     ``names`` holds the IRI of each individual that an axiom names, None for all others: their names
     have no meaning for the reasoner. ``values`` are (individual, property, lexical form,
-    datatype, language or None).
+    datatype, language or None). ``asked`` are the classes that the question is about; None: all.
     """
 
     names: list[str | None]
@@ -35,6 +35,7 @@ class IslandFacts:
     values: list[tuple[int, str, str, str, str | None]]
     same: list[tuple[int, int]]
     different: list[tuple[int, int]]
+    asked: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +71,30 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """Which axioms contradict these triples (both N-Triples)? To be found within ``seconds``."""
+    """Which axioms contradict these triples (both N-Triples)? To be found within ``seconds``.
+
+    ``candidates`` are assertions, each an N-Triples text with the declarations that it needs: those
+    that are needed are to be found like the axioms, and preferred to these.
+    """
 
     axioms: str
     triples: str
     seconds: float
+    candidates: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
     """A minimal set of axioms in Manchester syntax; None if it was not found in time.
 
-    ``consistent``: there is no such set, axioms and triples have a model together.
+    ``consistent``: there is no such set, axioms and triples have a model together. ``chosen`` are
+    the numbers of the candidates that are in the set.
     """
 
     axioms: list[str] | None
     consistent: bool = False
     error: str = ""
+    chosen: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +148,18 @@ def encode(message: Message) -> bytes:
     elif isinstance(message, AskTypes):
         body = [
             "ask",
-            [(i.names, i.types, i.links, i.values, i.same, i.different) for i in message.islands],
+            [
+                (i.names, i.types, i.links, i.values, i.same, i.different, i.asked)
+                for i in message.islands
+            ],
             message.unnamed,
         ]
     elif isinstance(message, Answer):
         body = ["answer", message.islands, message.error]
     elif isinstance(message, Explain):
-        body = ["explain", message.axioms, message.triples, message.seconds]
+        body = ["explain", message.axioms, message.triples, message.seconds, message.candidates]
     elif isinstance(message, Explained):
-        body = ["explained", message.axioms, message.consistent, message.error]
+        body = ["explained", message.axioms, message.consistent, message.error, message.chosen]
     elif isinstance(message, Realise):
         body = ["realise", message.document, message.values]
     elif isinstance(message, Realised):
@@ -170,10 +181,10 @@ def decode(body: bytes) -> Message:
             return AskTypes([IslandFacts(*each) for each in islands], unnamed)
         case ["answer", islands, error]:
             return Answer(islands, error)
-        case ["explain", axioms, triples, seconds]:
-            return Explain(axioms, triples, seconds)
-        case ["explained", axioms, consistent, error]:
-            return Explained(axioms, consistent, error)
+        case ["explain", axioms, triples, seconds, candidates]:
+            return Explain(axioms, triples, seconds, candidates)
+        case ["explained", axioms, consistent, error, chosen]:
+            return Explained(axioms, consistent, error, chosen)
         case ["realise", document, values]:
             return Realise(document, [(p, o) for p, o in values])
         case ["realised", statements, error]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
 
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.islands import Island
@@ -13,8 +13,11 @@ from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
-# The time limit is per exchange, so a large change is split.
+# The time limit is per exchange, so a large change is split: into questions about so many
+# individuals, or about one island.
 _AT_ONCE: Final = 64
+_Question: TypeAlias = tuple[int, IslandFacts]
+"""The number of an island, and what is asked about it."""
 
 
 class Questions:
@@ -57,8 +60,7 @@ class Questions:
     def _exchange(self, islands: Sequence[IslandFacts], unnamed: bool) -> list[Answer]:
         questions = [(n, each) for n, f in enumerate(islands) for each in self._probes.questions(f)]
         told: list[list[list[list[str]]] | None] = [[] for _ in islands]
-        for first in range(0, len(questions), _AT_ONCE):
-            part = questions[first : first + _AT_ONCE]
+        for part in _parts(questions):
             answers = self._worker.ask([facts for _, facts in part], unnamed=unnamed)
             for (number, _), answer in zip(part, answers, strict=True):
                 so_far = told[number]
@@ -70,3 +72,18 @@ class Questions:
             None if answer is None else self._probes.read(answer, facts)
             for answer, facts in zip(told, islands, strict=True)
         ]
+
+
+def _parts(questions: Sequence[_Question]) -> Iterator[list[_Question]]:
+    """Questions that are asked at once, in their order."""
+    part: list[_Question] = []
+    size = 0
+    for each in questions:
+        members = len(each[1].names)
+        if part and size + members > _AT_ONCE:
+            yield part
+            part, size = [], 0
+        part.append(each)
+        size += members
+    if part:
+        yield part

@@ -95,6 +95,11 @@ class Terminology:
     probes: Probes
     datatypes: Datatypes
 
+    @property
+    def stated(self) -> tuple[Triple, ...]:
+        """The axioms without those of the probes."""
+        return self.axioms[: len(self.axioms) - len(self.probes.axioms)]
+
     def document(self) -> bytes:
         """The axioms in the form for HermiT and Pellet, as N-Triples."""
         return to_ntriples(self.datatypes.rewritten(self.axioms))

@@ -137,7 +137,8 @@ def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> N
             try:
                 if justifier is None or justifier.axioms != request.axioms:
                     justifier = Justifier(request.axioms)
-                send(encode(justifier.justify(request.triples, request.seconds)))
+                explained = justifier.justify(request.triples, request.seconds, request.candidates)
+                send(encode(explained))
             except Exception as error:
                 send(encode(Explained(None, error=_told(error))))
             continue

@@ -18,12 +18,15 @@ SUMMARIES: Final = {
     "pdstar": "pD*: D* and a part of OWL (ter Horst, 2005, Tables 4 and 7)",
     "owl2rl": "OWL 2 RL (OWL 2 Profiles, Tables 4 to 9)",
     "swclos2": "what SWCLOS2 adds to pD* (SWCLOS2 manual, Table 13.4)",
+    "rdf-literals": "a blank node for each literal, of its datatype (RDF 1.1 Semantics, 8.1.1)",
+    "rdfs-unsatisfiable": "what contradicts itself by datatypes (RDF 1.1 Semantics, 7.1 and 9)",
     "owl2rl-unsatisfiable": "what contradicts itself by OWL 2 RL (OWL 2 Profiles, Tables 4 to 8)",
     "swclos2-unsatisfiable": "what contradicts itself by SWCLOS2 (SWCLOS2 manual, Table 13.5)",
     "rdf-axioms": "the axiomatic triples of RDF (RDF 1.1 Semantics, 8)",
     "rdfs-axioms": "the axiomatic triples of RDFS (RDF 1.1 Semantics, 9)",
     "owl2rl-axioms": "rules of OWL 2 RL without premises (OWL 2 Profiles, Tables 5, 6 and 8)",
     "swclos2-axioms": "what SWCLOS2 adds to OWL's definition (SWCLOS2 manual, Table 13.2)",
+    "rdfs-containers": "the axioms of rdf:_1, rdf:_2, … that are used (RDF 1.1 Semantics, 9)",
 }
 """What each set is, by its name."""
 

@@ -2,12 +2,16 @@
 # Source: OWL 2 Web Ontology Language Profiles (W3C, 2012), Tables 4 to 8.
 #
 # A conclusion with ss:contradiction refuses the message from which it follows.
-# Not here: dt-not-type, as a rule cannot tell whether a literal is valid for its datatype.
+# dt-not-type is here for values of properties whose datatype the schema says. That a literal is not
+# valid for its own datatype says rdfs-unsatisfiable; mappings make no such literals.
+# f:isOf("", ?d) has a value if the values of the datatype ?d are known; a class has none.
 
 PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
 PREFIX owl: <http://www.w3.org/2002/07/owl#>
 PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
 PREFIX ss: <urn:sensorstream:mapping#>
+PREFIX f: <urn:sensorstream:function:>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 
 ## Table 4: equality
 
@@ -151,4 +155,23 @@ WHERE {
   ?u a ?x .
   ?u ?p ?y .
   ?u ?p ?z FILTER(isLiteral(?y) && isLiteral(?z) && ?y != ?z)
+} ;
+
+## Literals of a stated datatype: prp-rng or cls-avf, and dt-not-type in one step
+
+# dt-not-type-rng
+# OWL 2 Profiles, Table 5 and 8
+INSERT { ?x ss:contradiction "dt-not-type-rng: it has a value that is not of the range of the property" }
+WHERE {
+  ?p rdfs:range ?d FILTER(f:isOf("", ?d) IN (true, false))
+  ?x ?p ?y FILTER(isLiteral(?y) && !f:isOf(?y, ?d))
+} ;
+
+# dt-not-type-avf
+# OWL 2 Profiles, Table 6 and 8
+INSERT { ?u ss:contradiction "dt-not-type-avf: it has a value that is not of the datatype of all its values" }
+WHERE {
+  ?x owl:allValuesFrom ?d ; owl:onProperty ?p FILTER(f:isOf("", ?d) IN (true, false))
+  ?u a ?x .
+  ?u ?p ?y FILTER(isLiteral(?y) && !f:isOf(?y, ?d))
 } ;

@@ -4,13 +4,16 @@
 #
 # Rules that conclude false are in owl2rl-unsatisfiable, rules without premises (prp-ap, cls-thing,
 # cls-nothing1, dt-type1) in owl2rl-axioms. Not here: dt-type2, dt-eq and dt-diff, whose conclusions
-# have literals as subjects. What follows for a literal as subject is left out: RDF has no such
-# triples.
+# have literals as subjects: RDF has no such triples. What follows from dt-type2 for individuals is
+# here in one step (dt-type2-svf1); literals are compared as they are written, but for
+# dt-diff-fp, dt-diff-maxc2, dt-not-type-rng and dt-not-type-avf in owl2rl-unsatisfiable.
+# f:isOf("", ?d) has a value if the values of the datatype ?d are known; a class has none.
 # FILTER(!sameTerm(...)) leaves out conclusions that are premises, or what eq-ref says already.
 # eq-ref holds for all triples: leave it out of a copy if nothing asks for ?x owl:sameAs ?x.
 
 PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+PREFIX f: <urn:sensorstream:function:>
 PREFIX owl: <http://www.w3.org/2002/07/owl#>
 PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
 
@@ -140,6 +143,14 @@ WHERE { ?c owl:unionOf ?l . ?l rdf:rest*/rdf:first ?d . ?y a ?d } ;
 # OWL 2 Profiles, Table 6; rdfp15 in pD*
 INSERT { ?u a ?x }
 WHERE { ?x owl:someValuesFrom ?y ; owl:onProperty ?p . ?u ?p ?v . ?v a ?y } ;
+
+# dt-type2-svf1
+# OWL 2 Profiles, Table 8 and 6: dt-type2 and cls-svf1 in one step
+INSERT { ?u a ?x }
+WHERE {
+  ?x owl:someValuesFrom ?d ; owl:onProperty ?p FILTER(f:isOf("", ?d) IN (true, false))
+  ?u ?p ?v FILTER(isLiteral(?v) && f:isOf(?v, ?d))
+} ;
 
 # cls-svf2
 # OWL 2 Profiles, Table 6

@@ -1,5 +1,6 @@
 # The axiomatic triples of RDFS, and the datatypes that are known (rdfs1).
-# Source: RDF 1.1 Semantics (W3C, 2014), section 9. Of rdf:_1, rdf:_2, ... none is here.
+# Source: RDF 1.1 Semantics (W3C, 2014), section 9. Those of rdf:_1, rdf:_2, ...
+# are in rdfs-containers.
 
 PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>

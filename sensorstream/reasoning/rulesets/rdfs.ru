@@ -1,9 +1,10 @@
 # RDF and RDFS entailment.
 # Source: RDF 1.1 Semantics (W3C, 2014), 8.1.1 and 9.2.1, https://www.w3.org/TR/rdf11-mt/
 #
-# Not here: rdfD1, which would give each literal a blank node of its own, and rdfs1, whose triples
-# are in rdfs-axioms.
-# What follows for a literal as subject is left out: RDF has no such triples.
+# Not here: rdfD1, which gives each literal a blank node of its own (rdf-literals), and rdfs1, whose
+# triples are in rdfs-axioms.
+# What follows for a literal as subject is left out: RDF has no such triples. That it is not of the
+# range of a property says rdfs-unsatisfiable.
 # rdfD2, rdfs4a and rdfs4b hold for all triples: leave them out of a copy if nothing asks for them.
 
 PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>

@@ -1,7 +1,8 @@
 """From the text of a rule set to derivation rules.
 
 A text is SPARQL Update, one ``INSERT { head } WHERE { body } ;`` a rule, or Datalog. A comment
-directly above a rule is its name, and from its second line on a remark such as its source.
+directly above a rule is its name, and from its second line on a remark such as its source. Rules
+that delete are no derivation rules; see :mod:`.state_rules`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from typing import Final
 
 from sensorstream.dotr.reader import is_rules, read_program
 from sensorstream.errors import Position, ProgramError, QueryError
-from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
+from sensorstream.language.syntax import RuleFile
+from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.recursion.rule import DerivationRule, clauses
 from sensorstream.network.recursion.strata import stratified
 from sensorstream.reasoning.rulesets.blocks import Block, blocks_of, comment_above
 from sensorstream.reasoning.rulesets.lists import check_lists, without_lists
+from sensorstream.reasoning.rulesets.new_nodes import stated_nodes, with_new_nodes
 from sensorstream.reasoning.rulesets.refusals import check_body, checked_operation
 from sensorstream.reasoning.rulesets.rule_set import Note, RuleSet
-from sensorstream.sparql.algebra import InsertData, Pattern, Quad, TriplePattern
+from sensorstream.reasoning.rulesets.state_rules import state_rule
+from sensorstream.sparql.algebra import DeleteWhere, InsertData, Pattern, TriplePattern, Variable
 from sensorstream.sparql.bounds import check_bounds, check_length
 from sensorstream.sparql.lexer import Source
 from sensorstream.sparql.parser import read_rule_set
@@ -42,7 +46,7 @@ def read(text: str, origin: str) -> RuleSet:
     start = Position(origin, 1, 1)
     check_length(text, start)
     found = _datalog(text, start) if is_rules(text) else _updates(text, start)
-    if not found.rules and not found.facts:
+    if not found.rules and not found.facts and not found.state_rules:
         raise QueryError(_NO_RULES, position=start)
     _check_program(found)
     return found
@@ -53,18 +57,25 @@ def _updates(text: str, start: Position) -> RuleSet:
     rules: dict[str, DerivationRule] = {}
     notes: dict[str, Note] = {}
     facts: dict[Triple, None] = {}
-    blocks = blocks_of(Source(text, start), text)
-    for block, operation in zip(blocks, parsed.meaning.operations, strict=True):
+    state_rules: list[RuleFile] = []
+    source = Source(text, start)
+    for block, operation in zip(blocks_of(source, text), parsed.meaning.operations, strict=True):
         check_bounds(operation, block.position)
         update = checked_operation(operation, block.position)
+        places = Places(block.position, parsed.places, parsed.operations)
         if isinstance(update, InsertData):
-            facts.update((_fact(quad, block), None) for quad in update.quads)
+            stated = stated_nodes(quad.triple for quad in update.quads)
+            facts.update((_fact(triple, block), None) for triple in stated)
+        elif isinstance(update, DeleteWhere) or update.delete is not None:
+            name = _name(block)
+            _note(name, Note(block.position, block.remarks), notes)
+            state_rules.append(state_rule(name, update, block, source, places))
         else:
             head = tuple(quad.triple for quad in update.insert or ())
-            places = Places(block.position, parsed.places, parsed.operations)
             rule = _rule(head, update.pattern, block, places)
-            _note(rule, Note(block.position, block.remarks), rules, notes)
-    return RuleSet(start.file, tuple(rules.values()), tuple(facts), notes)
+            _note(rule.name, Note(block.position, block.remarks), notes)
+            rules[rule.name] = rule
+    return RuleSet(start.file, tuple(rules.values()), tuple(facts), notes, tuple(state_rules))
 
 
 def _datalog(text: str, start: Position) -> RuleSet:
@@ -81,36 +92,31 @@ def _datalog(text: str, start: Position) -> RuleSet:
         block = Block(clause.position, "", comment_above(lines, clause.position))
         places = Places(clause.position, {}, {})
         rule = _rule(clause.head, clause.body, block, places)
-        _note(rule, Note(block.position, block.remarks), rules, notes)
+        _note(rule.name, Note(block.position, block.remarks), notes)
+        rules[rule.name] = rule
     return RuleSet(start.file, tuple(rules.values()), (), notes)
 
 
-def _note(
-    rule: DerivationRule, note: Note, rules: dict[str, DerivationRule], notes: dict[str, Note]
-) -> None:
-    """Add a rule after a check of its own.
+def _note(name: str, note: Note, notes: dict[str, Note]) -> None:
+    """Note a rule.
 
     Raises:
-        ProgramError: its head cannot be written, or another rule has its name.
+        QueryError: there are too many.
+        ProgramError: another rule has its name.
     """
-    if len(rules) == MOST_RULES:
+    if len(notes) == MOST_RULES:
         raise QueryError(
             f"more than {MOST_RULES:,} rules: expected at most as many in a rule set; write what "
             "differs between them into the ontology, and one rule about it",
             position=note.position,
         )
-    if rule.name in rules:
+    if name in notes:
         raise ProgramError(
-            f"a second rule named '{rule.name}' (the first is at {notes[rule.name].position}): "
+            f"a second rule named '{name}' (the first is at {notes[name].position}): "
             "expected a name for each, in the comment above it",
             position=note.position,
         )
-    try:
-        clauses(rule)
-    except ProgramError as error:
-        raise ProgramError(error.message, position=note.position) from None
-    rules[rule.name] = rule
-    notes[rule.name] = note
+    notes[name] = note
 
 
 def _rule(
@@ -125,7 +131,12 @@ def _rule(
         )
     check_body(body, places)
     check_lists(body, places)
-    return DerivationRule(_name(block), head, body)
+    rule = with_new_nodes(DerivationRule(_name(block), head, body))
+    try:
+        clauses(rule)
+    except ProgramError as error:
+        raise ProgramError(error.message, position=block.position) from None
+    return rule
 
 
 def _name(block: Block) -> str:
@@ -145,14 +156,9 @@ def _name(block: Block) -> str:
     return title or f"at {block.position.line}:{block.position.column}"
 
 
-def _fact(quad: Quad, block: Block) -> Triple:
-    s, p, o = quad.triple.subject, quad.triple.predicate, quad.triple.object
-    for end in (s, o):
-        if isinstance(end, BlankNode):
-            raise QueryError(
-                f"INSERT DATA: a blank node, {end}: expected a name", position=block.position
-            )
-    if not isinstance(s, IRI) or not isinstance(p, IRI) or not isinstance(o, IRI | Literal):
+def _fact(triple: TriplePattern, block: Block) -> Triple:
+    s, p, o = triple.subject, triple.predicate, triple.object
+    if isinstance(s, Literal | Variable) or not isinstance(p, IRI) or isinstance(o, Variable):
         raise QueryError(
             f"INSERT DATA: {s} {p} {o} is no triple: expected a name as subject",
             position=block.position,

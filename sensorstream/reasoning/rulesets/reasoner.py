@@ -9,35 +9,55 @@ left are rules over streamed triples. Those with one premise are composed to fla
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
-from sensorstream.errors import Contradiction, Inconsistent, InternalFault, OntologyError, Overrun
+from sensorstream.errors import (
+    Inconsistent,
+    InternalFault,
+    OntologyError,
+    Overrun,
+    ProgramError,
+)
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, net_delta
-from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
-from sensorstream.network.build import build
-from sensorstream.network.network import Network
-from sensorstream.network.node import Node
-from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.recursion.linear import FlatClosure, Implied, parted
+from sensorstream.network.recursion.equality_rules import apart
+from sensorstream.network.recursion.implied import Implied
+from sensorstream.network.recursion.linear import (
+    FlatClosure,
+    LinearTable,
+    parted,
+)
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.network.recursion.stratum import Build
-from sensorstream.network.sources import Source, Sources
+from sensorstream.reasoning.rulesets.applications import Applications
+from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
 from sensorstream.reasoning.rulesets.lasting import lasting
 from sensorstream.reasoning.rulesets.lists import unrolled
+from sensorstream.reasoning.rulesets.refuting import contradicting, contradiction_text
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
-from sensorstream.sparql.algebra import Pattern
 
 _LOG = logging.getLogger(__name__)
-_STATIC: Final = Origin.STATIC | Origin.STATIC_INFERRED
+_KNOWN: Final = Origin.STATIC | Origin.STATIC_INFERRED
+_STATIC: Final = int(_KNOWN)
+_MANY: Final = 1000
+"""Of a window that loses so many triples at once, it may be quicker to begin anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """How many rules are looked up, having one premise, and how many join what streams."""
+
+    looked_up: int = 0
+    joining: int = 0
 
 
 class RuleReasoner:
@@ -46,14 +66,16 @@ class RuleReasoner:
     Cost of a change: for rules with one premise the triples and what they imply; for others what
     :class:`~sensorstream.network.recursion.program.Program` says. While the window holds or implies
     triples of the schema that make other rules, the rules run as they are, which is exact but
-    slower: ``unspecialised`` says so.
+    slower: ``unspecialised`` says so. Where a window loses most of its triples at once, everything
+    is derived again from the rest.
     """
 
     def __init__(self, rule_set: RuleSet, limits: Limits = NO_LIMITS) -> None:
         """``limits`` are for what one change may take."""
-        self._rule_set = rule_set
+        self.rule_set = rule_set
         self._budget = Budget(limits)
         self._lasting = lasting(rule_set.rules)
+        self._all_last = len(self._lasting) == len(rule_set.rules)
         # The kinds of triples of the schema, by property.
         self._schema: dict[IRI | None, dict[Term | None, None]] = {}
         for kind in schema_kinds(rule_set.rules):
@@ -61,8 +83,18 @@ class RuleReasoner:
         self._special: Specialisation | None = None
         self._kb: KnowledgeBase | None = None
         self._run: _Run | None = None
+        self._backward: tuple[_Run | None, Applications] | None = None
         # What the window says or implies of the schema that makes other rules.
         self._foreign: dict[Triple, None] = {}
+
+    @property
+    def lifted(self) -> bool:
+        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
+        return self._budget.lifted
+
+    @lifted.setter
+    def lifted(self, lifted: bool) -> None:
+        self._budget.lifted = lifted
 
     @property
     def unspecialised(self) -> bool:
@@ -70,25 +102,30 @@ class RuleReasoner:
         return self._run is not None and not self._run.special
 
     @property
+    def at_work(self) -> AtWork:
+        """The numbers of rules that run now."""
+        return AtWork() if self._run is None else self._run.at_work
+
+    @property
     def rules(self) -> Sequence[DerivationRule]:
         """The rules about what streams; names of the rule set with numbers."""
         return () if self._special is None else self._special.rules
 
+    @property
+    def tables(self) -> int:
+        """How many rules are looked up in the schema: :attr:`rules` does not have them."""
+        return 0 if self._special is None else len(self._special.tables)
+
     def start(self, kb: KnowledgeBase) -> None:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         self.close()
-        self._budget.lifted = True
         try:
-            self._close_static(kb)
-            for subject, _, text in kb.match(None, CONTRADICTION, None):
-                raise OntologyError(f"the ontology contradicts itself: {_told(subject, text)}")
-            self._special = Specialisation(self._rule_set.rules, kb.index)
-            self._kb = kb
-            self._run = _Run(kb, self._special.rules, self._budget, special=True)
-            if len(self._lasting) == len(self._rule_set.rules):
-                self._run.settle(0)
-        finally:
-            self._budget.lifted = False
+            with self._budget.lift():
+                self._begin(kb)
+        except (ProgramError, Overrun) as error:
+            # The lists of the ontology do not fit or have made other rules, or nodes are made of
+            # nodes.
+            raise OntologyError(f"the rule sets do not fit the ontology: {error.message}") from None
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`.
@@ -99,17 +136,16 @@ class RuleReasoner:
         """
         try:
             change = self._follow(kb, delta)
-            self._check(change)
+            self._check(kb, change)
         except (Inconsistent, Overrun) as error:
             kb.apply(Origin.WINDOW, delta.inverse())
-            self._budget.lifted = True
             try:
-                if isinstance(error, Overrun):
-                    self._anew(kb, delta.time)
-                else:
-                    self._follow(kb, delta.inverse())
+                with self._budget.lift():
+                    if isinstance(error, Overrun):
+                        self._anew(kb, delta.time)
+                    else:
+                        self._follow(kb, delta.inverse())
             finally:
-                self._budget.lifted = False
                 kb.apply(Origin.WINDOW, delta)
             raise
         return change
@@ -122,21 +158,36 @@ class RuleReasoner:
         """Forget everything; graphs stay as they are."""
         if self._run is not None:
             self._run.leave()
-        self._run = self._kb = None
+        self._run = self._kb = self._backward = None
         self._foreign.clear()
 
+    def _begin(self, kb: KnowledgeBase) -> None:
+        self._close_static(kb)
+        for subject, _, text in kb.match(None, CONTRADICTION, None):
+            told = contradiction_text(subject, text)
+            raise OntologyError(f"the ontology contradicts itself: {told}")
+        self._special = Specialisation(
+            self.rule_set.rules, kb.index, lambda triple: kb.marks(triple) & _STATIC
+        )
+        self._kb = kb
+        self._run = self._begun(kb, self._special.rules, special=True)
+        if self._all_last:
+            self._run.settle(0)
+
     def _close_static(self, kb: KnowledgeBase) -> None:
-        kb.add(Origin.STATIC_INFERRED, self._rule_set.facts)
+        kb.add(Origin.STATIC_INFERRED, self.rule_set.facts)
         known: list[DerivationRule] = []
         # Conclusions may make other nodes lists of a rule.
         while (rules := numbered(unrolled(self._lasting, kb.index))) != known:
-            linear, others = parted(rules)
+            equality, rest = apart(rules)
+            linear, others = parted(rest)
             closure = FlatClosure(linear)
+            graphs = GraphsRead(kb, others)
             program = Program(
                 kb,
                 Origin.STATIC_INFERRED,
-                others,
-                _builder(kb),
+                (*equality, *others),
+                graphs.build,
                 linear=closure,
                 known=Origin.STATIC,
             )
@@ -145,6 +196,7 @@ class RuleReasoner:
             program.settle(0)
             _check_faults(program)
             program.leave()
+            graphs.close()
             known = rules
 
     def _follow(self, kb: KnowledgeBase, delta: Delta) -> Delta:
@@ -153,11 +205,11 @@ class RuleReasoner:
             self._kb = kb
             return self._anew(kb, delta.time)
         touched = self._note(kb, delta)
-        if run.special and self._foreign:
+        if (run.special and self._foreign) or _loses_most(kb, delta):
             return self._anew(kb, delta.time)
         change = run.change(delta)
         touched |= self._note(kb, change)
-        if touched and (run.special == bool(self._foreign) or run.is_stale(self._rule_set.rules)):
+        if touched and (run.special == bool(self._foreign) or run.is_stale(self.rule_set.rules)):
             return net_delta(delta.time, (change, self._anew(kb, delta.time)))
         return change
 
@@ -171,15 +223,20 @@ class RuleReasoner:
         window = tuple(kb.triples(Origin.WINDOW))
         special = True
         while True:
-            rules = self._special.rules if special else _whole(self._rule_set.rules, kb)
-            run = self._run = _Run(kb, rules, self._budget, special=special)
+            try:
+                rules = self._special.rules if special else _whole(self.rule_set.rules, kb)
+                run = self._run = self._begun(kb, rules, special=special)
+            except ProgramError as error:
+                raise Overrun(
+                    f"with what the message says of the schema: {error.message}"
+                ) from None
             run.change(Delta(time, window))
             after = dict.fromkeys(kb.triples(Origin.INFERRED))
-            schema = filter(self._is_schema, chain(window, after))
+            schema = self._of_schema(chain(window, after))
             self._foreign = {each: None for each in schema if self._is_foreign(kb, each)}
             if special and self._foreign:
                 special = False
-            elif not run.is_stale(self._rule_set.rules):
+            elif not run.is_stale(self.rule_set.rules):
                 break
             run.leave()
             kb.apply(Origin.INFERRED, Delta(time, removed=tuple(after)))
@@ -194,10 +251,14 @@ class RuleReasoner:
             tuple(triple for triple in before if triple not in after),
         )
 
+    def _begun(self, kb: KnowledgeBase, rules: list[DerivationRule], *, special: bool) -> _Run:
+        tables = self._special.tables if special and self._special is not None else ()
+        return _Run(kb, rules, tables, self._budget, special=special, closed=self._all_last)
+
     def _note(self, kb: KnowledgeBase, change: Delta) -> bool:
         """Note what comes and goes of the schema; whether there is any."""
-        added = list(filter(self._is_schema, change.added))
-        removed = list(filter(self._is_schema, change.removed))
+        added = self._of_schema(change.added)
+        removed = self._of_schema(change.removed)
         for triple in added:
             if self._is_foreign(kb, triple):
                 self._foreign[triple] = None
@@ -206,9 +267,14 @@ class RuleReasoner:
                 self._foreign.pop(triple, None)
         return bool(added or removed)
 
-    def _is_schema(self, triple: Triple) -> bool:
-        objects = self._schema.get(triple[1])
-        return objects is not None and (None in objects or triple[2] in objects)
+    def _of_schema(self, triples: Iterable[Triple]) -> list[Triple]:
+        schema = self._schema
+        return [
+            triple
+            for triple in triples
+            if triple[1] in schema
+            and (triple[2] in (objects := schema[triple[1]]) or None in objects)
+        ]
 
     def _is_foreign(self, kb: KnowledgeBase, triple: Triple) -> bool:
         """Whether a triple of the schema makes other rules."""
@@ -219,45 +285,63 @@ class RuleReasoner:
 
         return not is_static(triple) and self._special.is_outdated(triple, kb.index, is_static)
 
-    def _check(self, change: Delta) -> None:
-        for subject, predicate, text in change.added:
-            if predicate == CONTRADICTION:
-                told = _told(subject, text)
-                raise Inconsistent(
-                    f"the message contradicts the ontology: {told}",
-                    individuals=(subject.n3,),
-                    contradiction=Contradiction(
-                        (), (told,), "the statements are not narrowed down"
-                    ),
-                )
+    def _check(self, kb: KnowledgeBase, change: Delta) -> None:
+        for triple in change.added:
+            if triple[1] == CONTRADICTION:
+                raise contradicting(triple, kb, self._backwards(kb), self.rule_set.facts)
+
+    def _backwards(self, kb: KnowledgeBase) -> Applications:
+        """The rules backwards; while they run, no other lists come."""
+        assert self._run is not None, "it was not started"
+        if self._backward is None or self._backward[0] is not self._run:
+            rules = unrolled(self.rule_set.rules, kb.index)
+            self._backward = self._run, Applications(rules, kb)
+        return self._backward[1]
 
 
 class _Run:
-    """Rules at work over one knowledge base; what follows is the inferred graph."""
+    """Rules at work over one knowledge base; what follows is the inferred graph.
+
+    ``closed`` tells whether the static graphs are closed under all of the rules.
+    """
 
     def __init__(
-        self, kb: KnowledgeBase, rules: list[DerivationRule], budget: Budget, *, special: bool
+        self,
+        kb: KnowledgeBase,
+        rules: list[DerivationRule],
+        tables: Sequence[LinearTable],
+        budget: Budget,
+        *,
+        special: bool,
+        closed: bool,
     ) -> None:
         self.special = special
         self._kb = kb
         self._rules = rules
-        linear, others = parted(rules)
-        self.closure = FlatClosure(linear)
+        equality, rest = apart(rules)
+        linear, others = parted(rest)
+        self.at_work = AtWork(len(linear) + len(tables), len(others))
+        self.closure = FlatClosure(linear, tables)
         self._implied = Implied(self.closure.conclusions)
         self._program: Program | None = None
-        if others:
+        self._graphs = GraphsRead(kb, others)
+        if equality or others:
             self._program = Program(
                 kb,
                 Origin.INFERRED,
-                others,
-                _builder(kb),
+                (*equality, *others),
+                self._graphs.build,
                 budget,
                 linear=self.closure,
-                known=_STATIC,
+                known=_KNOWN,
             )
+        self._closed = closed
 
     def change(self, delta: Delta) -> Delta:
         """Follow a change of the window; returns that of the inferred graph, which is applied."""
+        if not self._closed:
+            self._closed = True
+            delta = replace(delta, added=(*self._not_closed(), *delta.added))
         implied = self._implied.change(self._kb, delta)
         if self._program is None:
             self._kb.apply(Origin.INFERRED, implied)
@@ -273,6 +357,15 @@ class _Run:
         _check_faults(self._program)
         return change
 
+    def _not_closed(self) -> Iterator[Triple]:
+        """Static triples from which something follows that the static graphs do not hold."""
+        marks = self._kb.marks
+        for triple in self._kb.index:
+            if marks(triple) & _STATIC:
+                conclusions = self.closure.conclusions(triple)
+                if not all(marks(each) & _STATIC for each in conclusions):
+                    yield triple
+
     def is_stale(self, rules: Sequence[DerivationRule]) -> bool:
         """Whether there are other lists now."""
         return not self.special and _whole(rules, self._kb) != self._rules
@@ -282,6 +375,15 @@ class _Run:
         if self._program is not None:
             self._program.leave()
             self._program = None
+        self._graphs.close()
+
+
+def _loses_most(kb: KnowledgeBase, delta: Delta) -> bool:
+    """Whether to derive again what is left costs less than to take back what is gone."""
+    gone = len(delta.removed)
+    kept = kb.size(Origin.WINDOW) - len(delta.added)
+    # To begin anew, rules are built again, and all graphs are looked through.
+    return gone >= _MANY and kept < gone and len(kb) < 10 * gone
 
 
 def _whole(rules: Sequence[DerivationRule], kb: KnowledgeBase) -> list[DerivationRule]:
@@ -289,20 +391,6 @@ def _whole(rules: Sequence[DerivationRule], kb: KnowledgeBase) -> list[Derivatio
     return numbered(unrolled(rules, kb.index))
 
 
-def _builder(kb: KnowledgeBase) -> Build:
-    graph = Source(id(kb.index), "graphs")
-
-    def of(network: Network, body: Pattern) -> Node:
-        return build(plan_in_step(body, Sources(graph), None), network, {graph: kb.index})
-
-    return of
-
-
 def _check_faults(program: Program) -> None:
     for name, error in program.faults.items():
         raise InternalFault(f"rule {name}: {error}")
-
-
-def _told(subject: Term, text: Term) -> str:
-    said = text.lexical if isinstance(text, Literal) else str(text)
-    return f"{said}: {subject.n3}"

@@ -6,6 +6,7 @@ from typing import Final
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.network.expressions.functions import UNREPEATABLE
+from sensorstream.reasoning.rulesets.graphs_read import NAMED
 from sensorstream.sparql.algebra import (
     Call,
     DeleteData,
@@ -27,36 +28,40 @@ from sensorstream.sparql.places import Places
 from sensorstream.sparql.printing.term_text import node_text
 from sensorstream.sparql.walk import nodes
 
-_FORM: Final = "expected INSERT { … } WHERE { … }, or INSERT DATA { … } for what holds in any case"
-_DELETE: Final = (
-    "DELETE: a rule only adds what follows, and takes it back when it follows no longer: "
-    f"{_FORM}; leave out of the rule what is not to hold, e.g. by FILTER NOT EXISTS {{ … }}"
+_FORM: Final = (
+    "expected INSERT { … } WHERE { … }, INSERT DATA { … } for what holds in any case, or "
+    "DELETE { … } INSERT { … } WHERE { … }"
+)
+_DATA: Final = (
+    "DELETE DATA: what holds in any case cannot go: leave the triples out; what is to be deleted "
+    "when something happens has a body: expected DELETE { … } WHERE { … }"
 )
 _TEMPORAL: Final = (Seq, Equals, OptionalSeq, EqualsOptional)
 _OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
 
 
-def checked_operation(operation: Operation, position: Position) -> Modify | InsertData:
-    """An update that states what follows, or what holds.
+def checked_operation(
+    operation: Operation, position: Position
+) -> Modify | InsertData | DeleteWhere:
+    """An update that states what follows, what holds, or how state switches.
 
     Raises:
-        QueryError: it is another one, or deletes, or names graphs.
+        QueryError: it is another one, or names graphs.
     """
     match operation:
-        case InsertData(quads):
+        case InsertData(quads) | DeleteWhere(quads):
             graphs = [each.graph for each in quads if each.graph is not None]
         case Modify():
-            if operation.delete is not None:
-                raise QueryError(_DELETE, position=position)
             if operation.graph is not None or operation.using.default or operation.using.named:
                 raise QueryError(
                     "WITH and USING: a rule reads all graphs as one, and its conclusions are a "
                     f"graph of their own: {_FORM}",
                     position=position,
                 )
-            graphs = [each.graph for each in operation.insert or () if each.graph is not None]
-        case DeleteWhere() | DeleteData():
-            raise QueryError(_DELETE, position=position)
+            templates = (*(operation.insert or ()), *(operation.delete or ()))
+            graphs = [each.graph for each in templates if each.graph is not None]
+        case DeleteData():
+            raise QueryError(_DATA, position=position)
         case _:
             name = type(operation).__name__.upper()
             raise QueryError(f"{name} is no rule: {_FORM}", position=position)
@@ -88,10 +93,11 @@ def _refusal(part: object) -> str:
     match part:
         case Service():
             return "SERVICE: a rule sends no requests: expected patterns over the graph alone"
-        case Graph(name, _):
+        case Graph(name, _) if name not in NAMED:
+            told = ", ".join(f"<{each}>" for each in NAMED)
             return (
-                f"GRAPH {node_text(name)}: rules read all graphs as one, and named graphs are not "
-                "told apart yet: write its patterns without GRAPH"
+                f"GRAPH {node_text(name)}: rules tell {told} apart from all graphs together, of "
+                "which the named graphs of messages are part: write its patterns without GRAPH"
             )
         case Window(name, _):
             told = "a rule reads the window of the messages: leave WINDOW out"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sensorstream.errors import Position
+from sensorstream.language.syntax import RuleFile
 from sensorstream.model.terms import Triple
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.rulesets.renaming import renamed
@@ -21,13 +22,22 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """``rules`` in the order of the text; ``facts`` hold in any case (axiomatic triples)."""
+    """``rules`` in the order of the text; ``facts`` hold in any case (axiomatic triples).
+
+    ``state_rules`` are those that delete, each as a file of the rule language.
+    """
 
     name: str
     rules: tuple[DerivationRule, ...]
     facts: tuple[Triple, ...]
     notes: Mapping[str, Note]
     """By the name of a rule."""
+    state_rules: tuple[RuleFile, ...] = ()
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """The names of the rules that delete."""
+        return tuple(rule.name for file in self.state_rules for rule in file.rules)
 
 
 def combined(sets: Iterable[RuleSet]) -> RuleSet:
@@ -52,7 +62,12 @@ def combined(sets: Iterable[RuleSet]) -> RuleSet:
                 number += 1
             kept[meaning] = replace(rule, name=name)
             notes[name] = each.notes[rule.name]
+        notes.update((name, each.notes[name]) for name in each.state_names if name not in notes)
     facts = dict.fromkeys(fact for each in several for fact in each.facts)
     return RuleSet(
-        " + ".join(each.name for each in several), tuple(kept.values()), tuple(facts), notes
+        " + ".join(each.name for each in several),
+        tuple(kept.values()),
+        tuple(facts),
+        notes,
+        tuple(file for each in several for file in each.state_rules),
     )

@@ -34,8 +34,9 @@ def solutions(
     no blank nodes. The next pattern is always one with the fewest free ends, and of these the one
     with the fewest triples, so the cost is about that of the matches.
     """
-    small_first = sorted(patterns, key=lambda each: _size(each, index))
-    yield from _solutions(small_first, index, dict(given or {}))
+    binding = dict(given or {})
+    small_first = sorted(patterns, key=lambda each: _size(each, index, binding))
+    yield from _solutions(small_first, index, binding)
 
 
 def _solutions(
@@ -50,11 +51,10 @@ def _solutions(
         yield from _solutions(others, index, {**binding, **match})
 
 
-def _size(triple: TriplePattern, index: TripleIndex) -> int:
+def _size(triple: TriplePattern, index: TripleIndex, binding: Binding) -> int:
     if isinstance(triple.predicate, IRI | Variable):
-        return index.most(
-            *(_known(each, {}) for each in (triple.subject, triple.predicate, triple.object))
-        )
+        ends = (triple.subject, triple.predicate, triple.object)
+        return index.most(*(_known(each, binding) for each in ends))
     return len(index)
 
 

@@ -22,8 +22,10 @@ from sensorstream.reasoning.rulesets.renaming import renamed
 from sensorstream.reasoning.rulesets.schema_vocabulary import is_schema, kinds_of
 from sensorstream.reasoning.rulesets.solving import Binding, bound, solutions
 from sensorstream.reasoning.rulesets.substitution import Substitution, can_be_substituted
-from sensorstream.sparql.algebra import TriplePattern, Variable
+from sensorstream.reasoning.rulesets.tables import SchemaTable, table_of
+from sensorstream.sparql.algebra import Graph, TriplePattern, Variable
 from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.walk import nodes
 
 
 class Division:
@@ -50,7 +52,8 @@ class Division:
         self.whole = DerivationRule(clause.rule.name, clause.head, body)
         rest = changed(body, lambda triple: None if triple in asked else triple)
         self._substitution = Substitution(replace(self.whole, body=rest), names_in(self.schema))
-        self.is_of_schema = next(reads(rest), None) is None
+        in_graphs = any(isinstance(part, Graph) for part in nodes(rest))
+        self.is_of_schema = next(reads(rest), None) is None and not in_graphs
         """Whether nothing is left that may stream."""
         self.is_selective = all(
             isinstance(each.predicate, IRI) and each.predicate != RDF_TYPE
@@ -60,6 +63,12 @@ class Division:
         self.kinds = frozenset(kind for triple in asked for kind in kinds_of(triple))
         # Whether terms may be substituted, by the variables that stand for blank nodes.
         self._fits: dict[frozenset[str], bool] = {}
+
+    @property
+    def always_fits(self) -> bool:
+        """Whether terms may be substituted, whatever they are."""
+        names = names_in(self.schema)
+        return can_be_substituted(self.whole.body, names, names)
 
     def instance(self, binding: Binding) -> DerivationRule | None:
         """The rule for one solution of the schema; None: it says nothing about what streams.
@@ -71,14 +80,24 @@ class Division:
             self._fits[blank] = can_be_substituted(self.whole.body, binding.keys(), blank)
         if not self._fits[blank]:
             return self.whole
+        if self.is_of_schema:
+            return None
         made = self._substitution(binding)
         if made is None:
             return None
         premises = frozenset(triples_of(made.body))
         head = tuple(triple for triple in made.head if triple not in premises)
-        if not head or self.is_of_schema:
+        if not head:
             return None
         return made if len(head) == len(made.head) else replace(made, head=head)
+
+    def table(
+        self, index: TripleIndex, is_static: Callable[[Triple], object]
+    ) -> SchemaTable | None:
+        """What stands for all instances together, if they are many and of such a form."""
+        if not self.always_fits:
+            return None
+        return table_of(self.schema, self._substitution, self.whole.head, index, is_static)
 
     def matches(self, triple: Triple) -> Iterator[Binding]:
         """What a triple gives the variables of a pattern of the schema, for each that it fits."""
@@ -109,18 +128,34 @@ def divided(rule: DerivationRule) -> list[Division]:
 class Specialisation:
     """What a schema makes of rules; see :func:`specialise`."""
 
-    __slots__ = ("_by_kind", "_kept_whole", "_kinds_of_lists", "_known", "rules")
+    __slots__ = ("_by_kind", "_kept_whole", "_kinds_of_lists", "_known", "_tables", "rules")
 
-    def __init__(self, rules: Iterable[DerivationRule], index: TripleIndex) -> None:
+    def __init__(
+        self,
+        rules: Iterable[DerivationRule],
+        index: TripleIndex,
+        is_static: Callable[[Triple], object] | None = None,
+    ) -> None:
         """Specialise rules to the schema that an index holds.
+
+        ``is_static`` tells which triples of the index are of the schema when others have come;
+        :attr:`tables` look up there. Without it there are rules in place of tables.
 
         Raises:
             ProgramError: a list does not fit; see :func:`.lists.unrolled`.
         """
         given = tuple(rules)
         divisions = [each for rule in unrolled(given, index) for each in divided(rule)]
-        made = {each: list(_instances(each, index)) for each in divisions}
-        self._kept_whole = _fed(made)
+        self._tables: dict[Division, SchemaTable] = {}
+        if is_static is not None:
+            for each in divisions:
+                if (table := each.table(index, is_static)) is not None:
+                    self._tables[each] = table
+        made = {
+            each: [] if each in self._tables else list(_instances(each, index))
+            for each in divisions
+        }
+        self._kept_whole = _fed(made, self._tables.values())
         kept: dict[object, DerivationRule] = {}
         for division, instances in made.items():
             if division in self._kept_whole:
@@ -134,6 +169,11 @@ class Specialisation:
         self._known = kept.keys()
         self._kinds_of_lists = kinds_of_lists(given)
         self.rules = numbered(kept.values())
+
+    @property
+    def tables(self) -> tuple[SchemaTable, ...]:
+        """What stands for specialised rules where they would be too many."""
+        return tuple(self._tables.values())
 
     def is_outdated(
         self, triple: Triple, index: TripleIndex, is_static: Callable[[Triple], object]
@@ -159,9 +199,13 @@ class Specialisation:
     ) -> bool:
         if division in self._kept_whole:
             return False
+        table = self._tables.get(division)
         for binding in division.matches(triple):
             for row in solutions(division.schema, index, binding):
-                if division.is_of_schema:
+                if table is not None:
+                    if not table.has(row):
+                        return True
+                elif division.is_of_schema:
                     if not all(map(is_static, division.conclusions(row))):
                         return True
                 else:
@@ -184,17 +228,21 @@ def specialise(rules: Iterable[DerivationRule], index: TripleIndex) -> list[Deri
     Raises:
         ProgramError: a list does not fit; see :func:`.lists.unrolled`.
     """
-    return Specialisation(rules, index).rules
+    return Specialisation(rules, index, lambda triple: True).rules
 
 
 def _instances(division: Division, index: TripleIndex) -> Iterator[DerivationRule]:
+    if division.is_of_schema and division.always_fits:
+        return
     for binding in solutions(division.schema, index):
         made = division.instance(binding)
         if made is not None:
             yield made
 
 
-def _fed(instances: Mapping[Division, Iterable[DerivationRule]]) -> dict[Division, None]:
+def _fed(
+    instances: Mapping[Division, Iterable[DerivationRule]], tables: Iterable[SchemaTable]
+) -> dict[Division, None]:
     """The divisions to keep as they are: rules, or each other, may conclude their premises.
 
     Others are made anew when that happens.
@@ -204,6 +252,8 @@ def _fed(instances: Mapping[Division, Iterable[DerivationRule]]) -> dict[Divisio
     new = {
         written(triple) for rules in instances.values() for rule in rules for triple in rule.head
     }
+    asked = dict.fromkeys(kind for each in candidates for kind in each.kinds)
+    new |= {kind for table in tables for kind in asked if table.may_say(kind)}
     while new:
         # What may be of any property makes the rules outdated where it is of the schema.
         kinds = [kind for kind in new if kind.predicate is not None]

@@ -9,7 +9,7 @@ from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import Value, value_of
 from sensorstream.network.expressions.values import truth
-from sensorstream.network.recursion.rule import DerivationRule, constant
+from sensorstream.network.recursion.rule import DerivationRule, constant, is_node
 from sensorstream.reasoning.rulesets.conjunction import triples_of
 from sensorstream.sparql.algebra import (
     BGP,
@@ -44,21 +44,28 @@ class Substitution:
     def __init__(self, rule: DerivationRule, names: Set[str]) -> None:
         self._rule = rule
         self._conditions: list[tuple[tuple[str, ...], Value]] = []
-        self._body = self._undecided(rule.body, names)
+        self.body = self._undecided(rule.body, names)
+        """The body of the rule without the filters that the terms alone decide."""
+
+    def allows(self, binding: Mapping[str, Term]) -> bool:
+        """Whether the filters that the terms alone decide hold."""
+        return all(
+            truth(value(tuple(binding[name] for name in names))) is True
+            for names, value in self._conditions
+        )
 
     def __call__(self, binding: Mapping[str, Term]) -> DerivationRule | None:
         """The rule for the solutions with these terms; None: it concludes nothing from them.
 
         Triples of the head that cannot be written are left out.
         """
-        for names, value in self._conditions:
-            if truth(value(tuple(binding[name] for name in names))) is not True:
-                return None
+        if not self.allows(binding):
+            return None
         constants = {name: constant(term) for name, term in binding.items()}
         head = tuple(filter(_is_well_formed, _filled(self._rule.head, constants)))
         if self._rule.head and not head:
             return None
-        body = _with_constants(self._body, constants)
+        body = _with_constants(self.body, constants)
         if not all(map(_is_well_formed, triples_of(body))):
             return None
         return DerivationRule(self._rule.name, head, body)
@@ -148,10 +155,10 @@ def can_be_substituted(body: Pattern, named: Set[str], blank: Set[str]) -> bool:
 
 
 def _asks_kind(expression: Expression, names: Set[str]) -> bool:
-    """Whether a function is called with one of these variables; sameTerm compares texts only."""
+    """Whether a function is called with one of these variables, but for those of texts only."""
     return any(
         isinstance(part, Call | FunctionCall)
-        and not (isinstance(part, Call) and part.name == "SAMETERM")
+        and not (isinstance(part, Call) and (part.name == "SAMETERM" or is_node(part)))
         and any(isinstance(each, Variable) and each.name in names for each in part.arguments)
         for part in nodes(expression)
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias
 from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Query
@@ -12,9 +13,12 @@ from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.individuals import KnownIndividual
 from sensorstream.history.latest import Latest
-from sensorstream.model.terms import BlankNode, Literal
+from sensorstream.model.terms import BlankNode, Literal, Triple
 
 PATH = "/individuals"
+Rules: TypeAlias = Annotated[
+    bool, Query(description="name the rules that derive inferred values of now")
+]
 
 
 class ValueBody(BaseModel):
@@ -28,6 +32,9 @@ class ValueBody(BaseModel):
     valid_to: int | str | None = Field(description="null: it still holds, in the window")
     message_id: str
     inferred: bool
+    rule: str | None = Field(
+        default=None, description="with `rules`: the rule that derives an inferred value of now"
+    )
 
 
 class KnownBody(BaseModel):
@@ -50,13 +57,18 @@ def router(application: Application) -> APIRouter:
     """The resource of individuals."""
     routes = APIRouter(tags=["individuals"])
 
-    def told(known: KnownIndividual) -> KnownBody:
+    def told(known: KnownIndividual, *, rules: bool = False) -> KnownBody:
         properties: dict[str, list[ValueBody]] = {}
+        by: Mapping[Triple, str] = {}
+        if rules:
+            inferred = [e.triple for e in known.values if e.inferred and e.valid_to is None]
+            by = application.holding.rules_behind(inferred)
         for each in known.values:
-            properties.setdefault(each.triple[1], []).append(value(each))
+            rule = by.get(each.triple) if each.inferred else None
+            properties.setdefault(each.triple[1], []).append(value(each, rule))
         return KnownBody(iri=known.name, in_window=known.in_window, properties=properties)
 
-    def value(each: Latest) -> ValueBody:
+    def value(each: Latest, rule: str | None) -> ValueBody:
         line = application.timeline
         return ValueBody(
             **_plain(each),
@@ -64,22 +76,24 @@ def router(application: Application) -> APIRouter:
             valid_to=None if each.valid_to is None else plain_time(each.valid_to, line),
             message_id=each.provenance.message,
             inferred=each.inferred,
+            rule=rule,
         )
 
     @routes.get(f"{PATH}/{{iri}}", summary="The latest values of an individual")
-    def individual(iri: str) -> KnownBody:
+    def individual(iri: str, rules: Rules = False) -> KnownBody:
         """Of each property the values that it has in the window, else those it had last.
 
         The IRI is percent-encoded, slashes included.
         """
-        return told(application.individuals.individual(unquote(iri)))
+        return told(application.individuals.individual(unquote(iri)), rules=rules)
 
     @routes.get(PATH, summary="The latest values of an individual, by parameter")
     def individual_by_parameter(
         iri: Annotated[str, Query(min_length=1, description="its IRI, or `_:` and a label")],
+        rules: Rules = False,
     ) -> KnownBody:
         """The same as `/individuals/{iri}`, for clients and proxies that alter encoded slashes."""
-        return told(application.individuals.individual(iri))
+        return told(application.individuals.individual(iri), rules=rules)
 
     @routes.get("/latest", summary="The latest values of a class")
     def latest(

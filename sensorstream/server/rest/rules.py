@@ -11,7 +11,13 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.app.mapping_files import RML_TYPE, RULES_TYPE, STYLESHEET_TYPE, type_of
+from sensorstream.app.mapping_files import (
+    RML_TYPE,
+    RULE_SET_TYPE,
+    RULES_TYPE,
+    STYLESHEET_TYPE,
+    type_of,
+)
 from sensorstream.app.rulebook import OnDisk
 from sensorstream.app.versions import Match, digest_of
 from sensorstream.errors import RulesError
@@ -32,7 +38,8 @@ from sensorstream.server.rest.versioned import (
 )
 
 _TEXT: Final[dict[str, Any]] = {
-    each: {"schema": {"type": "string"}} for each in (RULES_TYPE, RML_TYPE, STYLESHEET_TYPE)
+    each: {"schema": {"type": "string"}}
+    for each in (RULES_TYPE, RML_TYPE, STYLESHEET_TYPE, RULE_SET_TYPE)
 }
 
 
@@ -134,7 +141,7 @@ def router(application: Application) -> APIRouter:
         responses={200: {"content": _TEXT}},
     )
     def read_rule_file(name: str, request: Request) -> Response:
-        """Its text: rules, RML (`.ttl`, `.turtle`), XSLT (`.xsl`, `.xslt`), DOTR (`.dotr`)."""
+        """Its text: rules, RML (`.ttl`), XSLT (`.xsl`), DOTR (`.dotr`), a rule set (`.ru`)."""
         if over_time.has(name):
             return tagged(Response(over_time.text(name), media_type=RULES_TYPE), request)
         found = application.rulebook.file(name)
@@ -156,8 +163,8 @@ def router(application: Application) -> APIRouter:
     ) -> ChangedBody | TriedBody | QueryTriedBody:
         """Check and swap: a new file, or instead of the one of this name, which says its language.
 
-        RML ends in `.ttl` or `.turtle`, XSLT in `.xsl` or `.xslt`, and rules over time, which run
-        as the continuous query of this name, in `.dotr`.
+        RML ends in `.ttl` or `.turtle`, XSLT in `.xsl` or `.xslt`, rule sets of the reasoner in
+        `.ru`, and rules over time, which run as the continuous query of this name, in `.dotr`.
         """
         _check_type(name, request)
         content = await request.body()
@@ -207,11 +214,11 @@ def router(application: Application) -> APIRouter:
 def _check_type(name: str, request: Request) -> None:
     """Any type will do, such as none or text/plain, but that of another language."""
     sent, expected = media_type_of(request.headers.get("content-type", "")), type_of(name)
-    if sent != expected and sent in (RML_TYPE, STYLESHEET_TYPE):
+    if sent != expected and sent in (RML_TYPE, STYLESHEET_TYPE, RULE_SET_TYPE):
         raise HTTPException(
             415,
             f"'{sent}' is not what '{name[:60]}' is by its ending: expected {expected}, or for RML "
-            "a name that ends in .ttl, for XSLT in .xsl",
+            "a name that ends in .ttl, for XSLT in .xsl, for a rule set in .ru",
         )
 
 

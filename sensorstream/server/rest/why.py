@@ -208,15 +208,16 @@ def _because(because: Because, line: Timeline) -> BecauseBody:
         since = SinceBody(time=plain_time(told.time, line), message_id=told.message)
     return BecauseBody(
         bindings={name: value.n3 for name, value in because.evidence.bindings},
-        statements=[_reason(each, line) for each in because.reasons],
+        statements=[reason_body(each, line) for each in because.reasons],
         left_out=because.evidence.left_out,
         since=since,
     )
 
 
-def _reason(reason: Reason, line: Timeline) -> ReasonBody:
+def reason_body(reason: Reason, line: Timeline) -> ReasonBody:
+    """A statement, and where it comes from."""
     return ReasonBody(
-        statement=_statement(reason.matched.triple),
+        statement=statement_text(reason.matched.triple),
         basis=reason.matched.basis.value,
         message_id=reason.matched.message,
         source=reason.source,
@@ -224,7 +225,9 @@ def _reason(reason: Reason, line: Timeline) -> ReasonBody:
         places=[_place(each) for each in reason.places],
         rules=list(reason.rules),
         premises=[
-            PremiseBody(statement=_statement(each.triple), places=[_place(p) for p in each.places])
+            PremiseBody(
+                statement=statement_text(each.triple), places=[_place(p) for p in each.places]
+            )
             for each in reason.premises
         ],
         because=None if reason.because is None else _because(reason.because, line),
@@ -251,5 +254,6 @@ def _node(node: Node) -> NodeBody:
     return NodeBody(path=node.path, line=node.line, text=node.text)
 
 
-def _statement(triple: Triple) -> str:
+def statement_text(triple: Triple) -> str:
+    """A statement as N-Triples, without the full stop."""
     return " ".join(each.n3 for each in triple)

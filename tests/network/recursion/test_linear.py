@@ -10,7 +10,8 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.network.recursion.linear import FlatClosure, Implied, parted
+from sensorstream.network.recursion.implied import Implied
+from sensorstream.network.recursion.linear import FlatClosure, parted
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.sparql.algebra import (

@@ -24,8 +24,10 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.reasoning.dl.islands import Islands
 from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.whole_islands import WholeIslands
 from sensorstream.reasoning.ontology import load_ontology, to_ntriples
 
 ONTOLOGY = """
@@ -54,12 +56,15 @@ def x(name: str) -> IRI:
 
 class Run:
     def __init__(
-        self, terminology: Terminology, static: tuple[Triple, ...], worker: Worker
+        self,
+        terminology: Terminology,
+        static: tuple[Triple, ...],
+        reasoner: DlReasoner | WholeIslands,
     ) -> None:
         self.kb = KnowledgeBase()
         self.kb.add(Origin.STATIC, static)
         self.terminology = terminology
-        self.reasoner = DlReasoner(terminology, worker)
+        self.reasoner = reasoner
         self.reasoner.start(self.kb)
 
     def change(self, added: set[Triple], removed: frozenset[Triple] = frozenset()) -> set[Triple]:
@@ -84,7 +89,7 @@ def parts(
 
 @pytest.fixture
 def run(parts: tuple[Terminology, tuple[Triple, ...], Worker]) -> Run:
-    return Run(*parts)
+    return Run(parts[0], parts[1], DlReasoner(parts[0], parts[2]))
 
 
 A, B, C, D = (x(name) for name in "abcd")
@@ -162,7 +167,13 @@ def test_a_named_individual_is_reached_without_a_link(run: Run) -> None:
     assert run.change(set(), frozenset({(A, RDF_TYPE, x("Guest"))})) == set()
 
 
-def test_an_island_that_named_individuals_cannot_reach_is_asked_about_alone(run: Run) -> None:
+def test_an_island_that_named_individuals_cannot_reach_is_asked_about_alone(
+    parts: tuple[Terminology, tuple[Triple, ...], Worker],
+) -> None:
+    terminology, static, worker = parts
+    questions = Questions(terminology, worker, 4096)
+    worker.start()
+    run = Run(terminology, static, WholeIslands(terminology, questions))
     people: set[Triple] = {(x(f"p{n}"), RDF_TYPE, x("Guest")) for n in range(3)}
     run.change(people)
     asked: list[tuple[object, ...]] = []
@@ -191,8 +202,14 @@ def test_different_from_itself_is_a_contradiction(run: Run) -> None:
         run.reasoner.react(run.kb, delta)
 
 
-def test_shapes_met_before_are_not_asked_about_again(run: Run) -> None:
-    memo = run.reasoner.memo
+def test_shapes_met_before_are_not_asked_about_again(
+    parts: tuple[Terminology, tuple[Triple, ...], Worker],
+) -> None:
+    terminology, static, worker = parts
+    questions = Questions(terminology, worker, 4096)
+    worker.start()
+    run = Run(terminology, static, WholeIslands(terminology, questions))
+    memo = questions.memo
     for number in range(20):
         node = x(f"n{number}")
         run.change({(node, RDF_TYPE, x("Room")), (node, x("colour"), Literal(str(number)))})
@@ -204,7 +221,7 @@ def test_links_that_owlready2_infers_are_inferred(
     parts: tuple[Terminology, tuple[Triple, ...], Worker],
 ) -> None:
     terminology, static, worker = parts
-    run = Run(*parts)
+    run = Run(parts[0], parts[1], DlReasoner(parts[0], parts[2]))
     facts: set[Triple] = {
         *((A, x("in"), B), (B, x("in"), C), (D, x("door"), A), (C, x("in"), x("hall"))),
         *((A, x("badge"), x("chip")), (D, x("knows"), B), (x("e"), RDF_TYPE, x("Guest"))),

@@ -19,9 +19,10 @@ from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.probes import Entailed
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
+from sensorstream.reasoning.dl.whole_islands import WholeIslands
 from sensorstream.reasoning.ontology import Ontology
 
 COUNT = 4
@@ -181,12 +182,15 @@ def test_a_long_stream_is_inferred_alike_with_and_without_remembered_answers(
 ) -> None:
     chance = random.Random(0)
     terminology = Terminology.of(shipped)
-    both = []
+    both, memos = [], []
+    shipped_worker.start()
     for size in (4096, 0):
-        kb, reasoner = KnowledgeBase(), DlReasoner(terminology, shipped_worker, remembered=size)
+        kb, questions = KnowledgeBase(), Questions(terminology, shipped_worker, size)
+        reasoner = WholeIslands(terminology, questions)
         kb.add(Origin.STATIC, shipped.triples)
         reasoner.start(kb)
         both.append((kb, reasoner))
+        memos.append(questions.memo)
     refused = 0
     held: dict[Triple, int] = {}
     for number in range(250):
@@ -202,15 +206,16 @@ def test_a_long_stream_is_inferred_alike_with_and_without_remembered_answers(
             held.update(dict.fromkeys(come, number))
             for triple in gone:
                 del held[triple]
-    (kb, remembering), (other, forgetful) = both
+    (kb, _), (other, _) = both
     assert set(kb.triples(Origin.INFERRED)) == set(other.triples(Origin.INFERRED))
     assert 0 < refused < 200
-    assert remembering.memo.hits > 100
-    assert forgetful.memo.hits == 0
+    remembering, forgetful = memos
+    assert remembering.hits > 100
+    assert forgetful.hits == 0
 
 
 def reacted(
-    kb: KnowledgeBase, reasoner: DlReasoner, delta: Delta
+    kb: KnowledgeBase, reasoner: WholeIslands, delta: Delta
 ) -> tuple[set[Triple], set[Triple]] | None:
     """What was inferred and what is so no longer; None if the change was refused."""
     kb.apply(Origin.WINDOW, delta)

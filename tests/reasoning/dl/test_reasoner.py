@@ -22,6 +22,7 @@ from sensorstream.model.vocabulary import (
     OWL_NAMED_INDIVIDUAL,
     OWL_SAME_AS,
     RDF_TYPE,
+    RDFS_SUBCLASS_OF,
 )
 from sensorstream.reasoning.dl.islands import Islands
 from sensorstream.reasoning.dl.process import Worker
@@ -145,6 +146,16 @@ def test_facets_unions_and_superclasses_are_found_for_a_tracker_message(run: Run
     run.change(human(ANNA))
     expected = typed(ANNA, t("Actor"), t("Mobile"), t("ConfidentDetection"), t("AtEntrance"))
     assert run.inferred() == expected
+
+
+def test_hierarchies_of_the_ontology_are_known_in_full(run: Run) -> None:
+    below = {s for s, _, _ in run.kb.match(None, RDFS_SUBCLASS_OF, t("Actor"))}
+    assert below == {
+        name
+        for name, above in run.terminology.schema.superclasses_of.items()
+        if t("Actor") in above
+    }
+    assert below
 
 
 def test_values_outside_the_facets_infer_less(run: Run) -> None:

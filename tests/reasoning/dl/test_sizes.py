@@ -14,9 +14,10 @@ from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts, Types
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.sizes import IslandSizes
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.whole_islands import WholeIslands
 
 from .test_random_ontologies import BASE, ontology
 
@@ -56,7 +57,8 @@ def test_the_largest_island_is_that_of_the_links_after_every_change(
 ) -> None:
     loaded = ontology(":p a owl:TransitiveProperty .")
     terminology = Terminology.of(loaded)
-    reasoner = DlReasoner(terminology, Silent("hermit", b""))
+    questions = Questions(terminology, Silent("hermit", b""), 0)
+    reasoner = WholeIslands(terminology, questions)
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, loaded.triples)
     reasoner.start(kb)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pyoxigraph as ox
 
-from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph import FUNCTIONS, from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import Triple
 from sensorstream.model.vocabulary import RDF
 
@@ -27,7 +27,7 @@ def closed(text: str, triples: Iterable[Triple]) -> set[Triple]:
     while size != len(store):
         size = len(store)
         for update in updates:
-            store.update(update)
+            store.update(update, custom_functions=FUNCTIONS)
     return _triples(store)
 
 

@@ -19,12 +19,23 @@ def test_the_rules_shown_are_those_of_the_files() -> None:
         for text in re.findall(r"```sparql\n(.*?)```", PAGE, re.S)
         for rule in read(f"{PREFIXES}\n{text}", "rulesets.md").rules
     ]
-    assert len(shown) == 7
+    assert len(shown) == 9
     ours = {renamed(rule): rule.name for rule in bundled_rules("owl2rl").rules}
     assert {rule.name: ours.get(renamed(rule)) for rule in shown if " " not in rule.name} == {
         **{name: name for name in ("prp-dom", "cls-uni", "cls-int1", "prp-key", "prp-spo2")},
         "unheard": None,
+        "visit": None,
+        "assumed": None,
     }
+
+
+def test_the_rule_that_switches_state_is_one() -> None:
+    shown = [
+        name
+        for text in re.findall(r"```sparql\n(.*?)```", PAGE, re.S)
+        for name in read(f"{PREFIXES}\n{text}", "rulesets.md").state_names
+    ]
+    assert shown == ["lamp on"]
 
 
 def test_all_sets_are_told() -> None:

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from sensorstream.model.vocabulary import CONTRADICTION
+from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
 from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules, text_of
 from sensorstream.reasoning.rulesets.renaming import renamed
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
@@ -113,6 +114,7 @@ EXAMPLES = {
     "cls-int2": (":C owl:intersectionOf ( :D :E ) . :a a :C", ":a a :D, :E"),
     "cls-uni": (":C owl:unionOf ( :D :E ) . :a a :E . :b a :D", ":a a :C . :b a :C"),
     "cls-svf1": (f":C owl:someValuesFrom :D ; {ON_P} . :a :p :b . :b a :D", ":a a :C"),
+    "dt-type2-svf1": (f":C owl:someValuesFrom xsd:byte ; {ON_P} . :a :p 7 . :b :p 777", ":a a :C"),
     "cls-svf2": (f":C owl:someValuesFrom owl:Thing ; {ON_P} . :a :p 1", ":a a :C"),
     "cls-avf": (f":C owl:allValuesFrom :D ; {ON_P} . :a a :C ; :p :b", ":b a :D"),
     "cls-hv1": (f":C owl:hasValue 1 ; {ON_P} . :a a :C", ":a :p 1"),
@@ -193,6 +195,11 @@ EXAMPLES = {
         ":D rdfs:subClassOf :C",
     ),
     "scm-int": (":C owl:intersectionOf ( :D :E )", ":C rdfs:subClassOf :D, :E"),
+    "container membership": (
+        ":a rdf:_2 :b . :a rdf:_02 :b",
+        "rdf:_2 a rdf:Property , rdfs:ContainerMembershipProperty ; rdfs:domain rdfs:Resource ;"
+        " rdfs:range rdfs:Resource ; rdfs:subPropertyOf rdfs:member",
+    ),
     "scm-uni": (":C owl:unionOf ( :D :E )", ":D rdfs:subClassOf :C . :E rdfs:subClassOf :C"),
     # SWCLOS2
     "rule1a": (":a :p 1", ":a a owl:Thing"),
@@ -254,6 +261,12 @@ CONTRADICTIONS = {
     "cax-adc": "[] a owl:AllDisjointClasses ; owl:members ( :C :D :E ) . :a a :C . | :a a :E",
     "dt-diff-fp": ":p a owl:FunctionalProperty . :a :p 1, 1.0 . | :a :p 2",
     "dt-diff-maxc2": f":C owl:maxCardinality {ONE} ; {ON_P} . :a a :C ; :p 1, 1.0 . | :a :p 2",
+    "dt-not-type-rng": ":p rdfs:range xsd:string . :q rdfs:range :C . :a :p 'x' ; :q 1 . | :a :p 1",
+    "dt-not-type-avf": (
+        f":C owl:allValuesFrom xsd:nonNegativeInteger ; {ON_P} . :a a :C ; :p 7 . | :a :p -1"
+    ),
+    "ill-typed": ":a :p '7'^^xsd:int, 'x'^^:unknown . | :a :p ' 7'^^xsd:int",
+    "range-clash": ":p rdfs:range xsd:string . :q rdfs:range :C . :a :p 'x' ; :q 1 . | :a :p 1",
     "oneof-condition-unsatisfiable": (
         ":C owl:oneOf ( :b :c ) . :a a :C ; owl:differentFrom :b . | :a owl:differentFrom :c"
     ),
@@ -310,8 +323,20 @@ def test_a_contradiction_is_found_at_its_place(name: str, rule: str) -> None:
     assert as_stored(found) == closed(text, known)
 
 
+def test_each_literal_of_a_triple_gets_a_node_of_its_datatype() -> None:
+    known = graph(":a :p 1 . :b :p 1 . :a :q :b")
+    found = concluded(SETS["rdf-literals"], known) - known
+    typed = {s: o for s, p, o in found if p == RDF_TYPE}
+    assert set(typed.values()) == {XSD_INTEGER}
+    assert {(s, p) for s, p, o in found if o in typed} == {
+        (s, p) for s, p, o in known if p.endswith("p")
+    }
+    assert len(found) == 4
+
+
 def test_each_rule_has_an_example() -> None:
-    assert {rule.name for _, rule in RULES} == EXAMPLES.keys() | CONTRADICTIONS.keys()
+    shown = EXAMPLES.keys() | CONTRADICTIONS.keys() | {"rdfD1"}
+    assert {rule.name for _, rule in RULES} == shown
 
 
 def test_rules_of_one_name_are_the_same_in_all_sets() -> None:

@@ -15,7 +15,7 @@ from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.reasoning.rulesets.library import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
-from tests.reasoning.rulesets.graphs import graph, rules
+from tests.reasoning.rulesets.graphs import PREFIXES, graph, rules
 from tests.reasoning.rulesets.oracle import as_stored, closed
 from tests.reasoning.rulesets.strategies import schemas, windows
 
@@ -105,6 +105,32 @@ def test_rules_are_specialised_again_when_the_schema_has_left() -> None:
     }
 
 
+TRANSITIVE = """
+INSERT { ?x a ?c } WHERE { ?p rdfs:domain ?c . ?x ?p ?y } ;
+INSERT { ?x :q ?z } WHERE { ?x :q ?y . ?y :q ?z } ;
+INSERT { ?x :is :last } WHERE { ?x a :C FILTER NOT EXISTS { ?x :q ?y } } ;
+"""
+
+
+def test_a_window_that_loses_most_of_its_triples_is_derived_again() -> None:
+    static = graph(":p rdfs:domain :C . :i0 :p 0")
+    world = World(rules(TRANSITIVE), static)
+    window: set[Triple] = set()
+    anew = []
+    for first, count in ((0, 500), (496, 500), (990, 20), (1005, 300)):
+        said = graph(
+            " ".join(f":i{n} :p {n}, 0 ; :q :i{n + 1} ." for n in range(first, first + count))
+        )
+        said -= graph(" ".join(f":i{n} :q :i{n + 1} ." for n in range(0, 1400, 4)))
+        run = world.reasoner._run
+        world.change(said - window, window - said)
+        anew.append(world.reasoner._run is not run)
+        window = said
+        expected = closed(f"{PREFIXES}\n{TRANSITIVE}", static | window)
+        assert as_stored(world.kb.index) ^ expected == set()
+    assert anew == [False, True, True, False]
+
+
 @pytest.mark.parametrize("name", ["rdfs", "rhodf"])
 def test_names_that_the_ontology_does_not_declare_do_not_alter_the_rules(name: str) -> None:
     world = World(bundled_rules(name), graph(":p rdfs:domain :C . :C rdfs:subClassOf :D"))
@@ -131,10 +157,50 @@ def test_a_contradiction_refuses_the_change_and_leaves_no_trace() -> None:
     with pytest.raises(Inconsistent, match="cax-dw") as caught:
         world.change(graph(":a a :E . :b :q :c"), set())
     assert caught.value.individuals == ("<http://example.org/a>",)
+    found = caught.value.contradiction
+    assert found is not None
+    said = graph(" . ".join(line.removesuffix(" .") for line in found.triples))
+    assert said == graph(":a a :C, :E")
+    assert found.limits == ""
+    assert {"rule cax-dw", "rule cax-sco"} <= set(found.axioms)
+    apart = "<http://example.org/C> <http://www.w3.org/2002/07/owl#disjointWith>"
+    assert f"{apart} <http://example.org/D> ." in found.axioms
     assert world.inferred() == before
     world.change(graph(":b a :E ; :q :c"), set())
     world.change(set(), graph(":b a :E ; :q :c"))
     assert world.inferred() == before
+
+
+def refusal(world: World, said: set[Triple]) -> Inconsistent | None:
+    try:
+        world.change(said, set())
+    except Inconsistent as error:
+        return error
+    return None
+
+
+SAID = st.lists(
+    st.sampled_from(sorted(graph(":a a :C, :D, :E ; :p :b ; :q :b ; :r :b . :b a :C, :D ; :r :a"))),
+    min_size=2,
+    unique=True,
+)
+
+
+@settings(max_examples=6, deadline=None)
+@given(said=SAID)
+def test_the_statements_of_a_contradiction_are_a_minimal_set(said: list[Triple]) -> None:
+    static = APART | graph(":p rdfs:subPropertyOf :r . :r rdfs:domain :E ; owl:inverseOf :q")
+    error = refusal(World(CONTRADICTORY, static), set(said))
+    if error is None:
+        return
+    assert error.contradiction is not None
+    assert error.contradiction.limits == ""
+    found = graph(" . ".join(line.removesuffix(" .") for line in error.contradiction.triples))
+    assert refusal(World(CONTRADICTORY, static), found) is not None
+    for each in found:
+        # A part may contradict in another way, by another rule or about another individual.
+        other = refusal(World(CONTRADICTORY, static), found - {each})
+        assert other is None or error.contradiction.axioms[0] not in str(other)
 
 
 def test_an_ontology_that_contradicts_itself_is_refused() -> None:

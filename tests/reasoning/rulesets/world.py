@@ -83,7 +83,7 @@ class World:
             closed = concluded(self.rule_set, self.static | self._streamed)
             self._kb = KnowledgeBase()
             self._kb.add(Origin.STATIC, sorted(closed))
-            self._special = Specialisation(self.rule_set.rules, self._kb.index)
+            self._special = Specialisation(self.rule_set.rules, self._kb.index, self._is_static)
             self._kb.apply(Origin.WINDOW, Delta(0, added=tuple(sorted(self.window))))
             self._program = program(self._kb, Origin.INFERRED, self._special.rules)
             change = self._program.settle(0)

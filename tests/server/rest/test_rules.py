@@ -95,3 +95,14 @@ def test_a_name_says_the_language_and_a_type_of_another_is_refused(client: httpx
         assert client.put(f"/rules/{name}", content=b"<a/>", headers=headers).status_code == status
     for name, told in (("a.ttl", "text/turtle"), ("a.xsl", "application/xslt+xml")):
         assert client.get(f"/rules/{name}").headers["content-type"].startswith(told)
+
+
+def test_a_rule_set_is_text_of_its_own_language(client: httpx.Client) -> None:
+    text = b"INSERT { ?x a <urn:b> } WHERE { ?x a <urn:a> }"
+    update = {"content-type": "application/sparql-update"}
+    assert client.put("/rules/mine.ru", content=text, headers=update).status_code == 200
+    found = client.get("/rules/mine.ru")
+    assert found.content == text
+    assert found.headers["content-type"].startswith("application/sparql-update")
+    assert client.put("/rules/mine.rules", content=text, headers=update).status_code == 415
+    assert client.delete("/rules/mine.ru").status_code == 200

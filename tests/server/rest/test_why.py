@@ -1,4 +1,4 @@
-"""Why an alert was raised, over HTTP and on the command line."""
+"""Why an alert was raised, and why a statement holds, over HTTP and on the command line."""
 
 from __future__ import annotations
 
@@ -86,3 +86,66 @@ def test_the_command_line_tells_it_in_words(client: httpx.Client) -> None:
         "",
         "note: a note",
     ]
+
+
+def test_a_statement_tells_why_it_holds(client: httpx.Client) -> None:
+    told = client.get("/why", params={"statement": ":ann a :Person"}).json()
+    assert (told["holds"], told["profile"], told["notes"]) == (True, "rdfs", ["a note"])
+    assert told["answer"] == "it is inferred: rule rdfs9 (rdfs) derives it"
+    held = told["held"]
+    assert (held["basis"], held["caused_by"], held["above"]) == ("inferred", "m41", False)
+    by = held["by"]
+    assert by["position"] == {"file": "rdfs", "line": 58, "column": 1}
+    assert by["bindings"] == {"s": "<http://example.org/ann>"}
+    assert [each["basis"] for each in by["premises"]] == ["ontology", "said"]
+    assert by["premises"][1]["places"][0]["rule"] == "thing"
+    gone = client.get("/why", params={"statement": ":bob a :Person"}).json()
+    assert (gone["holds"], gone["held"]) == (False, None)
+    assert client.get("/why", params={"statement": ":bob a"}).status_code == 400
+    assert client.get("/why").status_code == 422
+
+
+def test_the_command_line_tells_why_a_statement_holds(client: httpx.Client) -> None:
+    result = CliRunner().invoke(command, [":ann a :Person", "--url", str(client.base_url)])
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        "<http://example.org/ann> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> "
+        "<http://example.org/Person>",
+        "it is inferred: rule rdfs9 (rdfs) derives it",
+        "",
+        "<http://example.org/ann> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> "
+        "<http://example.org/Person>",
+        "  inferred (rdfs), caused by message m41",
+        "  by rule rdfs9 with",
+        "    ?s = <http://example.org/ann>",
+        "  because",
+        "    <http://example.org/Guest> <http://www.w3.org/2000/01/rdf-schema#subClassOf> "
+        "<http://example.org/Person>",
+        "      in the ontology",
+        "    <http://example.org/ann> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> "
+        "<http://example.org/Guest>",
+        "      said by message m41 of door, received at 2026-03-01T12:00:00Z",
+        "      the value is in mapping rule thing itself",
+        "",
+        "rule rdfs9 (rdfs:58)",
+        "  RDF 1.1 Semantics, 9.2.1",
+        "  INSERT …",
+        "",
+        "note: a note",
+    ]
+
+
+def test_inferred_values_name_the_rules_that_derive_them_if_asked(client: httpx.Client) -> None:
+    ada = "/individuals/http%3A%2F%2Fexample.org%2Fada"
+    names = {
+        told: [value["rule"] for value in values]
+        for told, values in client.get(ada, params={"rules": "true"}).json()["properties"].items()
+    }
+    assert names == {
+        "http://example.org/name": [None],
+        "http://www.w3.org/1999/02/22-rdf-syntax-ns#type": ["rdfs9"],
+    }
+    (kind,) = client.get(ada).json()["properties"][
+        "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    ]
+    assert (kind["inferred"], kind["rule"]) == (True, None)

@@ -13,23 +13,46 @@ PREFIX: Final = "urn:sensorstream:bound#"
 """Names that stand for class expressions and unnamed individuals; they belong in no answer."""
 THING: Final = IRI(f"{PREFIX}thing")
 """The class of every individual."""
+NAMED: Final = IRI(f"{PREFIX}named")
+"""The class of the individuals that assertions or axioms name."""
+VALUES: Final = f"{PREFIX}value-"
+"""Names that stand for values, and for classes of them and links to them, begin with this."""
+SAME_VALUE: Final = IRI(f"{VALUES}same")
+DIFFERENT_VALUE: Final = IRI(f"{VALUES}different")
+
+
+class Untreated(Exception):
+    """An axiom has no clauses here; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Triples that hold together, for some value of each of the ``unnamed`` variables."""
+    """Triples that hold together, for some value of each of the ``unnamed`` variables.
+
+    ``made`` is what else is said of their names, once they have some.
+    """
 
     triples: tuple[TriplePattern, ...]
     unnamed: tuple[Variable, ...] = ()
+    made: tuple[TriplePattern, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """If all triples of ``body`` hold, one of ``heads`` does; without heads that is impossible."""
+    """If all triples of ``body`` hold, one of ``heads`` does; without heads that is impossible.
+
+    The two terms of each pair of ``apart`` must be different names.
+    """
 
     name: str
     body: tuple[TriplePattern, ...]
     heads: tuple[Alternative, ...]
+    apart: tuple[tuple[Variable, Variable], ...] = ()
+
+
+def implies(name: str, body: tuple[TriplePattern, ...], head: TriplePattern) -> Clause:
+    """A clause with one triple as head."""
+    return Clause(name, body, (Alternative((head,)),))
 
 
 def member(one: PatternTerm, of_class: IRI) -> TriplePattern:
@@ -39,10 +62,15 @@ def member(one: PatternTerm, of_class: IRI) -> TriplePattern:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A property, or the inverse of one."""
+    """A property, or the inverse of one; of values, the link to their names."""
 
     name: IRI
     forward: bool = True
+
+    @property
+    def of_values(self) -> bool:
+        """Whether it links to values."""
+        return self.name.startswith(VALUES)
 
     def between(self, one: PatternTerm, other: PatternTerm) -> TriplePattern:
         """The triple that links the two."""

@@ -27,38 +27,44 @@ from sensorstream.model.vocabulary import (
     OWL_SAME_AS,
     OWL_SOME_VALUES_FROM,
     OWL_THING,
+    RDFS,
 )
+from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import (
+    DIFFERENT_VALUE,
     PREFIX,
     THING,
     Alternative,
     Clause,
     Role,
+    Untreated,
     member,
 )
+from sensorstream.reasoning.dl.bounds.data_ranges import (
+    EVERYTHING,
+    Listed,
+    known_value,
+    read_range,
+    without,
+)
+from sensorstream.reasoning.dl.bounds.restrictions import (
+    ALL,
+    COUNTS,
+    SELF,
+    UNION,
+    has_kind,
+    kind_of,
+    limits_of,
+)
+from sensorstream.reasoning.dl.bounds.values import Values
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
-UNION: Final = IRI(f"{OWL}unionOf")
-_ALL: Final = IRI(f"{OWL}allValuesFrom")
-_SELF: Final = IRI(f"{OWL}hasSelf")
-_COUNTS: Final = {
-    f"{OWL}minCardinality": (True, False),
-    f"{OWL}maxCardinality": (False, True),
-    f"{OWL}cardinality": (True, True),
-    f"{OWL}minQualifiedCardinality": (True, False),
-    f"{OWL}maxQualifiedCardinality": (False, True),
-    f"{OWL}qualifiedCardinality": (True, True),
-}
-"""Whether the number is a lower limit, and whether it is an upper one."""
+RDFS_LITERAL: Final = IRI(f"{RDFS}Literal")
 _DEPTH: Final = 100
-_FEW: Final = 4
+_FEW: Final = 6
 """Neighbours that are counted; each is one more premise of a rule."""
 _X: Final = Variable("x")
-
-
-class Untreated(Exception):
-    """An axiom has no clauses here; the message says why."""
 
 
 @dataclass(slots=True)
@@ -82,31 +88,40 @@ _Turn: TypeAlias = Callable[[_Draft, str, Term, Variable], None]
 class Expressions:
     """Turns inclusions between class expressions into clauses, which it collects."""
 
-    __slots__ = ("_above", "_axioms", "_below", "_depth", "_outside", "_values", "clauses")
+    __slots__ = ("_above", "_axioms", "_below", "_depth", "_outside", "clauses", "values")
 
     def __init__(self, axioms: Axioms) -> None:
+        """Read the datatype properties.
+
+        Raises:
+            OntologyError: as :class:`Values`.
+        """
         self._axioms = axioms
-        self._values = set(axioms.typed(f"{OWL}DatatypeProperty"))
+        self.values = Values(axioms)
         self._above: dict[Term, IRI] = {}
         self._below: dict[Term, IRI] = {}
         self._outside: dict[Term, IRI] = {}
         self._depth = 0
         self.clauses: list[Clause] = []
 
-    def role(self, term: Term, *, values: bool = False) -> Role:
-        """A property or an inverse of one; ``values``: properties of data are fine too."""
+    def role(self, term: Term) -> Role:
+        """A property or an inverse of one; of a datatype property, its link to values.
+
+        Raises:
+            Untreated: it has no clauses here.
+        """
         forward = True
         while isinstance(term, BlankNode):
             inner = self._axioms.value(term, OWL_INVERSE_OF)
-            if inner is None or inner == term:
+            if inner == term:
                 raise Untreated("an unknown property expression")
-            forward, term = not forward, inner
+            forward, term = (forward, _unknown(term)) if inner is None else (not forward, inner)
         if not isinstance(term, IRI):
             raise Untreated("a property that is a literal")
-        if term in self._values and not values:
-            raise Untreated(f"values of the datatype property {term.n3}")
         if term.startswith(OWL):
             raise Untreated(f"the property {term.n3}")
+        if term in self.values.properties:
+            return self.values.role(term)
         return Role(term, forward)
 
     def include(self, name: str, lower: Term, upper: Term) -> None:
@@ -126,11 +141,17 @@ class Expressions:
 
     def within(self, name: str, node: Term) -> IRI:
         """The class itself, or a name for an expression that contains no more than it."""
-        return node if isinstance(node, IRI) else self._name_below(node, name)
+        return self._known(node) or self._name_below(node, name)
 
     def around(self, name: str, node: Term) -> IRI:
         """The class itself, or a name for an expression that contains all of it."""
-        return node if isinstance(node, IRI) else self._name_above(node, name)
+        return self._known(node) or self._name_above(node, name)
+
+    def _known(self, node: Term) -> IRI | None:
+        """The name of a class, also if the reasoners read an incomplete expression as a name."""
+        if isinstance(node, BlankNode):
+            return None if has_kind(self._axioms, node) else _unknown(node)
+        return node if isinstance(node, IRI) else None
 
     def _parts(self, node: Term, link: IRI) -> list[Term]:
         parts = self._axioms.value(node, link) if isinstance(node, BlankNode) else None
@@ -151,10 +172,10 @@ class Expressions:
         if node == OWL_NOTHING:
             draft.certain = True
             return
-        if isinstance(node, IRI):
-            draft.body.append(member(one, node))
+        if (of_class := self._known(node)) is not None:
+            draft.body.append(member(one, of_class))
             return
-        kind, value = self._kind(node)
+        kind, value = kind_of(self._axioms, node)
         if kind == OWL_INTERSECTION_OF:
             for each in self._axioms.members(value):
                 self._nested(self._left, draft, name, each, one)
@@ -164,18 +185,29 @@ class Expressions:
             self._nested(self._right, draft, name, value, one)
         elif kind == OWL_SOME_VALUES_FROM:
             self._link(draft, name, node, value, one)
+        elif kind == OWL_HAS_VALUE and isinstance(value, Literal):
+            role, other = self._role(node), draft.variable()
+            listed = Listed((known_value(value),))
+            draft.body += [
+                role.between(one, other),
+                member(other, self.values.within(role, listed)),
+            ]
         elif kind == OWL_HAS_VALUE:
             draft.body.append(self._role(node).between(one, self._individual(value)))
-        elif kind == _SELF:
+        elif kind == SELF:
             draft.body.append(self._role(node).between(one, one))
-        elif kind == _ALL:
+        elif kind == ALL:
             role, other = self._role(node), draft.variable()
-            triples = [role.between(one, other)]
-            if value != OWL_NOTHING:
+            triples, made = [role.between(one, other)], []
+            if role.of_values:
+                of_class, mark = self.values.some(role, without(read_range(self._axioms, value)))
+                triples.append(member(other, of_class))
+                made.append(member(other, mark))
+            elif value != OWL_NOTHING:
                 triples.append(member(other, self._name_outside(value, name)))
-            draft.heads.append(Alternative(tuple(triples), (other,)))
+            draft.heads.append(Alternative(tuple(triples), (other,), tuple(made)))
         else:
-            number, least, most = self._number(kind, value)
+            number, least, most = limits_of(kind, value)
             if least and number:
                 self._counted(draft, name, node, one, number)
             if most:
@@ -189,10 +221,10 @@ class Expressions:
             return
         if node == OWL_NOTHING:
             return
-        if isinstance(node, IRI):
-            draft.heads.append(Alternative((member(one, node),)))
+        if (of_class := self._known(node)) is not None:
+            draft.heads.append(Alternative((member(one, of_class),)))
             return
-        kind, value = self._kind(node)
+        kind, value = kind_of(self._axioms, node)
         if kind == OWL_INTERSECTION_OF:
             draft.heads.append(Alternative((member(one, self._name_below(node, name)),)))
         elif kind == UNION:
@@ -205,18 +237,22 @@ class Expressions:
         elif kind == OWL_COMPLEMENT_OF:
             self._nested(self._left, draft, name, value, one)
         elif kind == OWL_SOME_VALUES_FROM:
-            draft.heads.append(self._at_least(draft, name, node, one, 1, value))
+            self._some(draft, name, node, one, value)
         elif kind == OWL_HAS_VALUE:
-            triple = self._role(node).between(one, self._individual(value))
-            draft.heads.append(Alternative((triple,)))
-        elif kind == _SELF:
+            role = self._role(node)
+            draft.heads.append(Alternative((role.between(one, self._value(role, value)),)))
+        elif kind == SELF:
             draft.heads.append(Alternative((self._role(node).between(one, one),)))
-        elif kind == _ALL:
-            other = draft.variable()
-            draft.body.append(self._role(node).between(one, other))
-            self._nested(self._right, draft, name, value, other)
+        elif kind == ALL:
+            role, other = self._role(node), draft.variable()
+            draft.body.append(role.between(one, other))
+            if role.of_values:
+                outside = without(read_range(self._axioms, value))
+                draft.body.append(member(other, self.values.within(role, outside)))
+            else:
+                self._nested(self._right, draft, name, value, other)
         else:
-            number, least, most = self._number(kind, value)
+            number, least, most = limits_of(kind, value)
             if least and most and number:
                 # Both limits: a name below each.
                 draft.heads.append(Alternative((member(one, self._name_below(node, name)),)))
@@ -236,20 +272,34 @@ class Expressions:
         finally:
             self._depth -= 1
 
+    def _some(self, draft: _Draft, name: str, node: Term, one: Variable, filler: Term) -> None:
+        role = self._role(node)
+        values = self._axioms.value(filler, OWL_ONE_OF) if role.of_values else None
+        if values is None:
+            draft.heads.append(self._at_least(draft, name, node, one, 1, filler))
+        else:
+            for each in self._axioms.members(values):
+                triple = role.between(one, self._value(role, each))
+                draft.heads.append(Alternative((triple,)))
+
     def _link(self, draft: _Draft, name: str, node: Term, filler: Term, one: Variable) -> Variable:
-        other = draft.variable()
-        draft.body.append(self._role(node).between(one, other))
-        self._nested(self._left, draft, name, filler, other)
+        role, other = self._role(node), draft.variable()
+        draft.body.append(role.between(one, other))
+        if not role.of_values:
+            self._nested(self._left, draft, name, filler, other)
+        elif (asked := read_range(self._axioms, filler)) != EVERYTHING:
+            draft.body.append(member(other, self.values.within(role, asked)))
         return other
 
     def _counted(self, draft: _Draft, name: str, node: Term, one: Variable, number: int) -> None:
         """The condition of so many different neighbours: in the other case two are the same."""
         if number > _FEW:
             raise Untreated(f"a limit of {number} neighbours")
-        filler = self._filler(node)
+        filler, of_values = self._filler(node), self._role(node).of_values
         others = [self._link(draft, name, node, filler, one) for _ in range(number)]
         for pair in combinations(others, 2):
-            draft.heads.append(Alternative((TriplePattern(pair[0], OWL_SAME_AS, pair[1]),)))
+            same = TriplePattern(pair[0], OWL_SAME_AS, pair[1])
+            draft.heads.append(Alternative((self.values.same(*pair) if of_values else same,)))
 
     def _at_least(
         self,
@@ -263,22 +313,29 @@ class Expressions:
         if number > _FEW:
             raise Untreated(f"at least {number} neighbours")
         role = self._role(node)
-        of_class = self.within(name, self._filler(node) if filler is None else filler)
+        filler = self._filler(node) if filler is None else filler
+        of_class, mark = OWL_THING, OWL_THING
+        if role.of_values:
+            of_class, mark = self.values.some(role, read_range(self._axioms, filler))
+        else:
+            of_class = self.within(name, filler)
+        different = DIFFERENT_VALUE if role.of_values else OWL_DIFFERENT_FROM
         others = [draft.variable() for _ in range(number)]
         triples = []
         for place, other in enumerate(others):
             triples.append(role.between(one, other))
             if of_class != OWL_THING:
                 triples.append(member(other, of_class))
-            triples += [TriplePattern(each, OWL_DIFFERENT_FROM, other) for each in others[:place]]
-        return Alternative(tuple(triples), tuple(others))
+            triples += [TriplePattern(each, different, other) for each in others[:place]]
+        made = [member(other, mark) for other in others if role.of_values]
+        return Alternative(tuple(triples), tuple(others), tuple(made))
 
     def _name_above(self, node: Term, name: str) -> IRI:
         """A class of at least the members of an expression."""
         found = self._above.get(node)
         if found is None:
             found = self._above[node] = IRI(f"{PREFIX}above-{len(self._above)}")
-            kind, value = self._kind(node)
+            kind, value = kind_of(self._axioms, node)
             if kind == OWL_ONE_OF:
                 for each in self._axioms.members(value):
                     head = Alternative((member(self._individual(each), found),))
@@ -292,10 +349,12 @@ class Expressions:
         found = self._below.get(node)
         if found is None:
             found = self._below[node] = IRI(f"{PREFIX}below-{len(self._below)}")
-            kind, value = self._kind(node)
-            if kind in _COUNTS:
-                number, _, _ = self._number(kind, value)
-                for limit in (self._limit_below, self._limit_above):
+            kind, value = kind_of(self._axioms, node)
+            if kind in COUNTS:
+                number, least, most = limits_of(kind, value)
+                limits = [self._limit_below] if least and number else []
+                limits += [self._limit_above] if most else []
+                for limit in limits:
                     draft = _Draft([member(_X, found)])
                     limit(draft, name, node, number)
                     self._finish(draft, name)
@@ -326,34 +385,23 @@ class Expressions:
         return self.role(term)
 
     def _filler(self, node: Term) -> Term:
-        if self._axioms.value(node, f"{OWL}onDataRange") is not None:
-            raise Untreated("a number of values")
+        if self._role(node).of_values:
+            return self._axioms.value(node, f"{OWL}onDataRange") or RDFS_LITERAL
         return self._axioms.value(node, f"{OWL}onClass") or OWL_THING
 
-    def _kind(self, node: Term) -> tuple[IRI, Term]:
-        kinds = (
-            OWL_INTERSECTION_OF,
-            UNION,
-            OWL_COMPLEMENT_OF,
-            OWL_ONE_OF,
-            OWL_SOME_VALUES_FROM,
-            OWL_HAS_VALUE,
-            _SELF,
-            _ALL,
-            *map(IRI, _COUNTS),
-        )
-        found = [(p, o) for _, p, o in self._axioms.about(node) if p in kinds]
-        if len(found) != 1:
-            raise Untreated("an unknown class expression")
-        return IRI(found[0][0]), found[0][1]
-
-    def _number(self, kind: IRI, value: Term) -> tuple[int, bool, bool]:
-        least, most = _COUNTS[kind]
-        if not isinstance(value, Literal) or not value.lexical.strip().isdecimal():
-            raise Untreated(f"{kind.removeprefix(OWL)} {value.n3}")
-        return int(value.lexical), least, most
+    def _value(self, role: Role, value: Term) -> IRI:
+        """The name of a value, or an individual."""
+        if role.of_values and isinstance(value, Literal):
+            return self.values.known(role, value)
+        return self._individual(value)
 
     def _individual(self, value: Term) -> IRI:
-        if not isinstance(value, IRI):
+        found = constant(value)
+        if not isinstance(found, IRI):
             raise Untreated(f"the value {value.n3}")
-        return value
+        return found
+
+
+def _unknown(node: BlankNode) -> IRI:
+    """HermiT and Pellet read an expression without content as a name that nothing else has."""
+    return IRI(f"{PREFIX}unknown-{node}")

@@ -2,98 +2,142 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from sensorstream.model.terms import IRI, BlankNode, Term, Triple
+from sensorstream.model.datatypes import XSD
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
     OWL_COMPLEMENT_OF,
     OWL_DIFFERENT_FROM,
     OWL_EQUIVALENT_CLASS,
-    OWL_EQUIVALENT_PROPERTY,
-    OWL_HAS_VALUE,
     OWL_INTERSECTION_OF,
-    OWL_INVERSE_OF,
     OWL_NOTHING,
     OWL_ONE_OF,
-    OWL_SAME_AS,
-    OWL_THING,
+    RDF_FIRST,
     RDF_TYPE,
-    RDFS_DOMAIN,
-    RDFS_RANGE,
+    RDFS,
     RDFS_SUBCLASS_OF,
-    RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.bounds.clauses import THING, Alternative, Clause, Role, member
-from sensorstream.reasoning.dl.bounds.expressions import UNION, Expressions, Untreated
+from sensorstream.reasoning.dl.bounds.clauses import THING, Clause, Untreated, implies, member
+from sensorstream.reasoning.dl.bounds.data_ranges import known_value
+from sensorstream.reasoning.dl.bounds.differences import (
+    all_different,
+    is_of_pairs,
+    tells_pairs_apart,
+)
+from sensorstream.reasoning.dl.bounds.expressions import Expressions
+from sensorstream.reasoning.dl.bounds.foreseen import foreseen
+from sensorstream.reasoning.dl.bounds.literal_values import Value
+from sensorstream.reasoning.dl.bounds.property_axioms import (
+    KINDS,
+    PROPERTY_AXIOMS,
+    of_kind,
+    of_properties,
+    reach,
+)
+from sensorstream.reasoning.dl.bounds.rarer_axioms import (
+    NEGATIVE,
+    RULE,
+    SWRL,
+    disjoint,
+    key,
+    negative,
+    rule,
+)
+from sensorstream.reasoning.dl.bounds.restrictions import UNION
+from sensorstream.reasoning.dl.bounds.stand_ins import stand_ins
+from sensorstream.reasoning.dl.bounds.things import things
+from sensorstream.reasoning.dl.bounds.values import Values
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
-_X, _Y, _Z = Variable("x"), Variable("y"), Variable("z")
+_X, _Y = Variable("x"), Variable("y")
 _OF_CLASSES: Final = frozenset({OWL_INTERSECTION_OF, UNION, OWL_COMPLEMENT_OF, OWL_ONE_OF})
 _DISJOINT: Final = f"{OWL}disjointWith"
-_UNSUPPORTED: Final = frozenset(
-    f"{OWL}{word}"
-    for word in (
-        "hasKey",
-        "disjointUnionOf",
-        "NegativePropertyAssertion",
-        "AllDisjointProperties",
-    )
-)
-_SWRL: Final = "http://www.w3.org/2003/11/swrl#Imp"
-_KINDS: Final = frozenset(
-    f"{OWL}{word}Property"
-    for word in (
-        "Functional",
-        "InverseFunctional",
-        "Symmetric",
-        "Asymmetric",
-        "Transitive",
-        "Reflexive",
-        "Irreflexive",
-    )
-)
+_DATATYPE: Final = IRI(f"{RDFS}Datatype")
 
 
 @dataclass(frozen=True, slots=True)
 class NormalForm:
-    """Clauses that say together what the treated axioms say, and the axioms left out."""
+    """Clauses that say together what the treated axioms say, and the axioms left out.
+
+    ``above`` are the clauses, and the axioms, that only the upper bound has and leaves out: about
+    values that are only said to exist.
+    """
 
     clauses: tuple[Clause, ...]
     untreated: tuple[str, ...]
+    above: NormalForm | None
+    values: Values
 
 
 def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
-    """An ontology as clauses over the assertions about its individuals."""
+    """An ontology as clauses over the assertions about its individuals.
+
+    Raises:
+        OntologyError: it restricts datatypes by facets whose order no reasoner knows.
+    """
     triples = tuple(_defined(triples))
     axioms = Axioms(triples)
     expressions = Expressions(axioms)
+    values = expressions.values
     untreated: dict[str, None] = {}
     for triple in triples:
         try:
             expressions.clauses += _clauses(axioms, expressions, triple)
         except Untreated as error:
             untreated[f"{_told(triple)}: {error}"] = None
-    clauses = [*expressions.clauses, *_always()]
+    values.connect()
+    above, left_out = stand_ins(values, _mentioned(triples))
+    clauses = [*expressions.clauses, *values.clauses(), *_always()]
+    if not tells_pairs_apart(clauses):
+        clauses = [each for each in clauses if not is_of_pairs(each)]
     if any(each.object == THING for clause in clauses for each in clause.body):
-        clauses += _things(axioms, clauses)
-    return NormalForm(tuple(dict.fromkeys(clauses)), tuple(untreated))
+        clauses += things(axioms, clauses)
+    clauses += foreseen(clauses)
+    return NormalForm(
+        tuple(dict.fromkeys(clauses)),
+        tuple(untreated),
+        NormalForm(tuple(dict.fromkeys(above)), tuple(left_out), None, values),
+        values,
+    )
 
 
 def _defined(triples: tuple[Triple, ...]) -> Iterator[Triple]:
-    """OWL 1 writes a definition as an expression that has the name of the class."""
+    """OWL 1 writes a definition as an expression that has the name of the class.
+
+    A disjoint union is two axioms.
+    """
     for place, (s, p, o) in enumerate(triples):
+        if p == f"{OWL}disjointUnionOf":
+            union, apart = BlankNode(f"_:union-{place}"), BlankNode(f"_:apart-{place}")
+            yield s, OWL_EQUIVALENT_CLASS, union
+            yield union, UNION, o
+            yield apart, RDF_TYPE, IRI(f"{OWL}AllDisjointClasses")
+            yield apart, IRI(f"{OWL}members"), o
+            continue
         if p in _OF_CLASSES and isinstance(s, IRI):
             expression = BlankNode(f"_:definition-{place}")
             yield s, OWL_EQUIVALENT_CLASS, expression
             yield expression, p, o
         else:
             yield s, p, o
+
+
+def _mentioned(triples: Iterable[Triple]) -> dict[Value, Literal]:
+    """The values that axioms mention, other than in assertions and annotations."""
+    found: dict[Value, Literal] = {}
+    for _, p, o in triples:
+        if isinstance(o, Literal) and p.startswith((OWL, XSD, SWRL, RDF_FIRST)):
+            with suppress(Untreated):
+                found.setdefault(known_value(o), o)
+    return found
 
 
 def _told(triple: Triple) -> str:
@@ -106,95 +150,44 @@ def _clauses(axioms: Axioms, expressions: Expressions, triple: Triple) -> Iterat
     if p == RDFS_SUBCLASS_OF:
         expressions.include(name, s, o)
     elif p == OWL_EQUIVALENT_CLASS:
-        if IRI(f"{OWL}onDatatype") in {link for _, link, _ in axioms.about(o)}:
-            raise Untreated("a data range")
-        expressions.include(name, s, o)
-        expressions.include(name, o, s)
+        of_data = ((each, RDF_TYPE, _DATATYPE) in axioms.about(each) for each in (s, o))
+        if not any(of_data):  # a datatype is read where it is used
+            expressions.include(name, s, o)
+            expressions.include(name, o, s)
     elif p == _DISJOINT:
         yield from _apart(expressions, name, [s, o])
-    elif p == RDFS_DOMAIN:
-        role = expressions.role(s, values=True)
-        yield from _reach(expressions, name, role.between(_X, _Y), o)
-    elif p == RDFS_RANGE:
-        role = expressions.role(s)
-        yield from _reach(expressions, name, role.between(_Y, _X), o)
-    elif p in (RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY):
-        one, other = (expressions.role(each, values=True) for each in (s, o))
-        yield _implies(name, [one.between(_X, _Y)], other.between(_X, _Y))
-        if p == OWL_EQUIVALENT_PROPERTY:
-            yield _implies(name, [other.between(_X, _Y)], one.between(_X, _Y))
-    elif p == OWL_INVERSE_OF and isinstance(s, IRI):
-        one, other = expressions.role(s), expressions.role(o)
-        yield _implies(name, [one.between(_X, _Y)], other.between(_Y, _X))
-        yield _implies(name, [other.between(_X, _Y)], one.between(_Y, _X))
-    elif p == f"{OWL}propertyDisjointWith":
-        one, other = (expressions.role(each, values=True) for each in (s, o))
-        yield Clause(name, (one.between(_X, _Y), other.between(_X, _Y)), ())
-    elif p == f"{OWL}propertyChainAxiom":
-        yield _chain(axioms, expressions, name, s, o)
+    elif p in PROPERTY_AXIOMS:
+        yield from of_properties(axioms, expressions, triple)
+    elif p == f"{OWL}hasKey":
+        yield from key(axioms, expressions, triple)
     elif p == RDF_TYPE:
         yield from _typed(axioms, expressions, triple)
-    elif p in _UNSUPPORTED:
-        raise Untreated("this kind of axiom")
 
 
 def _typed(axioms: Axioms, expressions: Expressions, triple: Triple) -> Iterator[Clause]:
     s, _, o = triple
     name = _told(triple)
     if isinstance(o, BlankNode):
-        yield from _reach(expressions, name, member(_X, IRI(str(constant(o)))), o)
+        yield from reach(expressions, name, member(_X, IRI(str(constant(o)))), o)
     elif o == f"{OWL}AllDisjointClasses":
         # A list names a set: a class that it repeats stands there once.
         yield from _apart(expressions, name, list(dict.fromkeys(_listed(axioms, s, "members"))))
     elif o == f"{OWL}AllDifferent":
         found = _listed(axioms, s, "distinctMembers") or _listed(axioms, s, "members")
-        for one, other in combinations(found, 2):
-            if isinstance(one, IRI) and isinstance(other, IRI):
-                yield _implies(name, [], TriplePattern(one, OWL_DIFFERENT_FROM, other))
-    elif o in _KINDS:
-        yield from _kind(expressions.role(s), name, str(o))
-    elif o in _UNSUPPORTED or o == _SWRL:
-        raise Untreated("this kind of axiom")
+        yield from all_different(name, [constant(each) for each in found])
+    elif o == f"{OWL}AllDisjointProperties":
+        yield from disjoint(expressions, name, list(dict.fromkeys(_listed(axioms, s, "members"))))
+    elif o in KINDS:
+        yield from of_kind(expressions, s, name, str(o))
+    elif o == NEGATIVE:
+        yield from negative(axioms, expressions, s)
+    elif o == RULE:
+        yield from rule(axioms, expressions, s)
 
 
 def _listed(axioms: Axioms, node: Term, word: str) -> list[Term]:
     head = axioms.value(node, f"{OWL}{word}")
     return [] if head is None else axioms.members(head)
-
-
-def _kind(role: Role, name: str, kind: str) -> Iterator[Clause]:
-    one, back = role.between(_X, _Y), role.between(_Y, _X)
-    same = TriplePattern(_Y, OWL_SAME_AS, _Z)
-    match kind.removeprefix(OWL).removesuffix("Property"):
-        case "Functional":
-            yield _implies(name, [one, role.between(_X, _Z)], same)
-        case "InverseFunctional":
-            yield _implies(name, [back, role.between(_Z, _X)], same)
-        case "Symmetric":
-            yield _implies(name, [one], back)
-        case "Asymmetric":
-            yield Clause(name, (one, back), ())
-        case "Transitive":
-            yield _implies(name, [one, role.between(_Y, _Z)], role.between(_X, _Z))
-        case "Reflexive":
-            yield _implies(name, [member(_X, THING)], role.between(_X, _X))
-        case "Irreflexive":
-            yield Clause(name, (role.between(_X, _X),), ())
-
-
-def _implies(name: str, body: list[TriplePattern], head: TriplePattern) -> Clause:
-    return Clause(name, tuple(body), (Alternative((head,)),))
-
-
-def _reach(
-    expressions: Expressions, name: str, premise: TriplePattern, of_class: Term
-) -> Iterator[Clause]:
-    """Where the premise holds, ``?x`` is in a class expression."""
-    target = expressions.within(name, of_class)
-    if target not in (OWL_THING, OWL_NOTHING):
-        yield _implies(name, [premise], member(_X, target))
-    elif target == OWL_NOTHING:
-        yield Clause(name, (premise,), ())
 
 
 def _apart(expressions: Expressions, name: str, classes: list[Term]) -> Iterator[Clause]:
@@ -203,50 +196,9 @@ def _apart(expressions: Expressions, name: str, classes: list[Term]) -> Iterator
         yield Clause(name, (member(_X, one), member(_X, other)), ())
 
 
-def _chain(axioms: Axioms, expressions: Expressions, name: str, s: Term, o: Term) -> Clause:
-    steps = [expressions.role(each) for each in axioms.members(o)]
-    if not steps:
-        raise Untreated("a chain without properties")
-    places = [Variable(f"y{place}") for place in range(len(steps) + 1)]
-    body = [
-        step.between(one, other)
-        for step, one, other in zip(steps, places, places[1:], strict=False)
-    ]
-    return _implies(name, body, expressions.role(s).between(places[0], places[-1]))
-
-
 def _always() -> Iterator[Clause]:
     """What holds in every ontology."""
     yield Clause("owl:Nothing", (member(_X, OWL_NOTHING),), ())
+    different = TriplePattern(_X, OWL_DIFFERENT_FROM, _Y)
     yield Clause("owl:differentFrom", (TriplePattern(_X, OWL_DIFFERENT_FROM, _X),), ())
-
-
-def _things(axioms: Axioms, clauses: list[Clause]) -> Iterator[Clause]:
-    """Everything an assertion or an axiom speaks of is an individual."""
-    classes = set(axioms.typed(f"{OWL}Class")) | {OWL_THING, IRI(f"{OWL}NamedIndividual")}
-    links = {*axioms.typed(f"{OWL}ObjectProperty"), OWL_SAME_AS, OWL_DIFFERENT_FROM}
-    values = set(axioms.typed(f"{OWL}DatatypeProperty"))
-    # Also where no clause is left of the expression that names them.
-    named = {o for _, p, o in axioms.triples if p == OWL_HAS_VALUE and isinstance(o, IRI)}
-    for _, p, o in axioms.triples:
-        if p == OWL_ONE_OF:
-            named.update(each for each in axioms.members(o) if isinstance(each, IRI))
-    for clause in clauses:
-        heads = [triple for head in clause.heads for triple in head.triples]
-        for triple in (*clause.body, *heads):
-            ends = {triple.subject, triple.object}
-            if triple.predicate == RDF_TYPE:
-                ends = {triple.subject}
-                if isinstance(triple.object, IRI) and triple.object != THING:
-                    classes.add(triple.object)
-            elif isinstance(triple.predicate, IRI) and triple.predicate not in values:
-                links.add(triple.predicate)
-            named.update(end for end in ends if isinstance(end, IRI))
-    for of_class in sorted(each for each in classes if isinstance(each, IRI)):
-        yield _implies("individuals", [member(_X, of_class)], member(_X, THING))
-    for link in sorted(each for each in links | values if isinstance(each, IRI)):
-        yield _implies("individuals", [TriplePattern(_X, link, _Y)], member(_X, THING))
-        if link in links:
-            yield _implies("individuals", [TriplePattern(_Y, link, _X)], member(_X, THING))
-    for each in sorted(named):
-        yield _implies("individuals", [], member(each, THING))
+    yield implies("owl:differentFrom", (different,), TriplePattern(_Y, OWL_DIFFERENT_FROM, _X))

@@ -10,18 +10,34 @@ other.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.vocabulary import (
+    CONTRADICTION,
+    OWL_DIFFERENT_FROM,
+    OWL_SAME_AS,
+    RDF_TYPE,
+)
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.reasoning.dl.bounds.clauses import PREFIX, Alternative, Clause
-from sensorstream.reasoning.dl.bounds.normal_form import normal_form
+from sensorstream.reasoning.dl.bounds.clauses import (
+    NAMED,
+    PREFIX,
+    SAME_VALUE,
+    Alternative,
+    Clause,
+)
+from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
+from sensorstream.reasoning.dl.bounds.stand_ins import loosened
+from sensorstream.reasoning.dl.bounds.values import Values
 from sensorstream.sparql.algebra import (
     BGP,
+    And,
+    Call,
     Comparison,
     Exists,
+    Extend,
     Filter,
     Graph,
     Not,
@@ -38,26 +54,44 @@ LOWER: Final = IRI(f"{PREFIX}lower")
 class Bound:
     """Rules, and the axioms that they leave out, each with the reason.
 
-    A lower bound is sound whatever is left out. An upper bound is complete only if nothing is.
+    A lower bound is sound whatever is left out. An upper bound is complete only if nothing is. Both
+    are so only if the assertions include what :meth:`facts_of` says of each of their terms.
     """
 
     rules: tuple[DerivationRule, ...]
     untreated: tuple[str, ...]
+    _values: Values
+    _names_matter: bool
+
+    def facts_of(self, term: Term) -> tuple[Triple, ...]:
+        """What the rules take for granted about an individual or a literal of the assertions.
+
+        It is to be asserted as long as the term is an individual or a value in any assertion; most
+        individuals need nothing.
+
+        Raises:
+            TermError: the text of a literal is not in its datatype's lexical space.
+        """
+        if isinstance(term, Literal):
+            return self._values.facts_of(term)
+        return ((term, RDF_TYPE, NAMED),) if self._names_matter else ()
 
 
 def lower(axioms: tuple[Triple, ...]) -> Bound:
     """Rules that derive only what the axioms and the assertions entail.
 
     A derived ``ss:contradiction`` shows that they have no model. Names that begin with
-    :data:`PREFIX` stand for class expressions.
+    :data:`PREFIX` stand for class expressions, and for values.
+
+    Raises:
+        OntologyError: the axioms restrict datatypes by facets whose order no reasoner knows.
     """
     form = normal_form(axioms)
     rules: list[DerivationRule] = []
     for clause in form.clauses:
-        if len(clause.heads) > 1 or any(head.unnamed for head in clause.heads):
-            continue
-        rules.extend(_conclusions(clause, BGP(clause.body)))
-    return Bound(tuple(dict.fromkeys(rules)), form.untreated)
+        for certain in _certain(clause, form.values):
+            rules.extend(_conclusions(certain, _body(certain)))
+    return _bound(rules, form.untreated, form)
 
 
 def upper(axioms: tuple[Triple, ...]) -> Bound:
@@ -65,53 +99,129 @@ def upper(axioms: tuple[Triple, ...]) -> Bound:
 
     If no ``ss:contradiction`` is derived, they have one: what is derived is a model. A clause with
     several alternatives derives all; an individual that only exists is one for all clauses
-    that ask for the same. A clause is left alone where the lower bound satisfies it: that
+    that ask for the same, but one of its own for each individual about which the lower bound shows
+    that it must exist. A clause is left alone where the lower bound satisfies it: that
     holds in every model, so the bound stays complete, and as the lower bound does not read the
     upper one, the two are strata.
+
+    Raises:
+        OntologyError: as :func:`lower`.
     """
     form = normal_form(axioms)
+    assert form.above is not None
+    clauses = [*form.clauses, *form.above.clauses]
+    clauses += [each for clause in form.clauses for each in loosened(clause)]
     made: dict[tuple[TriplePattern, ...], int] = {}
     rules: list[DerivationRule] = []
-    for clause in form.clauses:
-        body: Pattern = BGP(clause.body)
+    for clause in clauses:
+        body = _body(clause)
         if len(clause.heads) > 1 or any(head.unnamed for head in clause.heads):
+            for certain in _certain(clause, form.values):
+                rules.extend(_conclusions(certain, _body(certain)))
             for head in clause.heads:
-                body = _open(body, head)
-        named = tuple(_named(head, made) for head in clause.heads)
-        rules.extend(_conclusions(replace(clause, heads=named), body))
-    return Bound(tuple(dict.fromkeys(rules)), form.untreated)
+                body = Filter(Not(Exists(Graph(LOWER, BGP(head.triples)))), body)
+        rules.extend(_conclusions(clause, body, made))
+    return _bound(rules, (*form.untreated, *form.above.untreated), form)
 
 
-def _conclusions(clause: Clause, body: Pattern) -> Iterator[DerivationRule]:
+def _bound(rules: list[DerivationRule], untreated: tuple[str, ...], form: NormalForm) -> Bound:
+    names = any(each.object == NAMED for clause in form.clauses for each in clause.body)
+    return Bound(tuple(dict.fromkeys(rules)), untreated, form.values, names)
+
+
+def _certain(clause: Clause, values: Values) -> Iterator[Clause]:
+    """The clause without alternatives, if it has one other than that two are the same."""
+    equalities = [head for head in clause.heads if _is_equality(head)]
+    others = tuple(head for head in clause.heads if not _is_equality(head))
+    if len(clause.heads) == 1 and not clause.heads[0].unnamed:
+        yield clause
+    elif len(others) <= 1 and not any(head.unnamed for head in others):
+        body, apart = list(clause.body), list(clause.apart)
+        for head in equalities:
+            ((triple),) = head.triples
+            one, other = triple.subject, triple.object
+            if triple.predicate == SAME_VALUE:
+                assert isinstance(one, Variable)
+                assert isinstance(other, Variable)
+                body += values.different(one, other)
+                apart.append((one, other))
+            else:
+                body.append(TriplePattern(one, OWL_DIFFERENT_FROM, other))
+        yield Clause(clause.name, tuple(body), others, tuple(apart))
+
+
+def _is_equality(head: Alternative) -> bool:
+    return head.triples[0].predicate in (OWL_SAME_AS, SAME_VALUE)
+
+
+def _body(clause: Clause) -> Pattern:
+    """The solutions of the body, without those whose conclusion would be that one is itself."""
+    body: Pattern = BGP(tuple(dict.fromkeys(clause.body)))
+    same = [
+        (t.subject, t.object) for each in clause.heads if _is_equality(each) for t in each.triples
+    ]
+    for one, other in (*clause.apart, *same):
+        if isinstance(one, Variable) or isinstance(other, Variable):
+            assert not isinstance(one, BlankNode)
+            assert not isinstance(other, BlankNode)
+            body = Filter(Comparison("!=", one, other), body)
+    return body
+
+
+def _conclusions(
+    clause: Clause, body: Pattern, made: dict[tuple[TriplePattern, ...], int] | None = None
+) -> Iterator[DerivationRule]:
     for head in clause.heads:
-        yield DerivationRule(clause.name, head.triples, body)
+        if head.unnamed:
+            assert made is not None
+            yield from _existences(clause, head, body, made)
+        else:
+            yield DerivationRule(clause.name, head.triples, body)
     if not clause.heads:
-        reason = TriplePattern(clause.body[0].subject, CONTRADICTION, Literal(clause.name))
+        about = clause.body[0].subject
+        reason = TriplePattern(about, CONTRADICTION, Literal(clause.name))
         yield DerivationRule(clause.name, (reason,), body)
 
 
-def _open(body: Pattern, head: Alternative) -> Pattern:
-    """The solutions for which the lower bound does not contain the alternative."""
-    (first, *_) = head.triples
-    if first.predicate == OWL_SAME_AS and isinstance(first.subject, Variable):
-        assert isinstance(first.object, Variable | IRI)
-        body = Filter(Comparison("!=", first.subject, first.object), body)
-    return Filter(Not(Exists(Graph(LOWER, BGP(head.triples)))), body)
+def _existences(
+    clause: Clause, head: Alternative, body: Pattern, made: dict[tuple[TriplePattern, ...], int]
+) -> Iterator[DerivationRule]:
+    """Rules for individuals or values that only exist: their names are constants.
 
-
-def _named(head: Alternative, made: dict[tuple[TriplePattern, ...], int]) -> Alternative:
-    """The alternative with a constant for each unnamed individual.
-
-    The constants depend on what is said of the individuals alone, not on who is linked to them.
+    The constants depend on what is said of them alone, not on who is linked to them. But if the
+    lower bound satisfies the body, each linked individual has one of its own: that is a name
+    computed from others, and no recursive rule may compute names.
     """
-    if not head.unnamed:
-        return head
     places = {each: Variable(f"u{place}") for place, each in enumerate(head.unnamed)}
     shape = tuple(_with(triple, places, Variable("x")) for triple in head.triples)
     number = made.setdefault(shape, len(made))
-    constants = {each: IRI(f"{PREFIX}some-{number}-{place.name}") for each, place in places.items()}
-    triples = tuple(_with(triple, constants) for triple in head.triples)
-    return Alternative(triples)
+    constants = {each: f"{PREFIX}some-{number}-{place.name}" for each, place in places.items()}
+    triples = (*head.triples, *head.made)
+    (linked,) = {
+        end
+        for triple in head.triples
+        for end in (triple.subject, triple.object)
+        if isinstance(end, Variable) and end not in head.unnamed
+    }
+    certain = And(Call("ISIRI", (linked,)), Exists(Graph(LOWER, BGP(clause.body))))
+    names = {each: IRI(name) for each, name in constants.items()}
+    yield DerivationRule(
+        clause.name, tuple(_with(t, names) for t in triples), Filter(Not(certain), body)
+    )
+    own: Pattern = _within_lower(body)
+    own = Filter(Call("ISIRI", (linked,)), own)
+    for each, name in constants.items():
+        text = Call("CONCAT", (Literal(f"{name}:"), Call("STR", (linked,))))
+        own = Extend(own, each, Call("IRI", (text,)))
+    yield DerivationRule(clause.name, triples, own)
+
+
+def _within_lower(body: Pattern) -> Pattern:
+    """The same solutions, of the lower bound."""
+    match body:
+        case Filter(condition, inner):
+            return Filter(condition, _within_lower(inner))
+    return Graph(LOWER, body)
 
 
 def _with(

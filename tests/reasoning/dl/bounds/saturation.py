@@ -14,9 +14,12 @@ from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.dl.bounds.rules import LOWER
 from sensorstream.sparql.algebra import (
     BGP,
+    And,
+    Call,
     Comparison,
     Exists,
     Expression,
+    Extend,
     Filter,
     Graph,
     Not,
@@ -81,6 +84,9 @@ def solutions(pattern: Pattern, facts: Facts, lower: Facts, row: Row) -> Iterato
                     yield each
         case Graph(name, inner) if name == LOWER:
             yield from solutions(inner, lower, lower, row)
+        case Extend(inner, variable, expression):
+            for each in solutions(inner, facts, lower, row):
+                yield {**each, variable.name: IRI(_text(expression, each))}
         case _:
             raise AssertionError(pattern)
 
@@ -91,9 +97,24 @@ def _holds(condition: Expression, facts: Facts, lower: Facts, row: Row) -> bool:
             return not _holds(operand, facts, lower, row)
         case Exists(pattern):
             return next(solutions(pattern, facts, lower, row), None) is not None
+        case And(left, right):
+            return _holds(left, facts, lower, row) and _holds(right, facts, lower, row)
+        case Call("ISIRI", (argument,)):
+            return isinstance(_value(argument, row), IRI)
         case Comparison("!=", left, right):
             return _value(left, row) != _value(right, row)
     raise AssertionError(condition)
+
+
+def _text(expression: Expression, row: Row) -> str:
+    match expression:
+        case Call("IRI" | "STR", (argument,)):
+            return _text(argument, row)
+        case Call("CONCAT", arguments):
+            return "".join(_text(each, row) for each in arguments)
+        case Literal():
+            return expression.lexical
+    return str(_value(expression, row))
 
 
 def _matches(patterns: Sequence[TriplePattern], facts: Facts, row: Row) -> Iterator[Row]:

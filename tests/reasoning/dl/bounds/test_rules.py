@@ -2,16 +2,23 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.datatypes import XSD, XSD_INTEGER
+from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.bounds.rules import is_made, lower, upper
 from tests.reasoning.dl.bounds.saturation import saturate
-from tests.reasoning.dl.bounds.test_against_hermit import contradicts, said
-from tests.reasoning.dl.test_random_ontologies import BASE, CLASSES, NODES, ROLES, ontology
+from tests.reasoning.dl.bounds.test_against_hermit import contradicts, facts_about, said
+from tests.reasoning.dl.test_random_ontologies import BASE, CLASSES, DATA, NODES, ROLES, ontology
 
 A, B, C, D, E = CLASSES
 P, Q, *_ = ROLES
 N1, N2, N3, *_ = NODES
+D1, E1 = DATA
+FOUR, FIVE, ALSO_FOUR = (
+    Literal("4", XSD_INTEGER),
+    Literal("5", XSD_INTEGER),
+    Literal("04.0", f"{XSD}decimal"),
+)
 UNION = "[ a owl:Class ; owl:unionOf ( {} {} ) ]"
 SOME = "[ a owl:Restriction ; owl:onProperty {} ; owl:someValuesFrom {} ]"
 ALL = "[ a owl:Restriction ; owl:onProperty {} ; owl:allValuesFrom {} ]"
@@ -28,9 +35,10 @@ def between(text: str, *window: Triple) -> tuple[Said, Said, bool]:
     """What only the assertions do not say, by each bound, and whether the upper contradicts."""
     axioms = ontology(text).triples
     everything = [*axioms, *window]
-    least = saturate(lower(axioms).rules, everything)
+    given = facts_about(lower(axioms), everything)
+    least = saturate(lower(axioms).rules, given)
     assert upper(axioms).untreated == ()
-    most = saturate(upper(axioms).rules, everything, least)
+    most = saturate(upper(axioms).rules, given, least)
     told = said(saturate((), everything), everything)
     return (
         said(least, everything) - told,
@@ -51,11 +59,17 @@ def test_a_choice_that_the_lower_bound_has_made_is_left_alone() -> None:
     assert least == most == {(N1, "type", B)}
 
 
-def test_who_only_exists_is_one_for_all_who_need_it() -> None:
+def test_who_certainly_exists_is_another_one_for_each() -> None:
     text = f":A rdfs:subClassOf {SOME.format(':p', ':B')} . :p a owl:InverseFunctionalProperty ."
     least, most, _ = between(text, a(N1, A), a(N2, A))
-    assert least == set()
-    assert most == {(N1, "same", N2), (N2, "same", N1)}
+    assert least == most == set()
+
+
+def test_who_exists_in_some_models_is_one_for_all() -> None:
+    text = f":A rdfs:subClassOf {SOME.format(':p', ':B')} . :p a owl:InverseFunctionalProperty ."
+    text += f":D rdfs:subClassOf {UNION.format(':A', ':E')} ."
+    _, most, _ = between(text, a(N1, D), a(N2, D))
+    assert (N1, "same", N2) in most
 
 
 def test_who_is_known_to_exist_is_not_made() -> None:
@@ -86,6 +100,14 @@ def test_two_neighbours_are_within_a_limit_of_two() -> None:
     assert most == set()
 
 
+def test_so_many_values_are_different_ones_in_both_bounds() -> None:
+    text = """:A owl:equivalentClass [ a owl:Restriction ; owl:onProperty :d ;
+        owl:minCardinality "2"^^xsd:nonNegativeInteger ] ."""
+    window = ((N1, D1, FOUR), (N1, D1, FIVE), (N2, D1, FOUR), (N2, D1, ALSO_FOUR))
+    least, most, _ = between(text, *window)
+    assert least == most == {(N1, "type", A)}
+
+
 def test_the_upper_bound_shows_a_contradiction_that_needs_a_case_distinction() -> None:
     text = f":A rdfs:subClassOf {UNION.format(':B', ':C')} ."
     text += " :A owl:disjointWith :B . :A owl:disjointWith :C ."
@@ -109,10 +131,18 @@ def test_individuals_that_only_axioms_name_are_individuals() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (":d rdfs:range xsd:integer .", "values of the datatype property"),
-        (":A owl:hasKey ( :p ) .", "this kind of axiom"),
+        (":d rdfs:range owl:real .", "the data range"),
+        (
+            ":d rdfs:range [ a rdfs:Datatype ; owl:onDatatype xsd:string ; owl:withRestrictions"
+            ' ( [ xsd:pattern "a*" ] ) ] .',
+            "the facet",
+        ),
+        (
+            ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:minCardinality 9 ] .",
+            "at least 9",
+        ),
         (f":A rdfs:subClassOf {SOME.format('owl:topObjectProperty', ':B')} .", "the property"),
-        (":A rdfs:subClassOf [ a owl:Class ; owl:unionOf ( :B _:x ) ] .", "unknown class"),
+        (":A rdfs:subClassOf [ owl:unionOf ( :B :C ) ; owl:oneOf ( :o1 ) ] .", "unknown class"),
         (":A rdfs:subClassOf _:x . _:x a owl:Class ; owl:complementOf _:x .", "nested too deeply"),
     ],
 )

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from sensorstream.cli.console import print_json, print_table, progress
+from sensorstream.cli.terminal import print_json, print_table, progress
 
 
 def test_a_table_in_a_pipe_is_never_cut(capsys: pytest.CaptureFixture[str]) -> None:

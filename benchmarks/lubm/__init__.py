@@ -1,0 +1,1 @@
+"""Rule sets on the Lehigh University Benchmark, beside other engines."""

@@ -1,0 +1,345 @@
+"""Why a statement holds now: who said it, or by which rules it follows from what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sensorstream.apart import Turns
+from sensorstream.app.exchange import Exchange
+from sensorstream.app.origins import Origin as Saying
+from sensorstream.app.origins import Origins
+from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.reasons import Reason, reason_of, sought
+from sensorstream.app.rule_texts import parse_texts
+from sensorstream.app.snapshots import Snapshots
+from sensorstream.app.statements import known_prefixes, read_statement
+from sensorstream.clock import Clock
+from sensorstream.engine.engine import Engine
+from sensorstream.errors import Overrun, Position
+from sensorstream.kb.graph import Origin
+from sensorstream.model.evidence import Basis, Matched
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import Term, Triple
+from sensorstream.reasoning.dl.entailment import Entailed, assertions_near, entailed
+from sensorstream.reasoning.explained_by import rules_of
+from sensorstream.reasoning.ontology import Ontology
+from sensorstream.reasoning.rulesets.applications import Application, Applications
+from sensorstream.reasoning.rulesets.derivation import derivation
+from sensorstream.reasoning.rulesets.lists import unrolled
+from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.settings import ReasoningSettings
+from sensorstream.sparql.algebra import Modify, Quad
+from sensorstream.sparql.printing.updates import operation_text
+
+MOST_STATEMENTS: Final = 200
+"""Statements of one answer; what else a derivation has is counted."""
+MOST_DEPTH: Final = 50
+"""Steps of a derivation one below the other."""
+_MOST_FOR_ONE: Final = 2_000
+"""Applications of rules that are looked at for one statement of several."""
+_WHAT: Final = "finding out why a statement holds"
+_ELSEWHERE: Final = (
+    "put the messages of its key through 'sensorstream run --messages', which tells what was "
+    "inferred from each"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A rule that derives a statement, with the values of its variables.
+
+    ``position`` is where it stands, ``comment`` what its set says of it, ``text`` the rule.
+    ``paths`` are what its body matched by a path that repeats.
+    """
+
+    rule: str
+    position: Position
+    comment: str
+    text: str
+    bindings: tuple[tuple[str, Term], ...]
+    premises: tuple[Held, ...]
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entailment:
+    """Statements and axioms (in Manchester syntax) that entail a statement; together minimal."""
+
+    premises: tuple[Held, ...]
+    axioms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A statement, where it was said, and what derives it.
+
+    ``by`` is None if no rule derives it, or it was told above (``above``). ``entailed`` is there
+    where HermiT or Pellet infers. ``caused_by`` is the message that caused it to be inferred; "":
+    none did, or it is not known.
+    """
+
+    reason: Reason
+    by: Applied | None = None
+    above: bool = False
+    caused_by: str = ""
+    entailed: Entailment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WhyHeld:
+    """Why a statement holds; ``held`` is None if it does not.
+
+    ``profile`` is what infers. ``notes`` say what else there is to know.
+    """
+
+    statement: Triple
+    held: Held | None
+    profile: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> str:
+        """The answer in one sentence."""
+        if self.held is None:
+            return (
+                "it does not hold: no message in the window and no ontology says it, and nothing "
+                "infers it"
+            )
+        matched = self.held.reason.matched
+        by = self.held.by
+        derived = "" if by is None else f"rule {by.rule} ({by.position.file}) derives it"
+        if self.held.entailed is not None:
+            return "it is inferred: the statements and axioms below entail it together"
+        if matched.basis is Basis.INFERRED:
+            return f"it is inferred: {derived}" if derived else f"it is inferred ({self.profile})"
+        said = "it is said" if matched.basis is Basis.SAID else "the ontology has it"
+        return f"{said}, and {derived}" if derived else said
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the fork has found out about a statement, and what it follows from.
+
+    ``kept`` has, of each statement, the graphs that hold it, the message that said it and the one
+    that caused it to be inferred.
+    """
+
+    kept: Mapping[Triple, tuple[Origin, str, str]]
+    steps: Mapping[Triple, Application]
+    limits: str = ""
+    near: tuple[Triple, ...] | None = None
+    """Where HermiT or Pellet infers it, what the window asserts near it."""
+
+
+class Holding:
+    """Finds out why statements hold. Thread-safe.
+
+    Each question is answered in a fork of this process, from the state between two messages; then
+    the messages are mapped again. Each of the two may take ``seconds``. ``check_here`` raises that
+    the engines run elsewhere; ``reasoning`` is what infers.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        pipeline: Pipeline,
+        exchange: Exchange,
+        check_here: Callable[[str, str], None],
+        url: Callable[[], str],
+        seconds: float,
+        reasoning: ReasoningSettings,
+        clock: Clock,
+    ) -> None:
+        self._engine = engine
+        self._exchange = exchange
+        self._check_here = check_here
+        self._url = url
+        self._seconds = seconds
+        self._profile = reasoning.profile
+        self._reasoning = reasoning
+        self._clock = clock
+        self._snapshots = Snapshots(pipeline, seconds, _WHAT)
+        self._turns = Turns(1, seconds, _WHAT)
+
+    def why(self, statement: str) -> WhyHeld:
+        """Why a statement holds, down to what messages and the ontology say.
+
+        ``statement`` is its text, with the prefixes of the rule files in force.
+
+        Raises:
+            QueryError: the text is not one statement.
+            Overrun: the answer takes too long.
+            Unavailable: a message takes long, or too many ask at once.
+            RunsOnSpark: the engines are not here.
+        """
+        self._check_here("why a statement holds", _ELSEWHERE)
+        deployment = self._exchange.deployment
+        files = parse_texts(deployment.settings, deployment.texts)
+        triple = read_statement(statement, known_prefixes(files))
+        schema = deployment.ontology.schema
+        seen = self._snapshots.ask(lambda: _seen(self._engine, triple, schema))
+        if triple not in seen.kept:
+            return WhyHeld(triple, None, self._profile)
+        found_by = None
+        if seen.near is not None:
+            found_by = self._entailed(triple, seen.near, deployment.ontology)
+        limits = seen.limits if found_by is None else found_by.limits
+        notes = [limits] if limits else []
+        origins = Origins(self._url(), self._exchange, self._seconds)
+        told = seen.kept
+        if found_by is not None:
+            told = {each: seen.kept[each] for each in (triple, *found_by.assertions)}
+        said = [_matched(each, *kept) for each, kept in told.items()]
+        found: Mapping[str, Saying] = {}
+        try:
+            found = origins.of(sought(said, origins))
+        except Overrun as error:
+            notes.append(f"where in the messages the values stand is not known: {error.message}")
+        rules = rules_of(self._engine.reasoner)
+        telling = _Telling(seen, found, rules)
+        held = telling.of(triple)
+        if found_by is not None and not found_by.limits:
+            held = replace(held, entailed=telling.entailment(found_by))
+        if telling.left_out:
+            notes.append(
+                f"{telling.left_out} more premises are not told: ask why one of those above holds"
+            )
+        return WhyHeld(triple, held, self._profile, tuple(notes))
+
+    def rules_behind(self, statements: Collection[Triple]) -> Mapping[Triple, str]:
+        """The rules that derive inferred statements of now, each by the last step to it.
+
+        What no rule derives is left out, as are all statements where HermiT or Pellet infers.
+
+        Raises:
+            Overrun, Unavailable, RunsOnSpark: as for :meth:`why`.
+        """
+        self._check_here("by which rule a statement is inferred", _ELSEWHERE)
+        if not statements:
+            return {}
+        return self._snapshots.ask(lambda: _rules_behind(self._engine, statements))
+
+    def _entailed(self, triple: Triple, near: Sequence[Triple], ontology: Ontology) -> Entailed:
+        with self._turns.turn():
+            return entailed(
+                triple,
+                near,
+                ontology,
+                java=self._reasoning.java,
+                heap=self._reasoning.heap,
+                # Java and the ontology take their time before the search begins.
+                seconds=self._seconds / 2,
+                clock=self._clock,
+            )
+
+
+def _seen(engine: Engine, triple: Triple, schema: Schema) -> _Seen:
+    """In the fork."""
+    kb = engine.kb
+    if triple not in kb:
+        return _Seen({}, {})
+    steps: Mapping[Triple, Application] = {}
+    limits = ""
+    rules = rules_of(engine.reasoner)
+    near: tuple[Triple, ...] | None = None
+    if rules is None:
+        if not kb.origins(triple) & (Origin.STATIC | Origin.WINDOW):
+            near = assertions_near(triple, kb, schema)
+    elif kb.origins(triple) & (Origin.INFERRED | Origin.STATIC_INFERRED):
+        applications = Applications(unrolled(rules.rules, kb.index), kb)
+        found = derivation(triple, applications, kb, frozenset(rules.facts))
+        steps, limits = found.steps, found.limits
+    premises = (p for step in steps.values() for p in step.premises)
+    told = dict.fromkeys((triple, *premises, *(near or ())))
+    return _Seen({each: _kept(engine, each) for each in told}, steps, limits, near)
+
+
+def _rules_behind(engine: Engine, statements: Collection[Triple]) -> dict[Triple, str]:
+    """In the fork."""
+    kb, rules = engine.kb, rules_of(engine.reasoner)
+    if rules is None:
+        return {}
+    applications = Applications(unrolled(rules.rules, kb.index), kb)
+    facts = frozenset(rules.facts)
+    found: dict[Triple, str] = {}
+    for triple in statements:
+        if triple in kb:
+            steps = derivation(triple, applications, kb, facts, most=_MOST_FOR_ONE).steps
+            if triple in steps:
+                found[triple] = steps[triple].rule
+    return found
+
+
+def _kept(engine: Engine, triple: Triple) -> tuple[Origin, str, str]:
+    """The graphs that hold a statement, who said it, and who caused it to be inferred."""
+    individual = engine.window.get(engine.window.owner(triple[0]))
+    said = None if individual is None else individual.statements.get(triple)
+    begun = engine.inferences.begun().get(triple)
+    return (
+        engine.kb.origins(triple),
+        "" if said is None else said.message,
+        "" if begun is None else begun.provenance.message,
+    )
+
+
+def _matched(triple: Triple, origins: Origin, said_by: str, caused_by: str) -> Matched:
+    if origins & Origin.WINDOW:
+        return Matched(triple, Basis.SAID, said_by)
+    if origins & Origin.STATIC:
+        return Matched(triple, Basis.ONTOLOGY)
+    # Its premises are known: what the message said of the same individuals is not looked for.
+    return Matched(triple, Basis.INFERRED)
+
+
+class _Telling:
+    """Tells each statement once, with what derives it."""
+
+    def __init__(self, seen: _Seen, found: Mapping[str, Saying], rules: RuleSet | None) -> None:
+        self._seen = seen
+        self._found = found
+        self._rules = rules
+        self._texts = {} if rules is None else {each.name: each for each in rules.rules}
+        self._told: set[Triple] = set()
+        self.left_out = 0
+
+    def of(self, triple: Triple, depth: int = 0) -> Held:
+        """A statement, and all behind it."""
+        matched = _matched(triple, *self._seen.kept[triple])
+        _, _, caused_by = self._seen.kept[triple]
+        step = self._seen.steps.get(triple)
+        above = triple in self._told
+        self._told.add(triple)
+        reason = reason_of(matched, self._found)
+        if self._rules is not None and triple in self._rules.facts:
+            reason = Reason(matched, note=f"a fact of the rule set {self._rules.name}")
+        if step is None or above:
+            return Held(reason, None, above and step is not None, caused_by)
+        return Held(reason, self._applied(step, depth + 1), False, caused_by)
+
+    def entailment(self, found: Entailed) -> Entailment:
+        """What entails a statement, each of its premises told."""
+        return Entailment(tuple(map(self.of, found.assertions)), found.axioms)
+
+    def _applied(self, step: Application, depth: int) -> Applied:
+        assert self._rules is not None
+        note, rule = self._rules.notes[step.rule], self._texts[step.rule]
+        head = tuple(Quad(each) for each in rule.head)
+        text = operation_text(Modify(None, head, rule.body))
+        return Applied(
+            step.rule,
+            note.position,
+            note.comment,
+            text,
+            step.bindings,
+            tuple(self._premises(step.premises, depth)),
+            step.paths,
+        )
+
+    def _premises(self, premises: Iterable[Triple], depth: int) -> Iterator[Held]:
+        for each in premises:
+            if depth < MOST_DEPTH and (len(self._told) < MOST_STATEMENTS or each in self._told):
+                yield self.of(each, depth)
+            else:
+                self.left_out += 1

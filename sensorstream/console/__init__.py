@@ -1,0 +1,1 @@
+"""The web page: a client of the HTTP interface, in a process of its own."""

@@ -1,0 +1,59 @@
+"""What all pages have: the way to the others, the state of the server, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from nicegui import ui
+
+from sensorstream.console.places import BASE, PLACES
+from sensorstream.console.watches import Watch
+
+_STYLE: Final = Path(__file__).with_name("style.css")
+_PAUSE: Final = 1.0
+_STALE: Final = "The figures are out of date: "
+
+
+@contextmanager
+def frame(here: str, title: str, watch: Watch, *, signed_in: bool) -> Iterator[None]:
+    """A page with this title; the block says what stands on it."""
+    ui.page_title(f"{title} · SensorStream")
+    ui.add_css(_STYLE)
+    ui.colors(primary="#1f5f8b", secondary="#37474f", accent="#8a4f00")
+    dark = ui.dark_mode(None)
+    with ui.header().classes("items-center"):
+        drawer_button = ui.button(icon="menu").props('flat dense color=white aria-label="Pages"')
+        ui.label("SensorStream").classes("text-h6")
+        ui.space()
+        state = ui.label().classes("state").props('role=status aria-live="polite"')
+        shade = ui.button(icon="contrast", on_click=lambda: dark.set_value(not dark.value))
+        shade.props('flat dense color=white aria-label="Light or dark"')
+        if signed_in:
+            with ui.element("form").props(f'method=post action="{BASE}/sign-out"'):
+                out = ui.button(icon="logout").props("flat dense color=white type=submit")
+                out.props('aria-label="Sign out"')
+    drawer = ui.left_drawer(value=None).props("width=200 breakpoint=700 bordered")
+    with drawer, ui.element("nav").props('aria-label="Pages"').classes("places"):
+        for place in PLACES:
+            link = ui.link(target=BASE + place.path).classes("place")
+            link.props(f"accesskey={place.letter}")
+            if place.path == here:
+                link.props("aria-current=page")
+            with link:
+                ui.icon(place.icon).props("aria-hidden=true")
+                ui.label(place.name)
+    drawer_button.on_click(drawer.toggle)
+    ui.timer(_PAUSE, lambda: _tell(state, watch))
+    with ui.element("main").classes("content") as content:
+        ui.html(title, tag="h1").classes("title")
+        yield
+    ui.skip_link("Skip to content", target=content)
+
+
+def _tell(state: ui.label, watch: Watch) -> None:
+    fault = watch.fault
+    state.set_text("" if fault is None else f"{_STALE}{fault.message}")
+    state.classes(add="stale" if fault else "", remove="" if fault else "stale")

@@ -1,0 +1,208 @@
+"""The overview: the data's way through the server, with figures and rates on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from nicegui import ui
+
+from sensorstream.console.figures import rate
+from sensorstream.console.watches import Watch
+
+_Value: TypeAlias = Callable[[Watch], float | None]
+_UNKNOWN: Final = "-"
+_PHASES: Final = {
+    "t_m": "mapping rules",
+    "t_w": "window",
+    "t_i": "reasoning",
+    "t_s": "semantic rules",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of a stage: its name, unit, and how it is found."""
+
+    name: str
+    unit: str
+    value: _Value
+    warns: Callable[[float], bool] = lambda value: False
+    """Whether a value needs somebody's attention."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of the way."""
+
+    name: str
+    figures: tuple[Figure, ...]
+
+
+def _gauge(name: str, **labels: str) -> _Value:
+    return lambda watch: None if watch.now is None else watch.now.value(name, **labels)
+
+
+def _sum(name: str) -> _Value:
+    return lambda watch: None if watch.now is None else watch.now.total(name)
+
+
+def _rate(name: str) -> _Value:
+    return lambda watch: None if watch.now is None else rate(watch.before, watch.now, name)
+
+
+def _phase(phase: str) -> _Value:
+    def of(watch: Watch) -> float | None:
+        seconds = watch.mean("phase_seconds", phase=phase)
+        return None if seconds is None else 1000 * seconds
+
+    return of
+
+
+def _lag(watch: Watch) -> float | None:
+    now = watch.now
+    if now is None:
+        return None
+    last, stored = now.value("journal_entry"), now.value("stored_entry")
+    return None if last is None or stored is None else last - stored
+
+
+def _some(value: float) -> bool:
+    return value > 0
+
+
+STAGES: Final = (
+    Stage(
+        "Messages",
+        (
+            Figure("come in", "/s", _rate("messages_total")),
+            Figure("taken in", "", _gauge("messages_total", status="accepted")),
+            Figure("not taken in", "", _gauge("messages_total", status="rejected")),
+            Figure("wait", "", _gauge("waiting_messages")),
+        ),
+    ),
+    Stage(
+        "Journal",
+        (
+            Figure("entries", "", _gauge("journal_entry")),
+            Figure("not stored yet", "", _lag),
+        ),
+    ),
+    Stage(
+        "Window",
+        (
+            Figure("individuals", "", _gauge("individuals")),
+            Figure("statements", "", _gauge("triples")),
+            Figure("have left", "/s", _rate("departures_total")),
+        ),
+    ),
+    Stage(
+        "Reasoner",
+        (
+            Figure("largest island", "", _gauge("reasoner_largest_island")),
+            Figure("answers remembered", "", _gauge("reasoner_memo_total", result="hit")),
+            Figure("asked", "", _gauge("reasoner_memo_total", result="miss")),
+            Figure("replaced by plain", "", _gauge("reasoner_degraded"), _some),
+        ),
+    ),
+    Stage(
+        "Alerts",
+        (
+            Figure("raised", "", _gauge("alerts_total")),
+            Figure("raised", "/s", _rate("alerts_total")),
+        ),
+    ),
+    Stage(
+        "Receivers",
+        (
+            Figure("deliveries wait", "", _sum("outbox_deliveries")),
+            Figure("fail", "", lambda watch: _failing(watch), _some),
+        ),
+    ),
+)
+
+
+def _failing(watch: Watch) -> float | None:
+    if watch.now is None:
+        return None
+    return sum(each > 0 for each in watch.now.by("receiver_failing_seconds", "receiver").values())
+
+
+def text(value: float | None, unit: str) -> str:
+    """A value as a page shows it."""
+    if value is None:
+        return _UNKNOWN
+    if value == int(value) and unit != "/s":
+        return f"{int(value):,}{unit}"
+    return f"{value:,.{1 if value >= 10 else 2}f}{unit}"
+
+
+def build(watch: Watch) -> None:
+    """What stands on the page."""
+    shown: list[tuple[ui.label, Figure, ui.element]] = []
+    with ui.element("div").classes("way"):
+        for place, stage in enumerate(STAGES):
+            if place:
+                ui.label("→").classes("arrow").props("aria-hidden=true")
+            with ui.element("section").classes("stage") as card:
+                ui.html(stage.name, tag="h2")
+                for figure in stage.figures:
+                    with ui.element("div").classes("figure"):
+                        ui.label(figure.name)
+                        shown.append((ui.label(_UNKNOWN).classes("value"), figure, card))
+    with ui.element("div").classes("charts"):
+        messages = _chart("Messages a second")
+        phases = _bars("Time a message, ms")
+    memory = ui.label()
+
+    def tell() -> None:
+        warned: dict[ui.element, bool] = {}
+        for label, figure, card in shown:
+            value = figure.value(watch)
+            label.set_text(text(value, figure.unit))
+            warns = value is not None and figure.warns(value)
+            warned[card] = warned.get(card, False) or warns
+        for card, is_warned in warned.items():
+            card.classes(add="warned" if is_warned else "", remove="" if is_warned else "warned")
+        _draw(messages, watch.rates("messages_total"))
+        means = {name: _phase(phase)(watch) for phase, name in _PHASES.items()}
+        phases.options["series"][0]["data"] = [round(each or 0.0, 3) for each in means.values()]
+        phases.update()
+        used = None if watch.now is None else watch.now.value("process_resident_memory_bytes")
+        memory.set_text("" if used is None else f"Memory of the server: {used / 2**20:,.0f} MiB")
+
+    ui.timer(1.0, tell)
+
+
+def _chart(title: str) -> ui.echart:
+    return ui.echart(
+        {
+            "title": {"text": title, "textStyle": {"fontSize": 13}},
+            "animation": False,
+            "grid": {"left": 45, "right": 15, "top": 35, "bottom": 30},
+            "xAxis": {"type": "value", "min": -300, "max": 0, "name": "s"},
+            "yAxis": {"type": "value", "min": 0},
+            "series": [{"type": "line", "showSymbol": False, "data": []}],
+        }
+    ).classes("h-52")
+
+
+def _bars(title: str) -> ui.echart:
+    return ui.echart(
+        {
+            "title": {"text": title, "textStyle": {"fontSize": 13}},
+            "animation": False,
+            "grid": {"left": 100, "right": 15, "top": 35, "bottom": 30},
+            "xAxis": {"type": "value", "min": 0},
+            "yAxis": {"type": "category", "data": list(_PHASES.values())},
+            "series": [{"type": "bar", "data": []}],
+        }
+    ).classes("h-52")
+
+
+def _draw(chart: ui.echart, points: list[tuple[float, float]]) -> None:
+    data = [[round(when, 1), round(value, 2)] for when, value in points]
+    if chart.options["series"][0]["data"] != data:
+        chart.options["series"][0]["data"] = data
+        chart.update()

@@ -1,0 +1,390 @@
+"""What is ``owl:sameAs``, and what is said of it, without a derivation for each pair of names.
+
+Terms that are the same are one *cluster*. Triples that differ only in names of the same clusters
+are one *unit*: all of them hold as soon as one does for a reason of its own. So a triple costs one
+step, not one for each of the triples that it could be derived from. Source: Motik, Nenov, Piro,
+Horrocks, "Handling owl:sameAs via rewriting", AAAI 2015, and "Combining rewriting and incremental
+materialisation maintenance for Datalog programs with equality", IJCAI 2015. Unlike there, all
+triples are written, as queries and other rules read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.vocabulary import OWL_SAME_AS
+from sensorstream.network.components import components
+from sensorstream.network.recursion.clusters import (
+    Cluster,
+    Clusters,
+    Key,
+    Link,
+    Part,
+    Unit,
+    beyond,
+    block_of,
+    triples_of,
+    values_of,
+)
+from sensorstream.network.recursion.derived import Derived
+from sensorstream.network.recursion.equality_rules import EqualityRules
+from sensorstream.network.recursion.feeding import feeding
+from sensorstream.network.recursion.kinds import KindIndex
+from sensorstream.network.recursion.linear import FlatClosure
+from sensorstream.network.recursion.reads import Kind
+from sensorstream.network.recursion.rule import Clause
+from sensorstream.network.recursion.unit_writer import UnitWriter
+
+
+class Equality:
+    """Writes what a stratum derives, and what follows from it by equality.
+
+    The triples of a unit are derived as long as one of its ``own`` is asserted, derived by another
+    stratum, or by a rule of this one. When a unit loses one of these, the others may follow from it
+    by way of rules: unless one is certain (held from outside the stratum), the unit is removed, and
+    :meth:`remove` tells the stratum which triples of its rules went along; it adds those again that
+    are still derived. A cluster that loses a link goes on as the parts that certain links hold
+    together.
+
+    Cost: what is written or removed; for a cluster that loses a link a look at its other links, and
+    where it falls apart, at the triples that mention it. A triple that mentions no cluster: up to
+    three look-ups, or one if there are no clusters. Memory: the clusters, and the own triples of
+    units. In the graph n names have n² triples of ``owl:sameAs``.
+    """
+
+    def __init__(
+        self,
+        rules: EqualityRules,
+        clauses: Iterable[Clause],
+        derived: Derived,
+        linear: FlatClosure | None,
+        writer: UnitWriter,
+    ) -> None:
+        """Together with ``clauses``, over the graph of ``derived``."""
+        self._clusters = Clusters(properties=rules.properties, literals=rules.literals)
+        self._clauses = tuple(clauses)
+        self._feeding: KindIndex[Kind] | None = None
+        self._derived = derived
+        self._linear = linear
+        self._writer = writer
+        # What came from outside since the last settling, and may be of a unit.
+        said = derived.kb.match(None, OWL_SAME_AS, None)
+        self._come: dict[Triple, None] = {each: None for each in said if each[0] != each[2]}
+
+    # -- from outside the stratum ---------------------------------------------------------------
+
+    def held(self, triple: Triple) -> None:
+        """A triple is about to come from outside, or has one more reason there."""
+        subject, predicate, object_ = triple
+        at = self._clusters.at
+        if self._writer.at_work:
+            return
+        if (predicate == OWL_SAME_AS and subject != object_) or (
+            at and (subject in at or object_ in at or predicate in at)
+        ):
+            self._come[triple] = None
+
+    @property
+    def size(self) -> int:
+        """The number of triples of all units."""
+        return self._writer.size
+
+    @property
+    def pending(self) -> bool:
+        """Whether something came that :meth:`take_in` has not seen."""
+        return bool(self._come)
+
+    def elsewhere(self, triple: Triple) -> bool:
+        """Whether a triple that is derived here holds for a reason from outside as well."""
+        return self._derived.elsewhere(triple)
+
+    def owns(self, triple: Triple) -> bool:
+        """Whether a triple is a reason of its unit."""
+        unit = self._clusters.unit(triple)
+        return unit is not None and triple in unit.own
+
+    def note(self) -> None:
+        """Take what came for a reason of the units that are there already."""
+        for triple in list(self._come):
+            unit = self._clusters.unit(triple)
+            if unit is not None and self.elsewhere(triple):
+                unit.own[triple] = None
+                del self._come[triple]
+
+    def take_in(self) -> None:
+        """Derive what follows from what came."""
+        opened: list[Unit] = []
+        links: list[Link] = []
+        come, self._come = self._come, {}
+        for triple in come:
+            if triple not in self._derived.kb:
+                continue
+            key = self._clusters.key(triple)
+            if key is not None:
+                self._hold(key, triple, opened)
+                links += self._links([self._clusters.units[key]])
+            elif triple[1] == OWL_SAME_AS:
+                links.append((triple[0], triple[2]))
+        self._open(opened, links)
+
+    # -- from the rules of the stratum ----------------------------------------------------------
+
+    def add(self, triples: Iterable[Triple]) -> None:
+        """Rules derive these triples now, and did not before."""
+        alone: list[Triple] = []
+        opened: list[Unit] = []
+        links: list[Link] = []
+        for triple in triples:
+            key = self._clusters.key(triple)
+            if key is not None:
+                self._hold(key, triple, opened)
+                continue
+            alone.append(triple)
+            if triple[1] == OWL_SAME_AS and triple[0] != triple[2]:
+                links.append((triple[0], triple[2]))
+        self._writer.write_alone(alone)
+        self._open(opened, links)
+
+    def remove(self, triples: Iterable[Triple]) -> Iterable[Triple]:
+        """Rules do not derive these triples any more, or only perhaps.
+
+        Returns:
+            Own triples of the units that went with them.
+        """
+        alone: list[Triple] = []
+        hit: dict[Unit, None] = {}
+        for triple in triples:
+            key = self._clusters.key(triple)
+            if key is None:
+                alone.append(triple)
+                continue
+            unit = self._clusters.units.get(key)
+            if unit is not None and triple in unit.own and not self.elsewhere(triple):
+                del unit.own[triple]
+                hit[unit] = None
+        self._derived.remove(alone)
+        along: dict[Triple, None] = {}
+        doubted: dict[Cluster, None] = {}
+        for unit in hit:
+            subject, predicate, _ = unit.key
+            if predicate == self._same and isinstance(subject, Cluster):
+                doubted[subject] = None
+            if any(map(self.elsewhere, unit.own)):
+                doubted.update(self._depending(unit))
+            else:
+                self._clusters.drop(unit)
+                along.update(unit.own)
+                self._writer.erase(triples_of(block_of(unit.key)), values_of(unit.key))
+        while doubted:
+            self._check(doubted.popitem()[0], along, doubted)
+        return along
+
+    # -- units ----------------------------------------------------------------------------------
+
+    @property
+    def _same(self) -> Part:
+        """``owl:sameAs`` as it stands in keys."""
+        return self._clusters.property(OWL_SAME_AS)
+
+    def _hold(self, key: Key, triple: Triple, opened: list[Unit]) -> None:
+        """Let a unit have an own triple."""
+        unit = self._clusters.units.get(key)
+        if unit is None:
+            unit = self._clusters.make(key)
+            opened.append(unit)
+        unit.own[triple] = None
+
+    def _open(self, units: Sequence[Unit], links: Iterable[Link]) -> None:
+        """Write the triples of new units, and let what is the same now be one cluster."""
+        for unit in units:
+            self._writer.write(triples_of(block_of(unit.key)), values_of(unit.key))
+        ahead = [*links, *self._links(units)]
+        while ahead:
+            ahead = list(self._links(self._join(ahead)))
+
+    def _links(self, units: Iterable[Unit]) -> Iterator[Link]:
+        """What the units say is the same."""
+        for unit in units:
+            subject, predicate, object_ = unit.key
+            if predicate == self._same and subject is not object_:
+                yield subject, object_
+
+    # -- clusters -------------------------------------------------------------------------------
+
+    def _join(self, links: Iterable[Link]) -> list[Unit]:
+        """Let what is linked be one cluster; returns the units with new keys."""
+        near: dict[Part, dict[Part, None]] = {}
+        values: list[tuple[Part, Literal]] = []
+        for one, other in links:
+            ahead = near.setdefault(one, {})
+            if isinstance(other, Literal):
+                values.append((one, other))
+            else:
+                ahead[other] = None
+                near.setdefault(other, {})[one] = None
+        joined: list[Unit] = []
+        for parts in components(near, lambda part: near[part]):
+            if len(parts) > 1 or not isinstance(parts[0], Cluster):
+                joined += self._merge(parts)
+        for part, value in values:
+            name = next(iter(part.members)) if isinstance(part, Cluster) else part
+            cluster = self._clusters.at[name]
+            self._mean(cluster, {**cluster.values, value: None})
+        return [unit for unit in joined if self._clusters.is_there(unit)]
+
+    def _merge(self, parts: Sequence[Part]) -> list[Unit]:
+        """Let parts be one cluster, the largest one of them; returns its units."""
+        clusters = [part for part in parts if isinstance(part, Cluster)]
+        kept = max(clusters, key=lambda each: len(each.members), default=Cluster())
+        others = [each for each in clusters if each is not kept]
+        names = [part for part in parts if not isinstance(part, Cluster)]
+        values = {value: None for each in clusters for value in each.values}
+        for each in clusters:
+            self._mean(each, {})
+        moved = {unit: None for each in others for unit in each.units}
+        found: list[Triple] = []
+        for triple in chain.from_iterable(map(self._mentions, names)):
+            unit = self._clusters.unit(triple)
+            if unit is None:
+                found.append(triple)
+            else:
+                moved[unit] = None
+        known: dict[Cluster, tuple[Term, ...]] = {}
+        blocks = {unit: block_of(unit.key, known) for unit in chain(kept.units, moved)}
+        grown = {unit: [blocks[unit]] for unit in kept.units if unit not in moved}
+        for unit in moved:
+            self._clusters.drop(unit)
+        for name in chain(names, *(each.members for each in others)):
+            kept.members[name] = None
+            self._clusters.at[name] = kept
+        for unit in moved:
+            target = self._clusters.give(next(iter(unit.own)))
+            target.own.update(unit.own)
+            grown.setdefault(target, []).append(blocks[unit])
+        for triple in found:
+            if self._clusters.key(triple) is not None:
+                grown.setdefault(self._clusters.give(triple), [])
+        known.clear()
+        for unit, before in grown.items():
+            new = beyond(block_of(unit.key, known), before)
+            self._writer.write(new, values_of(unit.key), joined=True)
+        self._mean(kept, values)
+        return list(grown)
+
+    def _mentions(self, name: Part) -> list[Triple]:
+        """All triples with a name."""
+        match = self._derived.kb.match
+        assert isinstance(name, IRI | BlankNode), "literals are the same as nothing"
+        found = [*match(name, None, None), *match(None, None, name)]
+        if self._clusters.properties and isinstance(name, IRI):
+            found += match(None, name, None)
+        return list(dict.fromkeys(found))
+
+    def _mean(self, cluster: Cluster, values: dict[Literal, None]) -> None:
+        """Let a cluster be the same as these literals, and no others."""
+        old, cluster.values = cluster.values, values
+        new = [value for value in values if value not in old]
+        gone = [value for value in old if value not in values]
+        if not new and not gone:
+            return
+        for unit in cluster.units:
+            if unit.key[2] is cluster:
+                self._writer.exchange(list(triples_of(block_of(unit.key))), new, gone)
+
+    def _depending(self, unit: Unit) -> dict[Cluster, None]:
+        """The clusters of a unit, if what links them may follow from its triples.
+
+        When the unit has lost an own triple, such links may support themselves by way of the rest.
+        """
+        if self._feeding is None:
+            self._feeding = KindIndex()
+            for kind in feeding(Kind(OWL_SAME_AS, None), self._clauses, self._linear):
+                self._feeding.add(kind, kind)
+        _, properties, objects = block_of(unit.key)
+        kinds = (Kind(p, o) for p in properties for o in objects if isinstance(p, IRI))
+        if all(next(self._feeding.meeting(kind), None) is None for kind in kinds):
+            return {}
+        return {part: None for part in unit.key if isinstance(part, Cluster)}
+
+    def _check(
+        self, cluster: Cluster, along: dict[Triple, None], doubted: dict[Cluster, None]
+    ) -> None:
+        """Take a cluster apart if no certain links hold it together."""
+        if self._clusters.at.get(next(iter(cluster.members))) is not cluster:
+            return
+        same = self._same
+        values = [
+            unit.key[2]
+            for unit in cluster.units
+            if unit.key[:2] == (cluster, same) and isinstance(unit.key[2], Literal)
+        ]
+        self._mean(cluster, dict.fromkeys(values))
+        unit = self._clusters.units.get((cluster, same, cluster))
+        near: dict[Term, list[Term]] = {name: [] for name in cluster.members}
+        for triple in () if unit is None else unit.own:
+            if self.elsewhere(triple):
+                near[triple[0]].append(triple[2])
+                near[triple[2]].append(triple[0])
+        parts = components(near, lambda name: near[name])
+        if len(parts) == 1 and (len(near) > 1 or values):
+            return
+        self._split(cluster, parts, along, doubted)
+        if OWL_SAME_AS in near:
+            doubted.update(dict.fromkeys(self._clusters.at.values()))
+
+    def _split(
+        self,
+        cluster: Cluster,
+        parts: Sequence[Sequence[Term]],
+        along: dict[Triple, None],
+        doubted: dict[Cluster, None],
+    ) -> None:
+        """Let the parts of a cluster be clusters; what nothing certain holds there goes."""
+        self._mean(cluster, {})
+        units = list(cluster.units)
+        blocks = [block_of(unit.key) for unit in units]
+        before = [values_of(unit.key) for unit in units]
+        for unit in units:
+            self._clusters.drop(unit)
+        for part in parts:
+            new = Cluster(part)
+            for name in part:
+                if len(part) > 1:
+                    self._clusters.at[name] = new
+                else:
+                    del self._clusters.at[name]
+        # What its triples make now, by the unit that they were of.
+        made: dict[Unit, dict[Unit, None]] = {unit: {} for unit in units}
+        ruled: set[Triple] = set()
+        for unit in units:
+            for triple in unit.own:
+                if self._clusters.key(triple) is not None:
+                    made[unit][self._clusters.give(triple)] = None
+                elif not self.elsewhere(triple):
+                    along[triple] = None
+                else:
+                    if triple[1] == OWL_SAME_AS and triple[0] != triple[2]:
+                        self._come[triple] = None
+                    if self._writer.is_written(triple):
+                        ruled.add(triple)
+        kept: list[Unit] = []
+        for unit, block, values in zip(units, blocks, before, strict=True):
+            left = [each for each in made[unit] if any(map(self.elsewhere, each.own))]
+            for each in made[unit]:
+                if each not in left:
+                    self._clusters.drop(each)
+                    along.update(each.own)
+            gone = beyond(block, [block_of(each.key) for each in left])
+            self._writer.erase(gone, values, ruled)
+            kept += left
+        for unit in kept:
+            doubted.update(self._depending(unit))
+            subject, predicate, object_ = unit.key
+            if predicate != self._same:
+                continue
+            if not isinstance(subject, Cluster):
+                self._come.update(unit.own)
+            elif isinstance(object_, Literal):
+                self._mean(subject, {**subject.values, object_: None})

@@ -1,0 +1,192 @@
+"""Which rules say that terms are equal (``owl:sameAs``), told by what they say.
+
+:class:`~sensorstream.network.recursion.equality.Equality` maintains what such rules derive, instead
+of the rules themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Final
+
+from sensorstream.model.vocabulary import OWL_SAME_AS
+from sensorstream.network.recursion.linear import LinearRule
+from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.sparql.algebra import (
+    BGP,
+    Call,
+    Comparison,
+    Expression,
+    Filter,
+    Not,
+    Pattern,
+    TriplePattern,
+    Variable,
+)
+
+_S, _P, _O, _T = map(Variable, "spot")
+_SAME: Final = TriplePattern(_S, OWL_SAME_AS, _T)
+
+
+def _rule(name: str, head: TriplePattern, *body: TriplePattern) -> DerivationRule:
+    return DerivationRule(name, (head,), BGP(body))
+
+
+_STATED: Final = TriplePattern(_S, _P, _O)
+_SYMMETRY: Final = _rule("eq-sym", TriplePattern(_T, OWL_SAME_AS, _S), _SAME)
+_TRANSITIVITY: Final = _rule(
+    "eq-trans", TriplePattern(_S, OWL_SAME_AS, _O), _SAME, TriplePattern(_T, OWL_SAME_AS, _O)
+)
+_SUBJECTS: Final = _rule("eq-rep-s", TriplePattern(_T, _P, _O), _SAME, _STATED)
+_PROPERTIES: Final = _rule(
+    "eq-rep-p", TriplePattern(_S, _T, _O), TriplePattern(_P, OWL_SAME_AS, _T), _STATED
+)
+_OBJECTS: Final = _rule(
+    "eq-rep-o", TriplePattern(_S, _P, _T), TriplePattern(_O, OWL_SAME_AS, _T), _STATED
+)
+EQUALITY: Final = (_SYMMETRY, _TRANSITIVITY, _SUBJECTS, _PROPERTIES, _OBJECTS)
+"""``owl:sameAs`` is symmetric and transitive, and what is the same has the same triples (OWL 2
+Profiles, Table 4, without eq-ref). Where no properties are the same, the fourth may be left out."""
+_ENDS: Final = _rule(
+    "rdfp11",
+    TriplePattern(_T, _P, Variable("u")),
+    _STATED,
+    _SAME,
+    TriplePattern(_O, OWL_SAME_AS, Variable("u")),
+)
+_ITSELF: Final = (
+    _rule("rdfp5a", TriplePattern(_S, OWL_SAME_AS, _S), _STATED),
+    _rule("rdfp5b", TriplePattern(_O, OWL_SAME_AS, _O), _STATED),
+)
+"""How pD* says what eq-rep-s and eq-rep-o do, of all triples whose object is no literal: all other
+ends are the same as themselves (ter Horst, 2005, Table 7)."""
+_UNEQUAL: Final[Mapping[str, tuple[Variable, Variable]]] = {
+    _SYMMETRY.name: (_S, _T),
+    _SUBJECTS.name: (_S, _T),
+    _PROPERTIES.name: (_P, _T),
+    _OBJECTS.name: (_O, _T),
+}
+"""Variables that a rule may demand to be different: otherwise its conclusion is its premise."""
+
+
+@dataclass(frozen=True, slots=True)
+class EqualityRules:
+    """The rules that :class:`~sensorstream.network.recursion.equality.Equality` stands for.
+
+    ``name`` is that of the rule for transitivity. ``properties`` tells whether equal properties
+    are among what has the same triples, ``literals`` whether triples with literals are.
+    """
+
+    rules: tuple[DerivationRule, ...]
+    name: str
+    properties: bool
+    literals: bool
+
+
+def equality_among(
+    rules: Iterable[DerivationRule], linear: Iterable[LinearRule] = ()
+) -> EqualityRules | None:
+    """The rules that say what equality is; None if some are missing (only eq-rep-p may be).
+
+    What ``linear`` rules conclude holds beside them.
+    """
+    found: dict[str, list[DerivationRule]] = {}
+    for rule in rules:
+        if _mentions_equality(rule.head) or _mentions_equality(_patterns(rule.body)[0]):
+            for standard in (*EQUALITY, _ENDS, *_ITSELF):
+                if _says(rule, standard):
+                    found.setdefault(standard.name, []).append(rule)
+    for each in linear:
+        if not each.conditions and _mentions_equality(each.head):
+            for standard in _ITSELF:
+                if _says(DerivationRule(each.name, each.head, BGP((each.premise,))), standard):
+                    found.setdefault(standard.name, [])
+    literals = {_SUBJECTS.name, _OBJECTS.name} <= found.keys()
+    properties = _PROPERTIES.name in found
+    ends = (_SUBJECTS, _OBJECTS) if literals else (_ENDS, *_ITSELF)
+    if not found.keys() >= {each.name for each in (_SYMMETRY, _TRANSITIVITY, *ends)}:
+        return None
+    if properties and not literals:
+        return None
+    kept = {each.name for each in _ITSELF}
+    return EqualityRules(
+        tuple(rule for name, same in found.items() if name not in kept for rule in same),
+        found[_TRANSITIVITY.name][0].name,
+        properties,
+        literals,
+    )
+
+
+def apart(
+    rules: Iterable[DerivationRule],
+) -> tuple[tuple[DerivationRule, ...], list[DerivationRule]]:
+    """The rules that say what equality is, and all others."""
+    given = tuple(rules)
+    equality = equality_among(given)
+    together = () if equality is None else equality.rules
+    return together, [rule for rule in given if rule not in together]
+
+
+def _mentions_equality(triples: Iterable[TriplePattern]) -> bool:
+    return any(each.predicate == OWL_SAME_AS for each in triples)
+
+
+def _patterns(body: Pattern) -> tuple[tuple[TriplePattern, ...], list[Expression]]:
+    """The triples and the conditions of a body that has nothing else."""
+    conditions = []
+    while isinstance(body, Filter):
+        conditions.append(body.condition)
+        body = body.pattern
+    return (body.patterns, conditions) if isinstance(body, BGP) else ((), [])
+
+
+def _says(rule: DerivationRule, standard: DerivationRule) -> bool:
+    """Whether a rule is another one, but for names, order and conditions that change nothing."""
+    patterns, conditions = _patterns(rule.body)
+    expected = _patterns(standard.body)[0]
+    if len(rule.head) != 1 or len(patterns) != len(expected):
+        return False
+    return any(
+        _are_idle(conditions, _UNEQUAL.get(standard.name), names)
+        for order in permutations(patterns)
+        for names in _names((*standard.head, *expected), (*rule.head, *order))
+    )
+
+
+def _names(
+    expected: Sequence[TriplePattern], given: Sequence[TriplePattern]
+) -> Iterator[dict[object, object]]:
+    """What the parts of triples are called in other triples, if these say the same."""
+    names: dict[object, object] = {}
+    for one, other in zip(expected, given, strict=True):
+        for part, called in zip(_parts(one), _parts(other), strict=True):
+            if isinstance(part, Variable) != isinstance(called, Variable):
+                return
+            if names.setdefault(part, called) != called:
+                return
+    variables = [called for part, called in names.items() if isinstance(part, Variable)]
+    if len(set(variables)) == len(variables) and names[OWL_SAME_AS] == OWL_SAME_AS:
+        yield names
+
+
+def _parts(triple: TriplePattern) -> tuple[object, object, object]:
+    return triple.subject, triple.predicate, triple.object
+
+
+def _are_idle(
+    conditions: Iterable[Expression],
+    pair: tuple[Variable, Variable] | None,
+    names: Mapping[object, object],
+) -> bool:
+    """Whether each condition demands that a pair of variables be different, and no more."""
+    expected = None if pair is None else {names[each] for each in pair}
+    for condition in conditions:
+        match condition:
+            case Not(Call("SAMETERM", (left, right))) | Comparison("!=", left, right):
+                if {left, right} != expected:
+                    return False
+            case _:
+                return False
+    return True

@@ -1,0 +1,309 @@
+"""Data ranges as sets of values, decided for each value.
+
+Source: OWL 2 Structural Specification, sections 4 and 7; XSD 1.1 part 2, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from sensorstream.errors import TermError
+from sensorstream.model.datatypes import (
+    INTEGER_BOUNDS,
+    INTEGER_TYPES,
+    RDF_LANG_STRING,
+    XSD,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_DAY_TIME_DURATION,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_DURATION,
+    XSD_FLOAT,
+    XSD_STRING,
+    XSD_YEAR_MONTH_DURATION,
+)
+from sensorstream.model.terms import Literal, Term
+from sensorstream.model.value_spaces import TEXTS
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_COMPLEMENT_OF,
+    OWL_EQUIVALENT_CLASS,
+    OWL_INTERSECTION_OF,
+    OWL_ON_DATATYPE,
+    OWL_ONE_OF,
+    RDF,
+    RDFS,
+)
+from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.bounds.clauses import Untreated
+from sensorstream.reasoning.dl.bounds.literal_values import (
+    NOT_A_NUMBER,
+    REAL,
+    TEXTS_BY_NAME,
+    Value,
+    value_of,
+)
+
+_UNION_OF: Final = f"{OWL}unionOf"
+_COMPLEMENT: Final = f"{OWL}datatypeComplementOf"
+_WITH: Final = f"{OWL}withRestrictions"
+_PLAIN: Final = f"{RDF}PlainLiteral"
+_EVERYTHING: Final = frozenset(
+    {f"{RDFS}Literal", *(f"{XSD}{name}" for name in ("anyType", "anySimpleType", "anyAtomicType"))}
+)
+_UNDECIDED: Final = frozenset({f"{OWL}real", f"{OWL}rational"})
+_SPACES: Final = {
+    **dict.fromkeys((*TEXTS, *TEXTS_BY_NAME), XSD_STRING),
+    XSD_DATE_TIME_STAMP: XSD_DATE_TIME,
+    XSD_YEAR_MONTH_DURATION: XSD_DURATION,
+    XSD_DAY_TIME_DURATION: XSD_DURATION,
+}
+_DEPTH: Final = 50
+_ORDERED: Final = INTEGER_TYPES | {XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT}
+_FACETS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    f"{XSD}minInclusive": lambda one, limit: one >= limit,
+    f"{XSD}minExclusive": lambda one, limit: one > limit,
+    f"{XSD}maxInclusive": lambda one, limit: one <= limit,
+    f"{XSD}maxExclusive": lambda one, limit: one < limit,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Datatype:
+    """The values of a datatype."""
+
+    name: str
+
+    def holds(self, value: Value) -> bool:
+        """Whether the value is in the range."""
+        space, content = value.space, value.content
+        match self.name:
+            case name if name in _EVERYTHING:
+                return True
+            case name if name in INTEGER_BOUNDS:
+                return space == REAL and _is_whole(content, *INTEGER_BOUNDS[name])
+            case name if name in TEXTS or name in TEXTS_BY_NAME:
+                pattern = TEXTS[TEXTS_BY_NAME.get(name, name)]
+                return space == XSD_STRING and pattern.fullmatch(str(content)) is not None
+            case name if name == _PLAIN:
+                return space in (XSD_STRING, RDF_LANG_STRING)
+            case name if name == XSD_DATE_TIME_STAMP:
+                return space == XSD_DATE_TIME and _parts(content)[1] is not None
+            case name if name == XSD_YEAR_MONTH_DURATION:
+                return space == XSD_DURATION and not _parts(content)[1]
+            case name if name == XSD_DAY_TIME_DURATION:
+                return space == XSD_DURATION and not _parts(content)[0]
+        return space == self.name
+
+    def of_space(self, space: str) -> bool | None:
+        """Whether all values of a primitive datatype are in the range, or none; None: some."""
+        if self.name in _EVERYTHING or self.name == space:
+            return True
+        of = _SPACES.get(self.name, REAL if self.name in INTEGER_TYPES else self.name)
+        if self.name == _PLAIN:
+            return space in (XSD_STRING, RDF_LANG_STRING)
+        return None if of == space else False
+
+    def marks(self) -> Iterator[Value]:
+        """The values at which membership may change."""
+        for bound in INTEGER_BOUNDS.get(self.name, ()):
+            if bound is not None:
+                yield value_of(Literal(str(bound), XSD_DECIMAL))
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """The values of an ordered primitive datatype on one side of a limit."""
+
+    name: str
+    limit: Value
+
+    def holds(self, value: Value) -> bool:
+        """Whether the value is in the range; no zero is less than the other."""
+        limit = self.limit.content
+        if value.space != self.limit.space or NOT_A_NUMBER in (value.content, limit):
+            return False
+        if limit in (0, -1) and self.limit.space != REAL:
+            limit = -1 if self.name.endswith(("minInclusive", "maxExclusive")) else 0
+        return _FACETS[self.name](value.content, limit)
+
+    def of_space(self, space: str) -> bool | None:
+        """Whether all values of a primitive datatype are in the range, or none; None: some."""
+        return None if space == self.limit.space else False
+
+    def marks(self) -> Iterator[Value]:
+        """The values at which membership may change."""
+        yield self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Some values."""
+
+    values: tuple[Value, ...]
+
+    def holds(self, value: Value) -> bool:
+        """Whether the value is in the range."""
+        return value in self.values
+
+    def of_space(self, space: str) -> bool | None:
+        """Whether all values of a primitive datatype are in the range, or none; None: some."""
+        return None if any(value.space == space for value in self.values) else False
+
+    def marks(self) -> Iterator[Value]:
+        """The values at which membership may change."""
+        yield from self.values
+
+
+@dataclass(frozen=True, slots=True)
+class Complement:
+    """All values but those of a range."""
+
+    inner: DataRange
+
+    def holds(self, value: Value) -> bool:
+        """Whether the value is in the range."""
+        return not self.inner.holds(value)
+
+    def of_space(self, space: str) -> bool | None:
+        """Whether all values of a primitive datatype are in the range, or none; None: some."""
+        found = self.inner.of_space(space)
+        return None if found is None else not found
+
+    def marks(self) -> Iterator[Value]:
+        """The values at which membership may change."""
+        yield from self.inner.marks()
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """The values of all ranges, or (``some``) of at least one."""
+
+    parts: tuple[DataRange, ...]
+    some: bool
+
+    def holds(self, value: Value) -> bool:
+        """Whether the value is in the range."""
+        found = (part.holds(value) for part in self.parts)
+        return any(found) if self.some else all(found)
+
+    def of_space(self, space: str) -> bool | None:
+        """Whether all values of a primitive datatype are in the range, or none; None: some."""
+        found = [part.of_space(space) for part in self.parts]
+        if self.some in found:
+            return self.some
+        return None if None in found else not self.some
+
+    def marks(self) -> Iterator[Value]:
+        """The values at which membership may change."""
+        for part in self.parts:
+            yield from part.marks()
+
+
+DataRange: TypeAlias = Datatype | Facet | Listed | Complement | Combined
+EVERYTHING: Final = Datatype(f"{RDFS}Literal")
+
+
+def without(inner: DataRange) -> DataRange:
+    """The values outside a range."""
+    return inner.inner if isinstance(inner, Complement) else Complement(inner)
+
+
+def datatypes_in(found: DataRange) -> Iterator[str]:
+    """The datatypes that a range is made of."""
+    match found:
+        case Datatype(name):
+            yield name
+        case Complement(inner):
+            yield from datatypes_in(inner)
+        case Combined(parts, _):
+            for part in parts:
+                yield from datatypes_in(part)
+
+
+def read_range(axioms: Axioms, node: Term, depth: int = 0) -> DataRange:
+    """A data range of an ontology; a datatype that it defines is its definition.
+
+    Raises:
+        Untreated: it is none that can be decided here.
+    """
+    if depth > _DEPTH:
+        raise Untreated("a data range that is nested too deeply")
+    about = {str(p): o for _, p, o in axioms.about(node)}
+
+    def parts(word: str) -> tuple[DataRange, ...]:
+        return tuple(read_range(axioms, each, depth + 1) for each in axioms.members(about[word]))
+
+    if OWL_ONE_OF in about:
+        return _listed(axioms.members(about[OWL_ONE_OF]))
+    if OWL_ON_DATATYPE in about:
+        return _restricted(axioms, about, depth)
+    if _UNION_OF in about:
+        return Combined(parts(_UNION_OF), some=True)
+    if OWL_INTERSECTION_OF in about:
+        return Combined(parts(OWL_INTERSECTION_OF), some=False)
+    for word in (_COMPLEMENT, OWL_COMPLEMENT_OF):
+        if word in about:
+            return without(read_range(axioms, about[word], depth + 1))
+    if OWL_EQUIVALENT_CLASS in about:
+        return read_range(axioms, about[OWL_EQUIVALENT_CLASS], depth + 1)
+    if isinstance(node, Literal) or node.startswith("_:") or node in _UNDECIDED:
+        raise Untreated(f"the data range {node.n3}")
+    return EVERYTHING if node in _EVERYTHING else Datatype(str(node))
+
+
+def _listed(members: list[Term]) -> Listed:
+    found: dict[Value, None] = {}
+    for each in members:
+        if not isinstance(each, Literal):
+            raise Untreated(f"{each.n3} among values")
+        found[known_value(each)] = None
+    return Listed(tuple(found))
+
+
+def known_value(literal: Literal) -> Value:
+    """The value of a literal of the axioms.
+
+    Raises:
+        Untreated: its text is not valid, or its datatype has no values that are decided here.
+    """
+    if literal.datatype in (_PLAIN, *_UNDECIDED):
+        raise Untreated(f"the value {literal.n3}")
+    try:
+        return value_of(literal)
+    except (TermError, ValueError) as error:
+        raise Untreated(str(error)) from None
+
+
+def _restricted(axioms: Axioms, about: Mapping[str, Term], depth: int) -> DataRange:
+    base = read_range(axioms, about[OWL_ON_DATATYPE], depth + 1)
+    facets: list[DataRange] = [base]
+    for member in axioms.members(about[_WITH]) if _WITH in about else ():
+        for _, facet, limit in axioms.about(member):
+            if facet not in _FACETS or not isinstance(limit, Literal):
+                raise Untreated(f"the facet {facet.n3}")
+            known = known_value(limit)
+            # Of a named base alone it is certain which space it is of.
+            if not isinstance(base, Datatype) or base.name not in _ORDERED:
+                raise Untreated(f"the facet {facet.n3} of {about[OWL_ON_DATATYPE].n3}")
+            space = REAL if base.name in INTEGER_TYPES else base.name
+            if known.space != space:
+                raise Untreated(f"the facet {facet.n3} {limit.n3} of {base.name}")
+            facets.append(Facet(str(facet), known))
+    return Combined(tuple(facets), some=False)
+
+
+def _is_whole(content: Any, low: int | None, high: int | None) -> bool:
+    return (
+        content.denominator == 1
+        and (low is None or content >= low)
+        and (high is None or content <= high)
+    )
+
+
+def _parts(content: Any) -> tuple[Any, Any]:
+    first, second = content
+    return first, second

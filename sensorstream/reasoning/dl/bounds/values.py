@@ -1,0 +1,244 @@
+"""Values as parts of clauses: each has a name, and datatype properties link to the names.
+
+A literal cannot be the subject of a triple, and two literals may be one value. In which data ranges
+a value is, is given with its literal (:meth:`Values.facts_of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+from urllib.parse import quote
+
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_EQUIVALENT_PROPERTY,
+    RDF_TYPE,
+    RDFS_SUBPROPERTY_OF,
+)
+from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.bounds.clauses import (
+    SAME_VALUE,
+    VALUES,
+    Clause,
+    Role,
+    implies,
+    member,
+)
+from sensorstream.reasoning.dl.bounds.data_ranges import EVERYTHING, DataRange, known_value, without
+from sensorstream.reasoning.dl.bounds.literal_values import Value, value_of
+from sensorstream.reasoning.dl.datatypes import Datatypes
+from sensorstream.sparql.algebra import TriplePattern, Variable
+
+WRITTEN: Final = IRI(f"{VALUES}written")
+"""Links the name of a value to literals of it."""
+_TOLD: Final = IRI(f"{VALUES}told")
+"""Links the name of a value to the literal that answers show."""
+_LITERAL: Final = IRI(f"{VALUES}literal")
+_LINK: Final = f"{VALUES}of:"
+_REASON: Final = "values"
+_Checks: TypeAlias = tuple[tuple[IRI, ...], tuple[tuple[DataRange, IRI], ...]]
+_X, _Y, _Z = Variable("x"), Variable("y"), Variable("z")
+
+
+class Values:
+    """The values, data ranges and datatype properties of some axioms, as clauses need them."""
+
+    def __init__(self, axioms: Axioms) -> None:
+        """Read the datatype properties.
+
+        Raises:
+            OntologyError: as :class:`Datatypes`.
+        """
+        self.properties = frozenset(
+            each for each in axioms.typed(f"{OWL}DatatypeProperty") if isinstance(each, IRI)
+        )
+        self.asked: dict[IRI, dict[DataRange, None]] = {}
+        """The ranges that conditions ask about, for each family of properties."""
+        self.made: dict[IRI, dict[DataRange, None]] = {}
+        """The ranges that a value is to exist in, for each family of properties."""
+        self.compared = False
+        """Whether values may have to be the same."""
+        self._datatypes = Datatypes(axioms.triples)
+        self._families = _families(axioms, self.properties)
+        self._links: dict[IRI, None] = {}
+        self._classes: dict[DataRange, int] = {}
+        self._known: dict[Value, Literal] = {}
+        self._above: dict[tuple[str, IRI, IRI], None] = {}
+        self._domains: dict[tuple[str, IRI, IRI], None] = {}
+        self._filled: set[IRI] = set()
+        self._checks: dict[str, _Checks] = {}
+
+    def role(self, name: IRI) -> Role:
+        """The link to values that stands for a datatype property."""
+        self._links[name] = None
+        return Role(IRI(f"{_LINK}{name}"))
+
+    def include(self, name: str, one: IRI, other: IRI) -> None:
+        """Every value of the property ``one`` is one of ``other``."""
+        self._above[name, one, other] = None
+
+    def domain(self, name: str, one: IRI, of_class: IRI) -> None:
+        """Whoever has a value of the property is of the class."""
+        self._domains[name, one, of_class] = None
+
+    def known(self, role: Role, literal: Literal) -> IRI:
+        """The name of a value that axioms give someone.
+
+        Raises:
+            Untreated: the literal is not valid.
+        """
+        self._filled.add(self.family(role))
+        value = known_value(literal)
+        self._known.setdefault(value, literal)
+        return value_name(value)
+
+    def within(self, role: Role, asked: DataRange) -> IRI:
+        """The class of the values in a range, for a condition on the role's values."""
+        self.asked.setdefault(self.family(role), {})[asked] = None
+        return self.class_of(asked)
+
+    def some(self, role: Role, made: DataRange) -> tuple[IRI, IRI]:
+        """The class of the values in a range, and that of those that are only said to exist."""
+        family = self.family(role)
+        self._filled.add(family)
+        self.made.setdefault(family, {})[made] = None
+        return self.class_of(made), self.made_class(family, made)
+
+    def same(self, one: Variable, other: Variable) -> TriplePattern:
+        """Two values are one."""
+        self.compared = True
+        return TriplePattern(one, SAME_VALUE, other)
+
+    def different(self, one: Variable, other: Variable) -> tuple[TriplePattern, ...]:
+        """The condition that two values with different names are not one."""
+        self.compared = True
+        return member(one, _LITERAL), member(other, _LITERAL)
+
+    def family(self, role: Role) -> IRI:
+        """One name for all datatype properties that share values with the role's."""
+        name = IRI(role.name.removeprefix(_LINK))
+        return self._families.get(name, name)
+
+    def class_of(self, asked: DataRange) -> IRI:
+        """The class of the values in a range."""
+        return IRI(f"{VALUES}in-{self._number(asked)}")
+
+    def made_class(self, family: IRI, made: DataRange) -> IRI:
+        """The class of the values in a range that are only said to exist."""
+        return IRI(f"{VALUES}made-{self._number(made)}:{family}")
+
+    def links(self, family: IRI) -> list[IRI]:
+        """The links to values of the properties in a family."""
+        return [
+            IRI(f"{_LINK}{name}")
+            for name in self._links
+            if self._families.get(name, name) == family
+        ]
+
+    def connect(self) -> None:
+        """Link the properties between those that are linked; to be called before what follows."""
+        used = {self._families.get(each, each) for each in self._links}
+        for _, one, other in self._above:
+            if self._families[one] in used:
+                self._links |= {one: None, other: None}
+
+    def clauses(self) -> Iterator[Clause]:
+        """What holds of the values of assertions and axioms; to be called at last."""
+        for each in self._links:
+            link = self.role(each).name
+            given = (TriplePattern(_X, each, _Y), TriplePattern(_Z, WRITTEN, _Y))
+            yield implies(_REASON, given, TriplePattern(_X, link, _Z))
+            if self._families.get(each, each) in self._filled:
+                told = (TriplePattern(_X, link, _Z), TriplePattern(_Z, _TOLD, _Y))
+                yield implies(_REASON, told, TriplePattern(_X, each, _Y))
+        for name, one, other in self._above:
+            yield implies(name, (TriplePattern(_X, one, _Y),), TriplePattern(_X, other, _Y))
+            if self._is_filled(one):
+                ends = (TriplePattern(_X, self.role(each).name, _Y) for each in (one, other))
+                yield implies(name, (next(ends),), next(ends))
+        for name, one, of_class in self._domains:
+            yield implies(name, (TriplePattern(_X, one, _Y),), member(_X, of_class))
+            if self._is_filled(one):
+                link = self.role(one).name
+                yield implies(name, (TriplePattern(_X, link, _Y),), member(_X, of_class))
+        if self.compared:
+            both = (TriplePattern(_X, SAME_VALUE, _Y), *self.different(_X, _Y))
+            yield Clause("two values are not one", both, (), ((_X, _Y),))
+        for value, literal in self._known.items():
+            given_ones = [*self.facts_of(literal), (value_name(value), _TOLD, literal)]
+            for s, p, o in given_ones:
+                assert isinstance(s, IRI)
+                assert isinstance(o, IRI | Literal)
+                yield implies(_REASON, (), TriplePattern(s, p, o))
+
+    def facts_of(self, literal: Literal) -> tuple[Triple, ...]:
+        """What is to be given about a literal: the name of its value, and the ranges it is in.
+
+        Raises:
+            TermError: the text is not in the datatype's lexical space.
+        """
+        if not self._links or not self._datatypes.is_told(literal.datatype):
+            return ()
+        value = value_of(literal)
+        name = value_name(value)
+        if value.space not in self._checks:
+            self._checks[value.space] = self._checked(value.space)
+        always, sometimes = self._checks[value.space]
+        facts: list[Triple] = [(name, WRITTEN, literal)]
+        facts += [(name, RDF_TYPE, each) for each in always]
+        facts += [(name, RDF_TYPE, each) for asked, each in sometimes if asked.holds(value)]
+        return tuple(facts)
+
+    def _checked(self, space: str) -> _Checks:
+        """The classes of all values of a primitive datatype, and those of some."""
+        checks = [(asked, self.class_of(asked)) for asked in self._classes]
+        if self.compared:
+            checks.append((EVERYTHING, _LITERAL))
+            made = {each: None for ranges in self.made.values() for each in ranges}
+            checks += [(without(each), outside(self.class_of(each))) for each in made]
+        always = tuple(each for asked, each in checks if asked.of_space(space))
+        return always, tuple(check for check in checks if check[0].of_space(space) is None)
+
+    def tell(self, value: Value, family: IRI, literal: Literal) -> IRI:
+        """The name of a value that someone may have."""
+        self._filled.add(family)
+        self._known.setdefault(value, literal)
+        return value_name(value)
+
+    def _is_filled(self, name: IRI) -> bool:
+        return name in self._links and self._families.get(name, name) in self._filled
+
+    def _number(self, asked: DataRange) -> int:
+        return self._classes.setdefault(asked, len(self._classes))
+
+
+def outside(of_class: IRI) -> IRI:
+    """The class of the values of literals that are not in a range."""
+    return IRI(f"{of_class}-not")
+
+
+def value_name(value: Value) -> IRI:
+    """The name of a value."""
+    content = value.content
+    if isinstance(content, tuple):
+        content = " ".join(map(str, content))
+    return IRI(f"{VALUES}is:{quote(str(content), safe='')}:{value.space}")
+
+
+def _families(axioms: Axioms, properties: frozenset[IRI]) -> dict[IRI, IRI]:
+    """For each datatype property one of those that it is connected with by inclusions."""
+    found = {each: each for each in properties}
+
+    def first(each: IRI) -> IRI:
+        while found[each] != each:
+            each = found[each]
+        return each
+
+    for s, p, o in axioms.triples:
+        if p in (RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY) and {s, o} <= properties:
+            assert isinstance(s, IRI)
+            assert isinstance(o, IRI)
+            found[first(s)] = first(o)
+    return {each: first(each) for each in properties}

@@ -1,0 +1,1 @@
+"""What the bounds of an ontology leave open, and the reasoner's answers to that alone."""

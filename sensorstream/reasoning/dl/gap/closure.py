@@ -1,0 +1,394 @@
+"""What the rules of a bound derive, kept up to date as assertions come and go.
+
+Each triple that holds has a *rank*: 0 if it was asserted first, else more than the ranks of the
+premises of the derivation that came first. A derivation whose premises all have a lower rank is
+*grounded*: it cannot depend on its own conclusion. As long as a triple has one, it holds, whatever
+else is lost; so a triple with a thousand independent derivations loses one at no cost. Without a
+rank it would be removed and derived again, with all that depends on it. (Deletion and rederivation:
+Gupta, Mumick, Subrahmanian, "Maintaining views incrementally", 1993, section 7; deciding by
+independent derivations first: Motik, Nenov, Piro, Horrocks, "Incremental update of Datalog
+materialisation: the backward/forward algorithm", AAAI 2015.)
+
+Equality is built in: of two individuals that are ``owl:sameAs``, each has the triples of the other,
+but what a search has found of one is not found of the other: the names that are made for
+individuals would have names of their own, without end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+
+from sensorstream.errors import Overrun
+from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
+from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
+from sensorstream.network.budget import Budget
+from sensorstream.reasoning.dl.gap.plans import (
+    Derivation,
+    Find,
+    Row,
+    Store,
+    by_absence,
+    by_head,
+    by_premise,
+    kind_of,
+    without_premises,
+)
+from sensorstream.reasoning.dl.gap.premises import Conclusion, is_found
+from sensorstream.sparql.algebra import TriplePattern
+
+_Named: TypeAlias = tuple[str, Find]
+"""A function with the name of its rule."""
+_Made = TypeVar("_Made", Row, Derivation)
+_EQUALITY: Final = "individuals that are equal"
+
+
+class Change(NamedTuple):
+    """The triples that hold now and did not before, and those that do not any more."""
+
+    added: tuple[Triple, ...]
+    removed: tuple[Triple, ...]
+
+
+class Closure:
+    """Assertions and everything that conclusions derive from them.
+
+    ``absent`` premises are about another closure: its changes are passed to :meth:`update`. Cost of
+    a change: the solutions that it adds and removes. ``touched`` are the triples with a derivation
+    that came or went since it was cleared. ``budget`` limits what a change visits.
+    """
+
+    def __init__(self, rules: Sequence[Conclusion], budget: Budget) -> None:
+        self.touched: dict[Triple, None] = {}
+        self._budget = budget
+        self._store = Store.empty(budget)
+        self._told: dict[Triple, None] = {}
+        self._counts: dict[Triple, int] = {}
+        self._grounded: dict[Triple, int] = {}
+        # Triples that will hold, each with its rank and number of grounded derivations.
+        self._ahead: dict[Triple, list[int]] = {}
+        self._doubted: list[Triple] = []
+        self._equalities = 0
+        self._weights: dict[Triple, int] = {}
+        self._properties: dict[IRI, None] = {}
+        self._by_premise: dict[Term, list[_Named]] = {}
+        self._by_absence: dict[Term, list[_Named]] = {}
+        self._by_head: dict[Term, list[_Named]] = {}
+        self.sought: frozenset[Term]
+        """Kinds of triples of the other closure that must be told of."""
+        first: list[Row] = []
+        for rule in rules:
+            for place, triple in enumerate(rule.premises):
+                _enter(self._by_premise, triple, rule, by_premise(rule, place, self._store))
+            for place, triple in enumerate(rule.absent):
+                _enter(self._by_absence, triple, rule, by_absence(rule, place, self._store))
+            for place, triple in enumerate(rule.heads):
+                _enter(self._by_head, triple, rule, by_head(rule, place, self._store))
+            if not rule.premises:
+                first += without_premises(rule, self._store)(RDF_TYPE, RDF_TYPE)
+        self.sought = frozenset(self._by_absence)
+        self._gain(first)
+
+    def __contains__(self, triple: Triple) -> bool:
+        return triple in self._store.ranks
+
+    def __iter__(self) -> Iterator[Triple]:
+        return iter(self._store.ranks)
+
+    def is_told(self, triple: Triple) -> bool:
+        """Whether a triple was asserted."""
+        return triple in self._told
+
+    def rank(self, triple: Triple) -> int:
+        """The rank of a triple that holds."""
+        return self._store.ranks[triple]
+
+    def about(self, node: Subject) -> Iterator[Triple]:
+        """The triples with an individual as subject."""
+        for p in self._properties:
+            for o in self._store.objects.get((p, node), ()):
+                yield node, p, o
+
+    def matching(self, predicate: IRI) -> Iterator[Triple]:
+        """All triples with a property; O(everything)."""
+        return (triple for triple in self._store.ranks if triple[1] == predicate)
+
+    def update(
+        self,
+        added: Iterable[Triple],
+        removed: Iterable[Triple],
+        *,
+        found: Iterable[Triple] = (),
+        lost: Iterable[Triple] = (),
+    ) -> Change:
+        """Assert triples, and withdraw others that are asserted.
+
+        ``found`` and ``lost`` are the triples that the other closure has now, and has no longer.
+
+        Raises:
+            Overrun: too much follows; what holds is as before. What goes has no limit: it was
+                counted when it came.
+        """
+        come, gone = tuple(added), tuple(removed)
+        found, lost = tuple(found), tuple(lost)
+        try:
+            self._withdraw(gone, found, lost)
+            self._assert(come)
+        except Overrun:
+            with self._budget.lift():
+                self._withdraw(come, lost, found)
+                self._assert(gone)
+            self._weights.clear()
+            raise
+        weights, self._weights = self._weights, {}
+        return Change(
+            tuple(triple for triple, weight in weights.items() if weight > 0),
+            tuple(triple for triple, weight in weights.items() if weight < 0),
+        )
+
+    def derivations(self, triple: Triple) -> list[Derivation]:
+        """All derivations of a triple from what holds.
+
+        Raises:
+            Overrun: they are too many for this change.
+        """
+        found = [Derivation(*each) for each in _found(self._by_head, triple)]
+        return [*found, *self._counted(self._by_equality(triple))]
+
+    def first_premises(self, triple: Triple) -> tuple[Triple, ...]:
+        """The premises of a grounded derivation of a triple that is not asserted."""
+        return min(self.derivations(triple), key=lambda each: each.rank).premises
+
+    def grounds(self, triple: Triple) -> list[Triple]:
+        """Assertions from which a triple follows, or that it is."""
+        ahead = dict[Triple, None]({triple: None})
+        found = []
+        for each in (queue := [triple]):
+            if each in self._told:
+                found.append(each)
+                continue
+            for premise in self.first_premises(each):
+                if premise not in ahead:
+                    ahead[premise] = None
+                    queue.append(premise)
+        return found
+
+    def _withdraw(
+        self, removed: Iterable[Triple], found: Iterable[Triple], lost: Iterable[Triple]
+    ) -> None:
+        """Withdraw assertions; what has other derivations is ahead then."""
+        store, told = self._store, self._told
+        # Of a change that was not followed to its end.
+        waiting, self._ahead = self._ahead, {}
+        with self._budget.lift():
+            for triple in removed:
+                if triple in told:
+                    del told[triple]
+                    self._doubted.append(triple)
+            for triple in found:
+                rows = list(_found(self._by_absence, triple))
+                store.closed[triple] = None
+                self._lose(rows)
+            for triple in chain(self._drop(), waiting):
+                if triple in self._counts and triple not in self._ahead:
+                    ranks = [each.rank for each in self.derivations(triple)]
+                    rank = min(ranks) + 1
+                    self._ahead[triple] = [rank, sum(each < rank for each in ranks)]
+            for triple in lost:
+                store.closed.pop(triple, None)
+                self._gain(_found(self._by_absence, triple))
+
+    def _assert(self, added: Iterable[Triple]) -> None:
+        """Assert triples, and add everything that follows from them and from what is ahead."""
+        for triple in added:
+            self._told[triple] = None
+            if triple not in self._store.ranks and triple not in self._ahead:
+                self._ahead[triple] = [0, 0]
+        self._add()
+
+    def _drop(self) -> dict[Triple, None]:
+        """Remove what is neither asserted nor has a grounded derivation."""
+        store, gone = self._store, dict[Triple, None]()
+        for triple in self._doubted:  # grows while it is read
+            if triple not in store.ranks or triple in self._told or self._grounded.get(triple):
+                continue
+            rows = self._rows(triple)
+            store.remove(triple)
+            self._equalities -= triple[1] == OWL_SAME_AS
+            self._grounded.pop(triple, None)
+            self._weigh(triple, -1)
+            gone[triple] = None
+            self._lose(rows)
+        self._doubted.clear()
+        return gone
+
+    def _add(self) -> None:
+        """Let the triples ahead hold, and what they imply.
+
+        Raises:
+            Overrun: it is too much; what has come so far holds, the rest is ahead.
+        """
+        store, ahead = self._store, self._ahead
+        while ahead:
+            batch = list(ahead)
+            for triple in batch:
+                rank, grounded = entry = ahead.pop(triple)
+                self._properties.setdefault(triple[1])
+                store.insert(triple, rank)
+                self._equalities += triple[1] == OWL_SAME_AS
+                try:
+                    rows = self._rows(triple)
+                except Overrun:
+                    store.remove(triple)
+                    self._equalities -= triple[1] == OWL_SAME_AS
+                    ahead[triple] = entry
+                    raise
+                if grounded:
+                    self._grounded[triple] = grounded
+                self._weigh(triple, 1)
+                self._gain(rows)
+
+    def _rows(self, triple: Triple) -> list[Row]:
+        """The solutions that have a triple, which holds, as a premise."""
+        rows = list(_found(self._by_premise, triple))
+        if self._equalities:
+            rows += self._counted(self._equated(triple))
+        return rows
+
+    def _counted(self, made: Iterable[_Made]) -> Iterator[_Made]:
+        """What equality makes, counted."""
+        take = self._store.meter.take
+        for each in made:
+            try:
+                take(1)
+            except Overrun as error:
+                raise _because(_EQUALITY, error) from None
+            yield each
+
+    def _gain(self, rows: Iterable[Row]) -> None:
+        ranks, counts, ahead = self._store.ranks, self._counts, self._ahead
+        for rank, heads in rows:
+            for head in heads:
+                counts[head] = counts.get(head, 0) + 1
+                self.touched[head] = None
+                own = ranks.get(head)
+                if own is not None:
+                    if rank < own:
+                        self._grounded[head] = self._grounded.get(head, 0) + 1
+                elif head in ahead:
+                    entry = ahead[head]
+                    if rank < entry[0]:
+                        entry[1] += 1
+                else:
+                    ahead[head] = [rank + 1, 1]
+
+    def _lose(self, rows: Iterable[Row]) -> None:
+        ranks, counts, grounded = self._store.ranks, self._counts, self._grounded
+        for rank, heads in rows:
+            for head in heads:
+                if counts[head] == 1:
+                    del counts[head]
+                else:
+                    counts[head] -= 1
+                self.touched[head] = None
+                own = ranks.get(head)
+                if own is not None and rank < own:
+                    left = grounded[head] - 1
+                    if left:
+                        grounded[head] = left
+                    else:
+                        del grounded[head]
+                        self._doubted.append(head)
+
+    def _weigh(self, triple: Triple, weight: int) -> None:
+        weight += self._weights.pop(triple, 0)
+        if weight:
+            self._weights[triple] = weight
+
+    def _equated(self, triple: Triple) -> Iterator[Row]:
+        """What follows from a triple by equality: with the others about these individuals."""
+        s, p, o = triple
+        ranks, objects = self._store.ranks, self._store.objects
+        own = ranks[triple]
+        if is_found(triple):
+            return
+        if p == OWL_SAME_AS and not isinstance(o, Literal):
+            yield Row(own, ((o, p, s),))
+            for other in self._all_about(s):
+                if other != triple and not is_found(other):
+                    for new in _replaced(other, s, o):
+                        yield Row(max(own, ranks[other]), (new,))
+        for same in objects.get((OWL_SAME_AS, s), ()):
+            if p != OWL_SAME_AS or same != o:
+                equality: Triple = (s, OWL_SAME_AS, same)
+                for new in _replaced(triple, s, same, object_too=False):
+                    yield Row(max(own, ranks[equality]), (new,))
+        if p != RDF_TYPE and not isinstance(o, Literal):
+            for same in objects.get((OWL_SAME_AS, o), ()):
+                equality = (o, OWL_SAME_AS, same)
+                for new in _replaced(triple, o, same, subject_too=False):
+                    yield Row(max(own, ranks[equality]), (new,))
+
+    def _by_equality(self, triple: Triple) -> Iterator[Derivation]:
+        """The derivations of a triple by equality: the reverse of :meth:`_equated`."""
+        s, p, o = triple
+        ranks, subjects = self._store.ranks, self._store.subjects
+        if is_found(triple):
+            return
+
+        def made(equality: Triple, other: Triple) -> Iterator[Derivation]:
+            rank = ranks.get(other)
+            if rank is not None and other != equality:
+                rank = max(rank, ranks[equality])
+                yield Derivation(rank, (equality, other), (triple,))
+
+        if p == OWL_SAME_AS and not isinstance(o, Literal):
+            rank = ranks.get((o, p, s))
+            if rank is not None:
+                yield Derivation(rank, ((o, p, s),), (triple,))
+        for same in subjects.get((OWL_SAME_AS, s), ()):
+            yield from made((same, OWL_SAME_AS, s), (same, p, o))
+        if p != RDF_TYPE and not isinstance(o, Literal):
+            for same in subjects.get((OWL_SAME_AS, o), ()):
+                yield from made((same, OWL_SAME_AS, o), (s, p, same))
+
+    def _all_about(self, node: Subject) -> Iterator[Triple]:
+        yield from self.about(node)
+        for p in self._properties:
+            if p != RDF_TYPE:
+                for s in self._store.subjects.get((p, node), ()):
+                    if s != node:
+                        yield s, p, node
+
+
+def _replaced(
+    triple: Triple, old: Term, new: Term, *, subject_too: bool = True, object_too: bool = True
+) -> Iterator[Triple]:
+    """The triple with one end replaced, if it says something then."""
+    s, p, o = triple
+    if subject_too and s == old and not (p == OWL_SAME_AS and new == o):
+        assert not isinstance(new, Literal)
+        yield new, p, o
+    if object_too and o == old and p != RDF_TYPE and not (p == OWL_SAME_AS and new == s):
+        yield s, p, new
+
+
+def _enter(
+    functions: dict[Term, list[_Named]], triple: TriplePattern, rule: Conclusion, find: Find
+) -> None:
+    functions.setdefault(kind_of(triple), []).append((rule.name, find))
+
+
+def _found(functions: dict[Term, list[_Named]], triple: Triple) -> Iterator[Any]:
+    s, p, o = triple
+    for name, find in functions.get(o if p == RDF_TYPE else p, ()):
+        try:
+            rows = find(s, o)
+        except Overrun as error:
+            raise _because(name, error) from None
+        yield from rows
+
+
+def _because(name: str, error: Overrun) -> Overrun:
+    return Overrun(f"{name}: {error.message}")

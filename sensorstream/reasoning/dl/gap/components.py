@@ -1,0 +1,242 @@
+"""Facts between the bounds, in components that depend on each other, with what they depend on.
+
+Source: Zhou et al., *PAGOdA*, JAIR 54 (2015), section 6: to decide a fact that only the upper bound
+has, the assertions suffice that its derivations there use, with those that contradictions use. A
+fact of the lower bound follows, so it stands for everything that it was derived from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from sensorstream.errors import Overrun
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.dl.bounds.clauses import PREFIX, THING
+from sensorstream.reasoning.dl.gap.pair import Moved, Pair
+from sensorstream.reasoning.dl.gap.premises import owner_of
+
+_Key = TypeVar("_Key", Triple, Subject)
+
+
+@dataclass(slots=True, eq=False)
+class Component:
+    """Facts to decide together.
+
+    ``roots`` are these facts, ``open`` all open facts that are connected with them, ``given`` the
+    facts of the lower bound that they depend on, without names of the bounds' own.
+    """
+
+    roots: dict[Triple, None] = field(default_factory=dict)
+    open: dict[Triple, None] = field(default_factory=dict)
+    given: dict[Triple, None] = field(default_factory=dict)
+    individuals: dict[Subject, None] = field(default_factory=dict)
+    shared: dict[Triple, None] = field(default_factory=dict)
+    """Open facts of names that several individuals share; each component has its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """The components that there are no longer, and those that are new."""
+
+    gone: list[Component]
+    new: list[Component]
+
+
+class Components:
+    """The components of all roots; a change costs the components that it touches.
+
+    ``is_root`` says which open facts are to be decided.
+    """
+
+    def __init__(self, pair: Pair, is_root: Callable[[Triple], bool]) -> None:
+        self._pair = pair
+        self._is_root = is_root
+        self._of_open: dict[Triple, Component] = {}
+        self._of_given: dict[Triple, dict[Component, None]] = {}
+        self._with_shared: dict[Subject, dict[Component, None]] = {}
+
+    def renew(self, moved: Moved) -> Renewed:
+        """Find the components anew that a change of the bounds concerns.
+
+        Raises:
+            Overrun: they depend on too much; nothing has changed.
+        """
+        renewed = Renewed([], [])
+        try:
+            self._renew(moved, renewed)
+        except Overrun:
+            self.undo(renewed)
+            raise
+        return renewed
+
+    def _renew(self, moved: Moved, renewed: Renewed) -> None:
+        ahead: dict[Triple, None] = {}
+        for component in self._concerned(moved):
+            self._take_out(component, renewed, ahead)
+        for fact in (*moved.most.added, *moved.least.removed):
+            if self._is_root(fact) and fact not in self._of_open:
+                ahead[fact] = None
+        while ahead:
+            root = next(iter(ahead))
+            del ahead[root]
+            if not self._pair.is_open(root) or root in self._of_open:
+                continue
+            component = Component()
+            for part in self._seeds(root):
+                self._explore(component, part, renewed, ahead)
+            self._enter(component)
+            renewed.new.append(component)
+
+    def undo(self, renewed: Renewed) -> None:
+        """Take back what :meth:`renew` has done."""
+        for component in renewed.new:
+            self._leave(component)
+        for component in renewed.gone:
+            self._enter(component)
+
+    def _concerned(self, moved: Moved) -> dict[Component, None]:
+        found: dict[Component, None] = {}
+        individuals: dict[Subject, None] = {}
+        for fact in (*moved.touched, *moved.most.removed, *moved.least.added):
+            component = self._of_open.get(fact)
+            if component is not None:
+                found[component] = None
+        for fact in moved.least.removed:
+            found.update(self._of_given.get(fact, {}))
+        if self._with_shared:
+            changes = (*moved.least, *moved.most, moved.touched)
+            for facts in changes:
+                for fact in facts:
+                    individuals.update(dict.fromkeys(individuals_of(fact)))
+            for one in individuals:
+                found.update(self._with_shared.get(one, {}))
+        return found
+
+    def _seeds(self, root: Triple) -> list[Triple]:
+        """The root, or the facts of individuals that a root about nobody in particular needs."""
+        if individuals_of(root):
+            return [root]
+        found: dict[Triple, None] = {root: None}
+        for fact in (ahead := [root]):
+            for derivation in self._pair.most.derivations(fact):
+                # What the fact is said together with is about those who share the name.
+                for premise in (*derivation.premises, *derivation.heads):
+                    if premise not in found and self._pair.is_open(premise):
+                        found[premise] = None
+                        if not individuals_of(premise):
+                            ahead.append(premise)
+        return list(found)
+
+    def _explore(
+        self, component: Component, seed: Triple, renewed: Renewed, roots: dict[Triple, None]
+    ) -> None:
+        ahead = [seed]
+        while ahead:
+            for fact in ahead:  # grows while it is read
+                if fact in component.open or fact in component.shared:
+                    continue
+                other = self._of_open.get(fact)
+                if other is not None:
+                    others: dict[Triple, None] = {}
+                    self._take_out(other, renewed, others)
+                    ahead.extend(others)
+                about = individuals_of(fact)
+                if self._is_root(fact):
+                    component.roots[fact] = None
+                    roots.pop(fact, None)
+                if not about:
+                    component.shared[fact] = None
+                    continue
+                component.open[fact] = None
+                component.individuals.update(dict.fromkeys(about))
+                self._follow(component, fact, ahead)
+            ahead = []
+            for fact in component.shared:
+                self._follow(component, fact, ahead)
+            ahead = [e for e in ahead if e not in component.open and e not in component.shared]
+
+    def _follow(self, component: Component, fact: Triple, ahead: list[Triple]) -> None:
+        """The open facts that a fact depends on, or is an alternative to."""
+        pair = self._pair
+        limited = fact in component.shared
+        for derivation in pair.most.derivations(fact):
+            if limited and not all(
+                one in component.individuals
+                for premise in derivation.premises
+                for one in individuals_of(premise)
+            ):
+                continue
+            for premise in derivation.premises:
+                if premise in pair.least:
+                    self._give(component, premise)
+                else:
+                    ahead.append(premise)
+            ahead.extend(head for head in derivation.heads if pair.is_open(head))
+
+    def _give(self, component: Component, fact: Triple) -> None:
+        """Enter a fact of the lower bound, or those that it was derived from."""
+        least = self._pair.least
+        for each in (ahead := [fact]):
+            if not is_own(each):
+                component.given[each] = None
+            elif not least.is_told(each) and each[2] != THING:
+                ahead.extend(e for e in least.first_premises(each) if e not in ahead)
+
+    def _take_out(self, component: Component, renewed: Renewed, roots: dict[Triple, None]) -> None:
+        self._leave(component)
+        if component in renewed.new:
+            renewed.new.remove(component)
+        else:
+            renewed.gone.append(component)
+        roots.update(component.roots)
+
+    def _enter(self, component: Component) -> None:
+        for fact in component.open:
+            self._of_open[fact] = component
+        for fact in component.given:
+            self._of_given.setdefault(fact, {})[component] = None
+        if component.shared:
+            for one in component.individuals:
+                self._with_shared.setdefault(one, {})[component] = None
+
+    def _leave(self, component: Component) -> None:
+        for fact in component.open:
+            del self._of_open[fact]
+        for fact in component.given:
+            _discard(self._of_given, fact, component)
+        if component.shared:
+            for one in component.individuals:
+                _discard(self._with_shared, one, component)
+
+
+def _discard(found: dict[_Key, dict[Component, None]], key: _Key, component: Component) -> None:
+    del found[key][component]
+    if not found[key]:
+        del found[key]
+
+
+def is_own(fact: Triple) -> bool:
+    """Whether a fact has a name of the bounds' own."""
+    return any(isinstance(term, IRI) and term.startswith(PREFIX) for term in fact)
+
+
+def individuals_of(fact: Triple) -> Iterable[Subject]:
+    """The individuals that a fact is about, by their names or by names made for them."""
+    s, p, o = fact
+    found = []
+    for end in (s,) if p == RDF_TYPE else (s, o):
+        one = _individual(end)
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def _individual(term: Term) -> Subject | None:
+    if isinstance(term, Literal):
+        return None
+    if isinstance(term, BlankNode) or not term.startswith(PREFIX):
+        return term
+    return owner_of(term)

@@ -1,0 +1,163 @@
+"""The lower and the upper bound of what follows from the assertions of a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from sensorstream.errors import Overrun
+from sensorstream.model.terms import Literal, Term, Triple
+from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
+from sensorstream.network.budget import Budget
+from sensorstream.reasoning.dl.bounds.clauses import THING
+from sensorstream.reasoning.dl.bounds.rules import Bound, lower, upper
+from sensorstream.reasoning.dl.gap.closure import Change, Closure
+from sensorstream.reasoning.dl.gap.plans import kind_of
+from sensorstream.reasoning.dl.gap.premises import Searches, conclusions, is_search
+from sensorstream.reasoning.dl.terminology import Terminology
+
+_EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
+
+
+class Moved(NamedTuple):
+    """What a change of the assertions has done to the bounds.
+
+    ``touched`` are the facts of the upper bound that have won or lost a derivation.
+    """
+
+    least: Change
+    most: Change
+    touched: tuple[Triple, ...]
+
+
+class Pair:
+    """Both bounds over the same assertions; a change costs what it changes in them.
+
+    ``budget`` is what each of them may take for a change.
+    """
+
+    def __init__(self, terminology: Terminology, budget: Budget) -> None:
+        axioms = terminology.stated
+        self._terminology = terminology
+        self._lower: Bound = lower(axioms)
+        self._upper: Bound = upper(axioms)
+        searches = Searches()
+        below = conclusions(self._lower.rules, searches)
+        above = conclusions(self._upper.rules, searches)
+        self.budget = budget
+        with budget.lift():
+            self.least = Closure([*below, *searches.rules], budget)
+            self.most = Closure(above, budget)
+        # The kinds of facts of the lower bound that the upper one is told, as if asserted.
+        self._shown: frozenset[Term] = frozenset(
+            kind_of(triple) for each in above for triple in each.premises if is_search(triple)
+        )
+        self._counts_things = any(
+            kind_of(triple) == THING for each in (*below, *above) for triple in each.premises
+        )
+        # What each assertion tells, and how many tell a fact.
+        self._told: dict[Triple, tuple[Triple, ...]] = {}
+        self._counts: dict[Triple, int] = {}
+
+    @property
+    def untreated(self) -> tuple[str, ...]:
+        """The axioms that a bound leaves out, each with the reason: then nothing is known."""
+        return self._upper.untreated
+
+    def is_open(self, fact: Triple) -> bool:
+        """Whether a fact is between the bounds."""
+        return fact in self.most and fact not in self.least
+
+    def update(self, added: Iterable[Triple], removed: Iterable[Triple]) -> Moved:
+        """Take in assertions that come and go; each must come before it goes.
+
+        Raises:
+            TermError: a literal is not in its datatype's lexical space; nothing has changed.
+            Overrun: too much follows; the same.
+        """
+        come, left = tuple(added), tuple(removed)
+        new, gone = self._tell(come, left)
+        try:
+            return self._follow(new, gone)
+        except Overrun:
+            self._tell(left, come)
+            raise
+        finally:
+            self.least.touched.clear()
+            self.most.touched.clear()
+
+    def _tell(
+        self, added: Iterable[Triple], removed: Iterable[Triple]
+    ) -> tuple[dict[Triple, None], dict[Triple, None]]:
+        """The facts that the bounds are told now, and those that they are told no longer."""
+        come = {triple: tuple(self._facts(triple)) for triple in added}
+        new, gone = dict[Triple, None](), dict[Triple, None]()
+        for facts in come.values():
+            for fact in facts:
+                self._count(fact, 1, new, gone)
+        self._told.update(come)
+        for triple in removed:
+            for fact in self._told.pop(triple):
+                self._count(fact, -1, new, gone)
+        return new, gone
+
+    def _follow(self, new: Iterable[Triple], gone: Iterable[Triple]) -> Moved:
+        least = self.least.update(new, gone)
+        sought = self.most.sought
+        try:
+            most = self.most.update(
+                (*new, *_of_kinds(least.added, self._shown)),
+                (*gone, *_of_kinds(least.removed, self._shown)),
+                found=_of_kinds(least.added, sought),
+                lost=_of_kinds(least.removed, sought),
+            )
+        except Overrun:
+            with self.budget.lift():
+                self.least.update(gone, new)
+            raise
+        return Moved(least, most, tuple(self.most.touched))
+
+    def _facts(self, triple: Triple) -> Iterator[Triple]:
+        """What the bounds are told of an assertion."""
+        s, p, o = triple
+        terminology = self._terminology
+        schema = terminology.schema
+        if p == RDF_TYPE:
+            name = o if o in schema.classes else terminology.helpers.get(o)
+            if name is not None:
+                yield s, p, name
+        elif isinstance(o, Literal):
+            if p in schema.datatype_properties:
+                yield triple
+            if p in terminology.data and terminology.datatypes.is_told(o.datatype):
+                yield from self._lower.facts_of(o)
+        elif p in schema.object_properties or p in _EQUALITY:
+            yield triple
+            yield from self._lower.facts_of(o)
+        yield from self._lower.facts_of(s)
+        if self._counts_things:
+            yield s, RDF_TYPE, THING
+
+    def _count(
+        self, fact: Triple, by: int, new: dict[Triple, None], gone: dict[Triple, None]
+    ) -> None:
+        before = self._counts.get(fact, 0)
+        now = before + by
+        if now:
+            self._counts[fact] = now
+        else:
+            del self._counts[fact]
+        if not before:
+            if fact in gone:
+                del gone[fact]
+            else:
+                new[fact] = None
+        elif not now:
+            if fact in new:
+                del new[fact]
+            else:
+                gone[fact] = None
+
+
+def _of_kinds(facts: Iterable[Triple], kinds: frozenset[Term]) -> list[Triple]:
+    return [fact for fact in facts if (fact[2] if fact[1] == RDF_TYPE else fact[1]) in kinds]

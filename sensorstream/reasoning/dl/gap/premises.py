@@ -1,0 +1,250 @@
+"""The rules of bounds in the form in which they are evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from sensorstream.errors import InternalFault
+from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.network.recursion.rule import DerivationRule, meant
+from sensorstream.reasoning.dl.bounds.clauses import PREFIX
+from sensorstream.reasoning.dl.bounds.rules import LOWER
+from sensorstream.sparql.algebra import (
+    BGP,
+    And,
+    Call,
+    Comparison,
+    Exists,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Not,
+    Pattern,
+    PatternTerm,
+    TriplePattern,
+    Variable,
+)
+from sensorstream.sparql.walk import triple_variables
+
+FOUND: Final = f"{PREFIX}found-"
+"""Kinds of facts of the lower bound that stand for a search of the upper one."""
+_OWN: Final = f"{PREFIX}some-"
+_NOBODY: Final = IRI(f"{PREFIX}nobody")
+_PAIR: Final = 2
+
+
+class Naming(NamedTuple):
+    """A variable is the name that begins with ``prefix`` and ends with the name of ``owner``."""
+
+    variable: Variable
+    prefix: str
+    owner: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """Where ``premises`` and ``tests`` hold and no triple of ``absent`` does, ``heads`` hold.
+
+    ``name`` says of which axiom. ``absent`` are about facts of the lower bound. All heads together
+    are what one clause says.
+    """
+
+    name: str
+    premises: tuple[TriplePattern, ...]
+    heads: tuple[TriplePattern, ...]
+    absent: tuple[TriplePattern, ...] = ()
+    tests: tuple[Expression, ...] = ()
+    names: tuple[Naming, ...] = ()
+
+
+@dataclass(slots=True)
+class _Body:
+    """A rule's body in parts."""
+
+    premises: tuple[TriplePattern, ...] = ()
+    within_lower: bool = False
+    """The premises are facts of the lower bound."""
+    absent: list[tuple[TriplePattern, ...]] = field(default_factory=list)
+    uncertain: list[tuple[Variable, tuple[TriplePattern, ...]]] = field(default_factory=list)
+    """Where the lower bound has these facts, the individual has a name of its own."""
+    tests: list[Expression] = field(default_factory=list)
+    names: list[Naming] = field(default_factory=list)
+
+
+class Searches:
+    """What rules of the upper bound look for in the lower one, as facts that it derives.
+
+    A search that is one triple without variables of its own needs no such fact.
+    """
+
+    def __init__(self) -> None:
+        self._heads: dict[tuple[object, ...], TriplePattern] = {}
+        self.rules: list[Conclusion] = []
+
+    def fact(
+        self,
+        patterns: Sequence[TriplePattern],
+        shared: Sequence[Variable],
+        tests: Sequence[Expression] = (),
+        *,
+        name: str,
+    ) -> TriplePattern:
+        """The fact that holds of ``shared`` where the patterns and tests do.
+
+        ``name`` is that of the rule which looks for it.
+        """
+        mine = dict.fromkeys(each for triple in patterns for each in triple_variables(triple))
+        if len(shared) > _PAIR:
+            raise InternalFault("a bound looks for a pattern about three individuals")
+        places = {each: Variable(f"x{place}") for place, each in enumerate(shared)}
+        others = [each for each in mine if each not in places]
+        places.update((each, Variable(f"y{place}")) for place, each in enumerate(others))
+        renamed = tuple(_renamed(each, places) for each in patterns)
+        conditions = tuple(_renamed_test(each, places) for each in tests)
+        key = (renamed, conditions, len(shared))
+        head = self._heads.get(key)
+        if head is None:
+            name = IRI(f"{FOUND}{len(self._heads)}")
+            one = places[shared[0]] if shared else _NOBODY
+            head = TriplePattern(one, RDF_TYPE, name)
+            if len(shared) == _PAIR:
+                head = TriplePattern(one, name, places[shared[1]])
+            self._heads[key] = head
+            self.rules.append(Conclusion(name, renamed, (head,), tests=conditions))
+        return _renamed(head, {place: name for name, place in places.items()})
+
+
+def conclusions(rules: Iterable[DerivationRule], searches: Searches) -> list[Conclusion]:
+    """Rules of a bound; the alternatives of one clause become one conclusion."""
+    heads: dict[tuple[str, Pattern], dict[TriplePattern, None]] = {}
+    for rule in rules:
+        heads.setdefault((rule.name, rule.body), {}).update(dict.fromkeys(rule.head))
+    found = (_conclusion(*key, tuple(told), searches) for key, told in heads.items())
+    return [each for each in found if each is not None]
+
+
+def _conclusion(
+    name: str, pattern: Pattern, heads: tuple[TriplePattern, ...], searches: Searches
+) -> Conclusion | None:
+    body = _Body()
+    _read(pattern, body)
+    premises = body.premises
+    bound = {each for triple in premises for each in triple_variables(triple)}
+    absent = [_absent(name, each, bound, searches) for each in body.absent]
+    others = dict.fromkeys(
+        each for triple in absent for each in triple_variables(triple) if each in bound
+    )
+    tests = body.tests
+    if body.within_lower:
+        shared = {**dict.fromkeys(naming.owner for naming in body.names), **others}
+        if len(shared) > _PAIR:
+            # Then the rule for all that share a name applies to everyone.
+            return None
+        premises = (searches.fact(premises, tuple(shared), tests, name=name),)
+        tests = []
+    for owner, patterns in body.uncertain:
+        shared = {owner: None, **others}
+        if len(shared) <= _PAIR:
+            # The same fact as that of the rule that gives names of their own.
+            known = [*tests, Call("ISIRI", (owner,))]
+            absent.append(searches.fact(patterns, tuple(shared), known, name=name))
+    return Conclusion(name, premises, heads, tuple(absent), tuple(tests), tuple(body.names))
+
+
+def _read(pattern: Pattern, body: _Body) -> None:
+    match pattern:
+        case BGP(patterns):
+            body.premises = patterns
+        case Graph(graph, BGP(patterns)) if graph == LOWER:
+            body.premises = patterns
+            body.within_lower = True
+        case Filter(condition, inner):
+            _read(inner, body)
+            _condition(condition, body)
+        case Extend(
+            inner,
+            variable,
+            Call(
+                "IRI", (Call("CONCAT", (Literal() as text, Call("STR", (Variable() as owner,)))),)
+            ),
+        ):
+            _read(inner, body)
+            body.names.append(Naming(variable, text.lexical, owner))
+        case _:
+            raise InternalFault(f"a bound has a rule of an unknown form: {pattern}")
+
+
+def _condition(condition: Expression, body: _Body) -> None:
+    match condition:
+        case Not(Exists(Graph(graph, BGP(patterns)))) if graph == LOWER:
+            body.absent.append(patterns)
+        case Not(
+            And(Call("ISIRI", (Variable() as owner,)), Exists(Graph(graph, BGP(patterns))))
+        ) if graph == LOWER:
+            body.uncertain.append((owner, patterns))
+        case _:
+            body.tests.append(condition)
+
+
+def _absent(
+    name: str, patterns: tuple[TriplePattern, ...], bound: set[Variable], searches: Searches
+) -> TriplePattern:
+    mine = dict.fromkeys(each for triple in patterns for each in triple_variables(triple))
+    shared = [each for each in mine if each in bound]
+    if len(patterns) == 1 and len(shared) == len(mine):
+        return patterns[0]
+    return searches.fact(patterns, shared, name=name)
+
+
+def _renamed(triple: TriplePattern, names: dict[Variable, Variable]) -> TriplePattern:
+    def end(term: PatternTerm) -> PatternTerm:
+        return names.get(term, term) if isinstance(term, Variable) else term
+
+    return TriplePattern(end(triple.subject), triple.predicate, end(triple.object))
+
+
+def _renamed_test(test: Expression, names: dict[Variable, Variable]) -> Expression:
+    def operand(each: Expression) -> Expression:
+        return names.get(each, each) if isinstance(each, Variable) else each
+
+    match test:
+        case Comparison(operator, left, right):
+            return Comparison(operator, operand(left), operand(right))
+        case Call(name, arguments):
+            return Call(name, tuple(map(operand, arguments)))
+    raise InternalFault(f"a bound has an unknown condition: {test}")
+
+
+def predicate_of(triple: TriplePattern) -> IRI:
+    """The property of a triple of a bound, which is always a constant."""
+    if not isinstance(triple.predicate, IRI):
+        raise InternalFault("a bound has a triple without a fixed property")
+    return triple.predicate
+
+
+def term_of(end: PatternTerm) -> Term | None:
+    """The term that a constant of a rule means; None for a variable."""
+    return None if isinstance(end, Variable) else meant(end)  # type: ignore[arg-type]
+
+
+def is_search(triple: TriplePattern) -> bool:
+    """Whether a premise is a fact that the lower bound finds."""
+    kind = triple.object if triple.predicate == RDF_TYPE else triple.predicate
+    return isinstance(kind, IRI) and kind.startswith(FOUND)
+
+
+def is_found(triple: Triple) -> bool:
+    """Whether a fact stands for what a search has found."""
+    return triple[1].startswith(FOUND) or (triple[1] == RDF_TYPE and triple[2].startswith(FOUND))
+
+
+def owner_of(name: IRI) -> IRI | None:
+    """The individual for which a name was made; None if it was made for several, or not made."""
+    if not name.startswith(_OWN):
+        return None
+    _, separator, owner = name.removeprefix(_OWN).partition(":")
+    return IRI(owner) if separator else None

@@ -1,0 +1,182 @@
+"""What follows about the names of an ontology: hierarchies, domains, ranges, disjoint classes.
+
+A reasoner of individuals tells it: C is below D if and only if an individual of which nothing is
+known but that it is a C is a D; C is in the domain of p if and only if one of which nothing is
+known but that it has a value of p is a C. Such individuals enter the window, one question after
+the other, and leave it again.
+
+Source: OWL 2 Direct Semantics, section 2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Final
+
+from sensorstream.errors import Inconsistent
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.events import Delta
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.vocabulary import (
+    OWL_DISJOINT_WITH,
+    OWL_EQUIVALENT_CLASS,
+    OWL_EQUIVALENT_PROPERTY,
+    OWL_INVERSE_OF,
+    OWL_NOTHING,
+    OWL_THING,
+    RDF_TYPE,
+    RDFS_DOMAIN,
+    RDFS_RANGE,
+    RDFS_SUBCLASS_OF,
+    RDFS_SUBPROPERTY_OF,
+)
+from sensorstream.reasoning.reasoner import Reasoner
+
+_ONE: Final = IRI("urn:sensorstream:fresh:1")
+_OTHER: Final = IRI("urn:sensorstream:fresh:2")
+ENTAILED: Final = frozenset(
+    {
+        RDFS_SUBCLASS_OF,
+        OWL_EQUIVALENT_CLASS,
+        OWL_DISJOINT_WITH,
+        RDFS_DOMAIN,
+        RDFS_RANGE,
+        RDFS_SUBPROPERTY_OF,
+        OWL_EQUIVALENT_PROPERTY,
+        OWL_INVERSE_OF,
+    }
+)
+"""The predicates of the statements that are told."""
+
+
+@dataclass(slots=True)
+class EntailedSchema:
+    """Answers what follows about classes and object properties; each answer is found once.
+
+    ``reasoner`` was started with ``kb``, whose window is empty; it finds all classes and values of
+    an individual, as HermiT and Pellet do. ``classes`` are the names that answers may have besides
+    ``owl:Thing`` and ``owl:Nothing``. ``with_value`` has, for datatype properties, the class of all
+    that have a value. What follows about the hierarchy and the ranges of datatype properties is not
+    told.
+    """
+
+    reasoner: Reasoner
+    kb: KnowledgeBase
+    schema: Schema
+    classes: Collection[IRI]
+    with_value: Mapping[IRI, IRI]
+    _above: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    _linked: dict[IRI, frozenset[Triple] | None] = field(default_factory=dict)
+
+    def statements(self, predicate: IRI) -> Iterator[Triple]:
+        """All statements with one of :data:`ENTAILED` that follow, between names.
+
+        Raises:
+            ReasonerError: the reasoner's process failed.
+        """
+        return {
+            RDFS_SUBCLASS_OF: self._subclasses,
+            OWL_EQUIVALENT_CLASS: self._equivalent_classes,
+            OWL_DISJOINT_WITH: self._disjoint_classes,
+            RDFS_DOMAIN: self._domains,
+            RDFS_RANGE: self._ranges,
+            RDFS_SUBPROPERTY_OF: self._subproperties,
+            OWL_EQUIVALENT_PROPERTY: self._equivalent_properties,
+            OWL_INVERSE_OF: self._inverses,
+        }[predicate]()
+
+    def _names(self) -> list[IRI]:
+        return sorted({*self.classes, OWL_THING, OWL_NOTHING})
+
+    def superclasses(self, name: IRI) -> frozenset[IRI]:
+        """The classes above a class, itself included."""
+        if name not in self._above:
+            told = None if name == OWL_NOTHING else self._follow((_ONE, RDF_TYPE, name))
+            self._above[name] = self._types(told, _ONE) | {name}
+        return self._above[name]
+
+    def _types(self, told: frozenset[Triple] | None, node: IRI) -> frozenset[IRI]:
+        """The classes that an individual is said to have; all of them if there can be none."""
+        if told is None:
+            return frozenset(self._names())
+        types = {o for s, p, o in told if s == node and p == RDF_TYPE and isinstance(o, IRI)}
+        return frozenset(types & set(self.classes)) | {OWL_THING}
+
+    def _ends(self, name: IRI) -> frozenset[Triple] | None:
+        if name not in self._linked:
+            self._linked[name] = self._follow((_ONE, name, _OTHER))
+        return self._linked[name]
+
+    def _follow(self, *told: Triple) -> frozenset[Triple] | None:
+        """What follows if nothing else is known of the individuals; None: they cannot be."""
+        there = Delta(0, added=told)
+        self.kb.apply(Origin.WINDOW, there)
+        try:
+            inferred = self.reasoner.react(self.kb, there)
+        except Inconsistent:
+            self.kb.apply(Origin.WINDOW, there.inverse())
+            return None
+        self.kb.apply(Origin.WINDOW, there.inverse())
+        self.reasoner.react(self.kb, there.inverse())
+        return frozenset((*told, *inferred.added))
+
+    def _subclasses(self) -> Iterator[Triple]:
+        for name in self._names():
+            for above in sorted(self.superclasses(name)):
+                yield name, RDFS_SUBCLASS_OF, above
+
+    def _equivalent_classes(self) -> Iterator[Triple]:
+        for name in self._names():
+            for above in sorted(self.superclasses(name)):
+                if name in self.superclasses(above):
+                    yield name, OWL_EQUIVALENT_CLASS, above
+
+    def _disjoint_classes(self) -> Iterator[Triple]:
+        for name in self._names():
+            if OWL_NOTHING in self.superclasses(name):
+                yield name, OWL_DISJOINT_WITH, name
+        for one, other in combinations(self._names(), 2):
+            empty = OWL_NOTHING in self.superclasses(one) | self.superclasses(other)
+            if empty or self._follow((_ONE, RDF_TYPE, one), (_ONE, RDF_TYPE, other)) is None:
+                yield one, OWL_DISJOINT_WITH, other
+                yield other, OWL_DISJOINT_WITH, one
+
+    def _domains(self) -> Iterator[Triple]:
+        yield from self._classes_of_ends(RDFS_DOMAIN, _ONE)
+        for name, holders in self.with_value.items():
+            for each in sorted(self.superclasses(holders) - {holders}):
+                yield name, RDFS_DOMAIN, each
+
+    def _ranges(self) -> Iterator[Triple]:
+        return self._classes_of_ends(RDFS_RANGE, _OTHER)
+
+    def _classes_of_ends(self, predicate: IRI, end: IRI) -> Iterator[Triple]:
+        for name in sorted(self.schema.object_properties):
+            for each in sorted(self._types(self._ends(name), end)):
+                yield name, predicate, each
+
+    def _superproperties(self, name: IRI, subject: IRI, object_: IRI) -> frozenset[IRI]:
+        told = self._ends(name)
+        if told is None:
+            return self.schema.object_properties
+        return frozenset(p for p in self.schema.object_properties if (subject, p, object_) in told)
+
+    def _subproperties(self) -> Iterator[Triple]:
+        for name in sorted(self.schema.object_properties):
+            for above in sorted(self._superproperties(name, _ONE, _OTHER)):
+                yield name, RDFS_SUBPROPERTY_OF, above
+
+    def _equivalent_properties(self) -> Iterator[Triple]:
+        for name, _, above in self._subproperties():
+            assert isinstance(above, IRI)
+            if name in self._superproperties(above, _ONE, _OTHER):
+                yield name, OWL_EQUIVALENT_PROPERTY, above
+
+    def _inverses(self) -> Iterator[Triple]:
+        for name in sorted(self.schema.object_properties):
+            for back in sorted(self._superproperties(name, _OTHER, _ONE)):
+                if name in self._superproperties(back, _OTHER, _ONE):
+                    yield name, OWL_INVERSE_OF, back

@@ -1,0 +1,216 @@
+"""Why a triple follows by rules: one derivation, down to what is given.
+
+Nothing is kept for this while the rules run. When somebody asks, the rules are applied backwards
+to what the graph holds, level by level, until what is given derives the triple; from all that was
+found then, the derivation with the fewest steps one above the other is taken. So no triple is a
+reason of itself, however the rules go round in circles.
+
+Source: W. F. Dowling, J. H. Gallier, "Linear-time algorithms for testing the satisfiability of
+propositional Horn formulae", 1984, for what follows from a set of applications.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.terms import Triple
+from sensorstream.reasoning.dl.quickxplain import minimal_conflict
+from sensorstream.reasoning.rulesets.applications import Application, Applications
+
+MOST_APPLICATIONS: Final = 20_000
+"""Applications of rules that are looked at for one question."""
+_ASSERTED: Final = Origin.STATIC | Origin.WINDOW
+_OF_STATIC: Final = Origin.STATIC | Origin.STATIC_INFERRED
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """Of each triple that is derived, the application of a rule that concludes it.
+
+    Premises that are not among the triples of ``steps`` are given. ``limits`` says what was not
+    found, and why; "" if all was.
+    """
+
+    steps: Mapping[Triple, Application]
+    limits: str = ""
+
+
+def derivation(
+    triple: Triple,
+    applications: Applications,
+    kb: KnowledgeBase,
+    facts: Collection[Triple] = (),
+    *,
+    said: Collection[Triple] | None = None,
+    most: int = MOST_APPLICATIONS,
+) -> Derivation:
+    """A derivation of a triple that a knowledge base holds, over whose index the rules are applied.
+
+    Given are the triples of the static graph and the window, and ``facts``; but the triple itself
+    has a reason only if a rule derives it. Of conclusions from the static graph a derivation is
+    sought in the end, in this graph, and need not be found: what depends on the window does not
+    wait for it. ``said`` are the triples of the window that count; None: all. ``most``
+    applications are looked at.
+    """
+
+    def is_of_static(each: Triple) -> bool:
+        return each in facts or bool(kb.marks(each) & _OF_STATIC)
+
+    def is_asserted(each: Triple) -> bool:
+        marks = kb.marks(each)
+        counts = marks & Origin.WINDOW and (said is None or each in said)
+        return bool(counts or marks & Origin.STATIC or each in facts)
+
+    def is_static(each: Triple) -> bool:
+        return each in facts or bool(kb.marks(each) & Origin.STATIC)
+
+    if kb.marks(triple) & Origin.STATIC_INFERRED:
+        search = _Search(applications, is_static, is_of_static, most)
+        steps = search.derive([triple])
+        return Derivation(steps, "" if triple in steps else search.limits())
+    search = _Search(
+        applications, lambda each: is_asserted(each) or is_of_static(each), lambda _: True, most
+    )
+    steps = search.derive([triple])
+    if triple not in steps:
+        return Derivation({}, search.limits())
+    behind = {
+        premise: None
+        for step in steps.values()
+        for premise in step.premises
+        if premise not in steps and not is_asserted(premise)
+    }
+    static = _Search(applications, is_static, is_of_static, most)
+    return Derivation({**static.derive([*behind]), **steps})
+
+
+def grounds(
+    triple: Triple,
+    applications: Applications,
+    kb: KnowledgeBase,
+    facts: Collection[Triple] = (),
+    *,
+    most: int = MOST_APPLICATIONS,
+) -> tuple[list[Triple], Derivation]:
+    """A minimal set of the window's triples from which a triple follows, and its derivation.
+
+    Without any of them no derivation of it is found among ``most`` applications. The set is empty
+    if there is no derivation, or none that needs the window.
+    """
+    first = derivation(triple, applications, kb, facts, most=most)
+    leaves = _leaves(first, kb)
+
+    def follows(chosen: Sequence[Triple]) -> bool:
+        found = derivation(triple, applications, kb, facts, said=chosen, most=most)
+        return triple in found.steps
+
+    if len(leaves) < 2:
+        return leaves, first
+    kept = minimal_conflict(leaves, follows)
+    if len(kept) == len(leaves):
+        return leaves, first
+    return kept, derivation(triple, applications, kb, facts, said=kept, most=most)
+
+
+def _leaves(found: Derivation, kb: KnowledgeBase) -> list[Triple]:
+    """The triples of the window that a derivation ends at."""
+    premises = dict.fromkeys(each for step in found.steps.values() for each in step.premises)
+    return [
+        each
+        for each in premises
+        if each not in found.steps and kb.marks(each) & _ASSERTED == Origin.WINDOW
+    ]
+
+
+class _Search:
+    """The applications that were found for some triples, and those behind these."""
+
+    def __init__(
+        self,
+        applications: Applications,
+        is_leaf: Callable[[Triple], bool],
+        is_usable: Callable[[Triple], bool],
+        most: int,
+    ) -> None:
+        """``is_leaf``: it needs no reason; ``is_usable``: it may be a premise."""
+        self._applications = applications
+        self._is_leaf = is_leaf
+        self._is_usable = is_usable
+        self._left = most
+        self._most = most
+        self._found: list[tuple[Triple, Application]] = []
+
+    def derive(self, asked: list[Triple]) -> dict[Triple, Application]:
+        """The steps to those of the triples that are derived from leaves, and are none."""
+        seen = dict.fromkeys(asked)
+        ahead = asked
+        while True:
+            premises = dict.fromkeys(each for triple in ahead for each in self._premises_of(triple))
+            steps = self._forward(asked)
+            ahead = [each for each in premises if each not in seen and not self._is_leaf(each)]
+            if not ahead or not self._left or all(triple in steps for triple in asked):
+                return _behind(asked, steps)
+            seen.update(dict.fromkeys(ahead))
+
+    def limits(self) -> str:
+        """Why a triple is not derived."""
+        if self._left:
+            return "no rule derives it from what else is asserted"
+        return (
+            f"no derivation is among the first {self._most:,} applications of rules that were "
+            "looked at"
+        )
+
+    def _premises_of(self, triple: Triple) -> Iterator[Triple]:
+        """The premises of the applications that conclude a triple, which are noted."""
+        for application in islice(self._applications.of(triple), self._left):
+            self._left -= 1
+            premises = application.premises
+            if triple not in premises and all(map(self._is_usable, premises)):
+                self._found.append((triple, application))
+                yield from premises
+
+    def _forward(self, asked: Collection[Triple]) -> dict[Triple, Application]:
+        """The first application, in rounds, for all that follows by those that were found."""
+        waits: dict[Triple, list[int]] = {}
+        missing: list[int] = []
+        ready: deque[Triple] = deque()
+        steps: dict[Triple, Application] = {}
+        for number, (triple, application) in enumerate(self._found):
+            missing.append(len(application.premises))
+            for premise in application.premises:
+                if premise not in waits:
+                    waits[premise] = []
+                    if premise not in asked and self._is_leaf(premise):
+                        ready.append(premise)
+                waits[premise].append(number)
+            if not application.premises and triple not in steps:
+                steps[triple] = application
+                ready.append(triple)
+        while ready:
+            for number in waits.get(ready.popleft(), ()):
+                missing[number] -= 1
+                triple, application = self._found[number]
+                if not missing[number] and triple not in steps:
+                    steps[triple] = application
+                    ready.append(triple)
+        return steps
+
+
+def _behind(
+    asked: Iterable[Triple], steps: Mapping[Triple, Application]
+) -> dict[Triple, Application]:
+    """The steps that the triples need."""
+    found: dict[Triple, Application] = {}
+    ahead = [triple for triple in asked if triple in steps]
+    while ahead:
+        triple = ahead.pop()
+        if triple not in found:
+            found[triple] = steps[triple]
+            ahead += [each for each in steps[triple].premises if each in steps]
+    return found

@@ -1,0 +1,53 @@
+"""The graphs that the bodies of rules read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.kb.graph_index import GraphIndex
+from sensorstream.model.terms import IRI
+from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
+from sensorstream.network.build import build
+from sensorstream.network.network import Network
+from sensorstream.network.node import Node
+from sensorstream.network.plan.planner import plan_in_step
+from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.sources import Source, Sources
+from sensorstream.sparql.algebra import Graph, Pattern
+from sensorstream.sparql.walk import nodes
+
+NAMED: Final = (GRAPH_STATIC, GRAPH_WINDOW)
+"""What GRAPH may name: the graphs that rules do not write."""
+
+
+class GraphsRead:
+    """All graphs of a knowledge base as one, and those that some rules name.
+
+    A named graph costs an index of its own; without rules that name it there is none.
+    """
+
+    def __init__(self, kb: KnowledgeBase, rules: Iterable[DerivationRule]) -> None:
+        self.index = kb.index
+        """All graphs together."""
+        used = {part.name for rule in rules for part in nodes(rule.body) if isinstance(part, Graph)}
+        self._named: dict[IRI, GraphIndex] = {
+            name: GraphIndex(kb, name) for name in NAMED if name in used
+        }
+        whole = Source(id(kb.index), "graphs")
+        self._indexes = {whole: kb.index}
+        named: dict[IRI, Source] = {}
+        for name, graph in self._named.items():
+            named[name] = Source(id(graph.index), f"graph <{name}>")
+            self._indexes[named[name]] = graph.index
+        self._sources = Sources(whole, named)
+
+    def build(self, network: Network, body: Pattern) -> Node:
+        """The operator of a body."""
+        return build(plan_in_step(body, self._sources, None), network, self._indexes)
+
+    def close(self) -> None:
+        """Stop following the named graphs; a second call does nothing."""
+        while self._named:
+            self._named.popitem()[1].close()

@@ -1,0 +1,296 @@
+"""The rules of a set that an ontology, and queries, need.
+
+A rule can be left out if the others conclude, from whatever may stream, all that it helps to
+conclude. That is asked of each specialised rule by a trial: its premises are stated about new
+names, and the others must conclude what it does (uniform containment: Sagiv, "Optimizing Datalog
+programs", 1988).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Final
+
+from sensorstream.errors import OntologyError
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.model.vocabulary import CONTRADICTION
+from sensorstream.network.recursion.reads import Kind, reads
+from sensorstream.network.recursion.rule import DerivationRule, meant
+from sensorstream.reasoning.rulesets.conjunction import triples_of
+from sensorstream.reasoning.rulesets.lasting import lasting
+from sensorstream.reasoning.rulesets.occurring import distinctions, firing, reaching, vocabulary_of
+from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.renaming import renamed
+from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.specialise import Specialisation, standard_name
+from sensorstream.sparql.algebra import (
+    BGP,
+    And,
+    Describe,
+    Each,
+    Expression,
+    Filter,
+    Join,
+    Pattern,
+    Query,
+    TriplePattern,
+    Variable,
+)
+from sensorstream.sparql.walk import nodes
+
+_FOUND: Final = IRI(f"{CONTRADICTION}-found")
+"""In the place of a contradiction, which would end a trial."""
+_NEW: Final = "urn:sensorstream:new:"
+_MOST_NAMES: Final = 5
+"""More variables of one rule can be equal in too many ways (52 of five)."""
+_ANYTHING: Final = Kind(None, None)
+
+
+def kinds_asked(query: Query) -> list[Kind]:
+    """The kinds of triples that a query reads of graphs; what streams through windows is none."""
+    if isinstance(query.form, Describe):
+        return [_ANYTHING]
+    return [each.kind for each in reads(query.form.pattern)]
+
+
+@dataclass(frozen=True, slots=True)
+class Minimised:
+    """``kept`` are the names of the rules that are needed, in their order.
+
+    ``idle`` are those that cannot fire, or whose conclusions reach no query; ``implied`` those
+    whose conclusions the others make as well.
+    """
+
+    kept: tuple[str, ...]
+    idle: tuple[str, ...]
+    implied: tuple[str, ...]
+
+
+def minimised(
+    rule_set: RuleSet, static: Iterable[Triple], asked: Iterable[Kind] | None = None
+) -> Minimised:
+    """The rules that are needed.
+
+    A rule is left out if it cannot fire, if what it concludes helps no answer, or if the others
+    conclude the same. What streams has the names of the static graph as properties and classes.
+    Then all that can be asked has the same answers: ``asked`` are the kinds of triples that queries
+    read, None is everything. Contradictions count as asked.
+
+    Raises:
+        OntologyError: the static graph contradicts itself.
+        ProgramError: a list does not fit; see :func:`.lists.unrolled`.
+    """
+    given = tuple(static)
+    rules = [_harmless(rule) for rule in rule_set.rules]
+    goals = [_ANYTHING] if asked is None else [*asked, Kind(_FOUND, None)]
+    whole = _closed(rule_set, rules, given)
+    found = next(iter(whole.match(None, _FOUND, None)), None)
+    if found is not None:
+        text = found[2].lexical if isinstance(found[2], Literal) else found[2].n3
+        raise OntologyError(f"the ontology contradicts itself: {text}: {found[0].n3}")
+    special = Specialisation(rules, whole.index).rules
+    fired = firing(special, vocabulary_of(whole.index))
+    read = {n: tuple(each.kind for each in reads(rule.body)) for n, rule in enumerate(fired)}
+    needed = reaching(fired, goals, read)
+    facts = [
+        triple
+        for triple in whole.triples(Origin.STATIC_INFERRED)
+        if any(goal.meets(Kind(triple[1], triple[2])) for goal in goals)
+    ]
+    busy = {standard_name(rule) for rule in needed}
+    trial = _Trial(rule_set, given, needed, facts)
+    kept = _without_idle(rules, busy, trial)
+    idle = tuple(rule.name for rule in rules if rule not in kept)
+    for rule in reversed(kept):
+        rest = [each for each in kept if each is not rule]
+        if trial.is_enough(rest):
+            kept = rest
+    names = tuple(rule.name for rule in kept)
+    implied = (rule.name for rule in rules if rule.name not in {*names, *idle})
+    return Minimised(names, idle, tuple(implied))
+
+
+def _without_idle(
+    rules: Sequence[DerivationRule], busy: Collection[str], trial: _Trial
+) -> list[DerivationRule]:
+    """The rules without those that make nothing needed; together, else one by one."""
+    kept = [rule for rule in rules if rule.name in busy]
+    if trial.is_enough(kept):
+        return kept
+    kept = list(rules)
+    for rule in reversed(rules):
+        rest = [each for each in kept if each is not rule]
+        if rule.name not in busy and trial.is_enough(rest):
+            kept = rest
+    return kept
+
+
+class _Trial:
+    """What must still follow if rules are left out: specialised rules, and static triples."""
+
+    def __init__(
+        self,
+        rule_set: RuleSet,
+        static: Sequence[Triple],
+        needed: Sequence[DerivationRule],
+        facts: Sequence[Triple],
+    ) -> None:
+        self._rule_set = rule_set
+        self._static = static
+        self._needed = [(renamed(rule), rule) for rule in needed]
+        self._facts = facts
+
+    def is_enough(self, rules: Sequence[DerivationRule]) -> bool:
+        """Whether some of the rules conclude all that all of them do."""
+        closed = _closed(self._rule_set, rules, self._static)
+        if any(fact not in closed for fact in self._facts):
+            return False
+        there = {renamed(rule) for rule in Specialisation(rules, closed.index).rules}
+        missing = [rule for meaning, rule in self._needed if meaning not in there]
+        if not all(map(_can_be_tried, missing)):
+            return False
+        if not missing:
+            return True
+        # What a rule that loses conclusions says of new names alone, it may not say of others.
+        monotone = set(map(id, lasting(rules)))
+        general = [rule for rule in rules if id(rule) in monotone and _is_general(rule.body)]
+        kb = KnowledgeBase()
+        kb.add(Origin.STATIC, list(closed.index))
+        reasoner = RuleReasoner(_set_of(self._rule_set, general))
+        reasoner.start(kb)
+        return all(_follows(kb, reasoner, rule) for rule in missing)
+
+
+def _closed(
+    rule_set: RuleSet, rules: Sequence[DerivationRule], static: Sequence[Triple]
+) -> KnowledgeBase:
+    kb = KnowledgeBase()
+    kb.add(Origin.STATIC, static)
+    RuleReasoner(replace(_set_of(rule_set, rules), facts=rule_set.facts)).start(kb)
+    return kb
+
+
+def _set_of(rule_set: RuleSet, rules: Iterable[DerivationRule]) -> RuleSet:
+    return RuleSet(rule_set.name, tuple(rules), (), {})
+
+
+def _harmless(rule: DerivationRule) -> DerivationRule:
+    """The rule with another property for contradictions."""
+    head = tuple(
+        replace(triple, predicate=_FOUND) if triple.predicate == CONTRADICTION else triple
+        for triple in rule.head
+    )
+    return replace(rule, head=head)
+
+
+def _follows(kb: KnowledgeBase, reasoner: RuleReasoner, rule: DerivationRule) -> bool:
+    """Whether the conclusions of a rule follow from its premises, whatever they are about."""
+    for names in _namings(rule):
+        premises = tuple(dict.fromkeys(_stated(each, names) for each in triples_of(rule.body)))
+        delta = Delta(0, tuple(each for each in premises if each not in kb))
+        kb.apply(Origin.WINDOW, delta)
+        reasoner.react(kb, delta)
+        found = all(
+            isinstance(conclusion[0], Literal) or conclusion in kb
+            for conclusion in (_stated(each, names) for each in rule.head)
+        )
+        kb.apply(Origin.WINDOW, delta.inverse())
+        reasoner.react(kb, delta.inverse())
+        if not found:
+            return False
+    return True
+
+
+def _namings(rule: DerivationRule) -> Iterator[dict[Variable, Term]]:
+    """New names for the variables of a rule, in all the ways in which they may be equal.
+
+    An object may be a literal, which is no subject of others.
+    """
+    premises = list(triples_of(rule.body))
+    variables = sorted(_variables(rule), key=lambda each: each.name)
+    first = {end for each in premises for end in (each.subject, each.predicate)}
+    unequal = [
+        pair
+        for node in nodes(rule.body)
+        if isinstance(node, Filter)
+        for pair in distinctions(node.condition)
+    ]
+    for groups in _partitions(variables):
+        if any(groups[one] == groups[other] for one, other in unequal):
+            continue
+        named = {groups[each] for each in variables if each in first}
+        free = sorted({*groups.values()} - named)
+        for chosen in product((IRI, Literal), repeat=len(free)):
+            kinds = dict(zip(free, chosen, strict=True))
+            yield {
+                each: kinds.get(number, IRI)(f"{_NEW}{number}") for each, number in groups.items()
+            }
+
+
+def _partitions(variables: Sequence[Variable]) -> Iterator[dict[Variable, int]]:
+    """The ways in which variables can be equal: the number of a group for each."""
+    if not variables:
+        yield {}
+        return
+    *others, last = variables
+    for groups in _partitions(others):
+        for number in range(len(set(groups.values())) + 1):
+            yield {**groups, last: number}
+
+
+def _stated(triple: TriplePattern, names: dict[Variable, Term]) -> Triple:
+    return tuple(  # type: ignore[return-value]
+        names[end] if isinstance(end, Variable) else meant(end)  # type: ignore[arg-type]
+        for end in (triple.subject, triple.predicate, triple.object)
+    )
+
+
+def _variables(rule: DerivationRule) -> set[Variable]:
+    return {
+        end
+        for triple in (*triples_of(rule.body), *rule.head)
+        for end in (triple.subject, triple.predicate, triple.object)
+        if isinstance(end, Variable)
+    }
+
+
+def _can_be_tried(rule: DerivationRule) -> bool:
+    """Whether the premises are triples, told apart at most by whether terms are the same."""
+    return (
+        _is_general(rule.body)
+        and all(isinstance(each, BGP | Join | Filter) for each in _patterns(rule.body))
+        and all(isinstance(each.predicate, IRI | Variable) for each in triples_of(rule.body))
+        and len(_variables(rule)) <= _MOST_NAMES
+    )
+
+
+def _is_general(body: Pattern) -> bool:
+    """Whether a body that matches triples of new names matches them with any others."""
+    return all(
+        isinstance(each, BGP | Join | Each)
+        or (isinstance(each, Filter) and _only_distinguishes(each.condition))
+        for each in _patterns(body)
+    )
+
+
+def _patterns(body: Pattern) -> Iterator[Pattern]:
+    yield body
+    match body:
+        case Join(left, right):
+            yield from _patterns(left)
+            yield from _patterns(right)
+        case Filter(_, inner):
+            yield from _patterns(inner)
+        case Each():
+            yield from _patterns(body.pattern)
+
+
+def _only_distinguishes(condition: Expression) -> bool:
+    match condition:
+        case And(left, right):
+            return _only_distinguishes(left) and _only_distinguishes(right)
+    return any(True for _ in distinctions(condition))

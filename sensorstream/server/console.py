@@ -1,0 +1,158 @@
+"""The web page: a process of its own, to which the server hands the requests for it.
+
+So what pages cost and keep is no part of the engine's process, and a fault of theirs ends no more
+than them. Server and process talk over two sockets in a folder that only this user may enter: by
+one the server asks for pages, by the other the pages ask the server, as any client does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+import httpx
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sensorstream.server.problems import http_problem, respond
+
+PATH: Final = "/console"
+_LOG: Final = logging.getLogger(__name__)
+_COMMAND: Final = (sys.executable, "-m", "sensorstream.console")
+_START_SECONDS: Final = 30.0
+_LOOK: Final = 0.1
+_AGAIN: Final = 10.0
+"""Seconds between two starts."""
+_ANSWER_SECONDS: Final = 60.0
+"""Longer than a page waits for news with one request."""
+_MOST: Final = 200
+"""Requests to the process at a time."""
+_OF_THE_HOP: Final = frozenset(
+    {b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"date"}
+)
+"""Fields about one connection (RFC 9110, section 7.6.1), and one that the server itself adds."""
+_KEPT_BACK: Final = _OF_THE_HOP | {b"content-length", b"x-forwarded-for", b"x-forwarded-proto"}
+
+
+class ConsoleProcess:
+    """The process of the pages: it runs from the first request on."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="sensorstream-console-")
+        folder = Path(self._folder.name)
+        self.pages = folder / "pages"
+        """The socket that the process listens on."""
+        self.interface = folder / "interface"
+        """The socket that the server listens on for the process."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started = -_AGAIN
+        self._closed = False
+
+    def close(self) -> None:
+        """End it, and remove the sockets; a second call does nothing."""
+        self._closed = True
+        if self._process is not None:
+            _end(self._process)
+            self._process = None
+        self._folder.cleanup()
+
+    async def listening(self) -> bool:
+        """Whether it listens; starts it if it does not run, and waits for it."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            if self._closed or time.monotonic() - self._started < _AGAIN:
+                return False
+            process = self._start()
+        until = self._started + _START_SECONDS
+        while not self.pages.exists():
+            if process.poll() is not None or time.monotonic() > until:
+                return False
+            await asyncio.sleep(_LOOK)
+        return True
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._process is not None:
+            _LOG.warning("the process of the pages ended with %s", self._process.returncode)
+            _end(self._process)
+        self.pages.unlink(missing_ok=True)
+        self._started = time.monotonic()
+        # It ends when its standard input does, so also when this process is killed.
+        self._process = subprocess.Popen(
+            [*_COMMAND, str(self.pages), str(self.interface)],
+            stdin=subprocess.PIPE,
+            # Ctrl-C goes to this process only, which then ends that one.
+            start_new_session=True,
+        )
+        return self._process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process at once: it keeps nothing."""
+    process.kill()
+    process.wait()
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.close()
+
+
+def console(process: ConsoleProcess) -> ASGIApp:
+    """The ASGI application that hands requests on to the process."""
+    # Not a client: that would keep the cookie of one browser and send it for another one.
+    transport = httpx.AsyncHTTPTransport(
+        uds=str(process.pages), verify=False, limits=httpx.Limits(max_connections=_MOST)
+    )
+    timeout = httpx.Timeout(_ANSWER_SECONDS, pool=1.0).as_dict()
+
+    async def hand_on(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if not await process.listening():
+            told = "the process of the pages starts, or has failed: the server's log may say why"
+            await respond(http_problem(503, told), {"Retry-After": "5"})(scope, receive, send)
+            return
+        query = scope["query_string"]
+        raw = scope["raw_path"] + (b"?" + query if query else b"")
+        request = httpx.Request(
+            scope["method"],
+            httpx.URL("http://localhost").copy_with(raw_path=raw),
+            headers=[
+                *(each for each in scope["headers"] if each[0] not in _KEPT_BACK),
+                (b"x-forwarded-proto", scope["scheme"].encode()),
+            ],
+            content=await _body(receive),
+            extensions={"timeout": timeout},
+        )
+        try:
+            answer = await transport.handle_async_request(request)
+        except httpx.HTTPError as error:
+            _LOG.warning("the process of the pages does not answer: %s", error)
+            told = "the process of the pages does not answer"
+            await respond(http_problem(503, told), {"Retry-After": "1"})(scope, receive, send)
+            return
+        try:
+            headers = [each for each in answer.headers.raw if each[0].lower() not in _OF_THE_HOP]
+            start = {"type": "http.response.start", "status": answer.status_code}
+            await send({**start, "headers": headers})
+            assert isinstance(answer.stream, httpx.AsyncByteStream)
+            async for part in answer.stream:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            await answer.aclose()
+
+    return hand_on
+
+
+async def _body(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)

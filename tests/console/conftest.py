@@ -1,0 +1,60 @@
+"""A server with keys, and a browser."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+
+from sensorstream.demo.server_process import ServerProcess
+
+CLI = [sys.executable, "-m", "sensorstream"]
+_DRIVER = "chromedriver"
+_OPTIONS = (
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--window-size=1300,850",
+)
+
+
+@dataclass(frozen=True)
+class Keyed:
+    url: str
+    key: str
+
+
+@pytest.fixture(scope="package")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
+    """A server of the tracking deployment that needs keys, with the key of an administrator."""
+    folder = tmp_path_factory.mktemp("console") / "tracking"
+    subprocess.run([*CLI, "init", str(folder)], check=True, capture_output=True)
+    config = folder / "sensorstream.toml"
+    config.write_text(config.read_text().replace("[http]\n", "[http]\nkeys = true\n"))
+    made = [*CLI, "keys", "create", "-c", str(config), "--name", "ann"]
+    roles = ["--role", "admin", "--role", "ingest"]
+    key = subprocess.run([*made, *roles], check=True, capture_output=True, text=True).stdout
+    with ServerProcess(config) as process:
+        yield Keyed(process.url(), key.strip())
+
+
+@pytest.fixture(scope="package")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    """Debian's Chromium without a window."""
+    chromium, driver = shutil.which("chromium"), shutil.which(_DRIVER)
+    if chromium is None or driver is None:
+        pytest.skip("no chromium with its driver (Debian: chromium, chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    folder: Path = tmp_path_factory.mktemp("profile")
+    for each in (*_OPTIONS, f"--user-data-dir={folder}"):
+        options.add_argument(each)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield chrome
+    chrome.quit()

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import httpx
+
+from tests.console.conftest import Keyed
+
+
+def asked(keyed: Keyed) -> httpx.Client:
+    return httpx.Client(base_url=keyed.url, timeout=60, trust_env=False)
+
+
+def test_without_a_key_a_page_leads_to_the_one_to_sign_in(keyed: Keyed) -> None:
+    with asked(keyed) as client:
+        first = client.get("/")
+        assert (first.status_code, first.headers["location"]) == (307, "/console/")
+        page = client.get("/console/")
+        assert (page.status_code, page.headers["location"]) == (307, "/console/sign-in")
+        form = client.get("/console/sign-in")
+        assert form.status_code == 200
+        assert "API key" in form.text
+
+
+def test_a_key_that_is_not_valid_is_not_kept(keyed: Keyed) -> None:
+    with asked(keyed) as client:
+        answer = client.post("/console/sign-in", data={"key": "<b>"})
+        assert answer.status_code == 403
+        assert "set-cookie" not in answer.headers
+        assert "<b>" not in answer.text
+        assert client.post("/console/sign-in", content=b"x" * 5000).status_code == 413
+
+
+def test_a_key_is_kept_where_no_script_and_no_other_site_finds_it(keyed: Keyed) -> None:
+    with asked(keyed) as client:
+        answer = client.post("/console/sign-in", data={"key": keyed.key})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/console/")
+        cookie = answer.headers["set-cookie"]
+        assert {"HttpOnly", "Path=/console", "SameSite=strict"} <= set(cookie.split("; "))
+        assert client.get("/console/").status_code == 200
+        assert client.post("/console/sign-out").status_code == 303
+        assert client.get("/console/").status_code == 307
+
+
+def test_the_key_of_one_browser_is_not_sent_for_another_one(keyed: Keyed) -> None:
+    with asked(keyed) as ann, asked(keyed) as bob:
+        assert ann.post("/console/sign-in", data={"key": keyed.key}).status_code == 303
+        assert ann.get("/console/").status_code == 200
+        assert bob.get("/console/").status_code == 307
+
+
+def test_a_page_of_another_site_cannot_sign_somebody_in(keyed: Keyed) -> None:
+    with asked(keyed) as client:
+        origin = {"Origin": "https://elsewhere.example.org"}
+        answer = client.post("/console/sign-in", data={"key": keyed.key}, headers=origin)
+        assert answer.status_code == 403
+        assert "set-cookie" not in answer.headers

@@ -1,0 +1,55 @@
+"""Which values a datatype has, beside what XSD and OWL 2 say."""
+
+from __future__ import annotations
+
+import pytest
+
+from sensorstream.errors import TermError
+from sensorstream.model.datatypes import RDF_LANG_STRING, XSD
+from sensorstream.model.terms import Literal
+from sensorstream.model.value_spaces import is_of
+
+
+@pytest.mark.parametrize(
+    ("lexical", "datatype", "of", "not_of"),
+    [
+        ("7", "int", "byte decimal integer int nonNegativeInteger", "double string boolean"),
+        ("-129", "integer", "short decimal", "byte nonNegativeInteger"),
+        ("7.0", "decimal", "decimal byte integer", "float double"),
+        ("7.5", "decimal", "decimal", "integer float"),
+        ("1e3", "double", "double", "float decimal integer"),
+        (" 7", "int", "", "int integer decimal string"),
+        ("999", "byte", "", "byte integer"),
+        ("x", "string", "string token NCName language", "integer dateTime"),
+        ("a  b", "string", "string normalizedString", "token Name"),
+        ("a\tb", "string", "string", "normalizedString token NMTOKEN"),
+        ("7a", "string", "NMTOKEN token", "NCName Name"),
+        ("de-AT", "language", "language string", "integer"),
+        ("true", "boolean", "boolean", "string"),
+        ("2026-03-01T10:00:00Z", "dateTime", "dateTime dateTimeStamp", "date"),
+        ("2026-03-01T10:00:00", "dateTime", "dateTime", "dateTimeStamp"),
+        ("2026-02-30", "date", "", "date"),
+        ("P1D", "duration", "duration dayTimeDuration", "yearMonthDuration"),
+        ("P1M", "duration", "duration yearMonthDuration", "dayTimeDuration"),
+    ],
+)
+def test_a_value_is_in_the_datatypes_that_have_it(
+    lexical: str, datatype: str, of: str, not_of: str
+) -> None:
+    literal = Literal(lexical, f"{XSD}{datatype}")
+    assert all(is_of(literal, f"{XSD}{name}") for name in of.split())
+    assert not any(is_of(literal, f"{XSD}{name}") for name in not_of.split())
+
+
+def test_texts_with_a_language_are_apart_from_strings() -> None:
+    assert is_of(Literal("x", language="en"), RDF_LANG_STRING)
+    assert not is_of(Literal("x", language="en"), f"{XSD}string")
+    assert not is_of(Literal("x"), RDF_LANG_STRING)
+    assert not is_of(Literal("x", RDF_LANG_STRING), RDF_LANG_STRING)
+
+
+def test_of_other_datatypes_nothing_is_known() -> None:
+    with pytest.raises(TermError, match="no datatype whose values are known"):
+        is_of(Literal("1"), "http://example.org/Person")
+    with pytest.raises(TermError, match="of a datatype whose values are not known"):
+        is_of(Literal("1", "http://example.org/length"), f"{XSD}integer")

@@ -1,0 +1,229 @@
+"""Equality kept by clusters derives what its rules do, by Oxigraph, at every instant."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sensorstream.errors import Overrun
+from sensorstream.kb.graph import Origin
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
+from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
+from sensorstream.network.budget import Budget, Limits
+from sensorstream.network.recursion.equality_rules import EQUALITY, equality_among
+from sensorstream.network.recursion.linear import FlatClosure, parted
+from sensorstream.network.recursion.program import Program
+from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.reasoning.rulesets.library import bundled_rules
+from tests.network.recursion.oracle import rematerialised
+from tests.network.recursion.strategies import CLASSICS, NODES, PROPERTIES, Change
+from tests.network.recursion.test_program import ANY_PROPERTY
+from tests.network.recursion.world import World, rule
+
+SAME = "<http://www.w3.org/2002/07/owl#sameAs>"
+TOLD = rule("told", f"{{ ?x {SAME} ?y }} WHERE {{ ?x :p1 ?y . ?y :p1 ?x }}")
+RULES = (
+    TOLD,
+    rule("functional", f"{{ ?y {SAME} ?z }} WHERE {{ ?x :p0 ?y . ?x :p0 ?z }}"),
+    rule("inverse functional", f"{{ ?x {SAME} ?y }} WHERE {{ ?x :q1 ?z . ?y :q1 ?z }}"),
+    rule("named", f"{{ :a {SAME} ?x }} WHERE {{ ?x a :C }}"),
+    rule("value", f"{{ ?x {SAME} 1 }} WHERE {{ ?x a :B }}"),
+    rule("copied", f"{{ ?x :p1 ?y }} WHERE {{ ?x {SAME} ?y FILTER(!sameTerm(?x, ?y)) }}"),
+    rule("of one name", "{ ?x :q1 ?y } WHERE { :b :p0 ?x . :b :p1 ?y }"),
+    rule("one premise", "{ ?y a :B } WHERE { :b :p1 ?y }"),
+    rule("reflexive", f"{{ ?x {SAME} ?x . ?y {SAME} ?y }} WHERE {{ ?x ?p ?y }}"),
+)
+NAMES = [*NODES, BlankNode("_:n"), PROPERTIES[0][0], PROPERTIES[1][0], PROPERTIES[1][1]]
+VALUES = [Literal("v"), Literal("1", IRI("http://www.w3.org/2001/XMLSchema#integer"))]
+PD_STAR = {
+    each.name: each
+    for each in bundled_rules("pdstar").rules
+    if each.name in ("rdfp5a", "rdfp5b", "rdfp6", "rdfp7", "rdfp11")
+}
+REGIMES: dict[str, tuple[tuple[DerivationRule, ...], tuple[DerivationRule, ...]]] = {
+    "owl2rl": (EQUALITY, ()),
+    "without properties": (tuple(e for e in EQUALITY if e.name != "eq-rep-p"), ()),
+    "pdstar": (
+        tuple(PD_STAR[name] for name in ("rdfp6", "rdfp7", "rdfp11")),
+        (PD_STAR["rdfp5a"], PD_STAR["rdfp5b"]),
+    ),
+}
+"""Rules of equality, and others that they need beside them."""
+_same = st.tuples(
+    st.sampled_from(NODES[:3]),
+    st.just(OWL_SAME_AS),
+    st.sampled_from([*NODES, *NODES, BlankNode("_:n"), *VALUES]),
+)
+_any_same = st.tuples(
+    st.sampled_from([*NAMES, OWL_SAME_AS]),
+    st.just(OWL_SAME_AS),
+    st.sampled_from([*NAMES, OWL_SAME_AS, *VALUES]),
+)
+_facts = st.tuples(
+    st.sampled_from([*NODES, BlankNode("_:n")]),
+    st.sampled_from([*PROPERTIES[0], *PROPERTIES[1], RDF_TYPE]),
+    st.sampled_from([*NODES, IRI("http://example.org/B"), IRI("http://example.org/C"), *VALUES]),
+)
+changes = st.lists(
+    st.lists(
+        st.builds(
+            Change,
+            st.one_of(_facts, _facts, _same, _same, _any_same, *[st.integers(0, 30)] * 4),
+            st.just(False),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rules=st.lists(st.sampled_from((*RULES, *CLASSICS, *ANY_PROPERTY)), max_size=4, unique=True),
+    regime=st.sampled_from(sorted(REGIMES)),
+    apart=st.booleans(),
+    static=st.sets(st.one_of(_facts, _same), max_size=2),
+    stream=changes,
+)
+def test_what_holds_is_what_the_rules_say(
+    rules: list[DerivationRule],
+    regime: str,
+    apart: bool,
+    static: set[Triple],
+    stream: list[list[Change]],
+) -> None:
+    equality, beside = REGIMES[regime]
+    rules = [*rules, *beside]
+    linear, others = parted(rules) if apart else ([], rules)
+    closure = FlatClosure(linear)
+    world = World([*equality, *others], closure, Origin.STATIC)
+    world.kb.add(Origin.STATIC, sorted(static))
+    implied: set[Triple] = set()
+    for each in stream:
+        before = world.derived()
+        world.change(each)
+        facts = {*static, *world.facts}
+        now = {new for fact in facts for new in closure.conclusions(fact)}
+        world.program.hold(Delta(0, tuple(sorted(now - implied)), tuple(sorted(implied - now))))
+        implied = now
+        change = world.settle()
+        after = world.derived()
+        assert after | facts == facts | rematerialised([[*equality, *rules]], facts)
+        assert (set(change.added), set(change.removed)) == (after - before, before - after)
+        assert not world.program.faults
+
+
+@settings(max_examples=15, deadline=None)
+@given(rules=st.lists(st.sampled_from(RULES), max_size=3, unique=True), stream=changes)
+def test_without_one_of_its_rules_the_others_are_rules_as_any(
+    rules: list[DerivationRule], stream: list[list[Change]]
+) -> None:
+    world = World([*EQUALITY, *rules])
+    for each in stream[:-1]:
+        world.change(each)
+        world.settle()
+    world.program.drop("eq-rep-s")
+    world.change(stream[-1])
+    world.settle()
+    left = [*(rule for rule in EQUALITY if rule.name != "eq-rep-s"), *rules]
+    assert world.derived() == world.expected([left])
+
+
+def iri(name: str) -> IRI:
+    return IRI(f"http://example.org/{name}")
+
+
+def chain(names: int) -> list[Triple]:
+    return [(iri(f"n{each}"), OWL_SAME_AS, iri(f"n{each + 1}")) for each in range(names - 1)]
+
+
+def toggle(world: World, *facts: Triple) -> Delta:
+    world.change(Change(each, in_window=False) for each in facts)
+    return world.settle()
+
+
+def limited(limits: Limits) -> World:
+    world = World(())
+    world.program = Program(world.kb, Origin.INFERRED, EQUALITY, world.build, Budget(limits))
+    return world
+
+
+def test_names_for_one_thing_cost_their_pairs_and_too_many_are_refused() -> None:
+    limits = Limits(rows=2500, settings="limits.message")
+    assert len(toggle(limited(limits), *chain(50)).added) == 2500
+    with pytest.raises(Overrun, match=r"eq-trans: more than 2,500 rows .*limits\.message_rows"):
+        toggle(limited(limits), *chain(51))
+
+
+def test_names_for_one_thing_that_take_too_long_are_refused() -> None:
+    ticks = count()
+    limits = Limits(seconds=3, counter=lambda: next(ticks) / 10, settings="limits.message")
+    assert len(toggle(limited(limits), *chain(30)).added) == 900
+    with pytest.raises(Overrun, match=r"more than 3 s .*limits\.message_seconds"):
+        toggle(limited(limits), *chain(300))
+
+
+def test_a_name_that_leaves_takes_its_own_triples_along_and_no_others() -> None:
+    world = World(EQUALITY)
+    toggle(world, *chain(10), (iri("n0"), iri("p"), iri("x")))
+    marked: list[Triple] = []
+    world.kb.subscribe(lambda triple, old, new: marked.append(triple))
+    last = chain(10)[-1]
+    removed = toggle(world, last).removed
+    assert len(removed) == 20
+    assert sorted(marked) == sorted([*removed, last])
+
+
+def test_an_observation_that_another_one_replaces_alters_nothing_else() -> None:
+    keyed = rule("key", f"{{ ?x {SAME} ?y }} WHERE {{ ?x :key ?k . ?y :key ?k }}")
+    world = World([*EQUALITY, keyed])
+    key = iri("k")
+    toggle(world, *((iri(name), iri("key"), key) for name in "abc"))
+    one, other = ((iri(name), iri("saw"), iri("x")) for name in "ab")
+    toggle(world, one)
+    marked: list[Triple] = []
+    world.kb.subscribe(lambda triple, old, new: marked.append(triple))
+    assert toggle(world, one, other) == Delta(3)
+    assert sorted(marked) == sorted([one, other])
+
+
+def test_equality_is_told_by_what_rules_say() -> None:
+    found = equality_among(bundled_rules("owl2rl").rules)
+    assert found is not None
+    assert {rule.name for rule in found.rules} == {rule.name for rule in EQUALITY}
+    assert found.properties
+    written = [
+        rule("1", f"{{ ?b {SAME} ?a }} WHERE {{ ?a {SAME} ?b FILTER(?b != ?a) }}"),
+        rule("2", f"{{ ?x {SAME} ?y }} WHERE {{ ?z {SAME} ?y . ?x {SAME} ?z }}"),
+        rule("3", f"{{ ?t ?p ?o }} WHERE {{ ?s ?p ?o . ?s {SAME} ?t }}"),
+        rule("4", f"{{ ?s ?p ?t }} WHERE {{ ?s ?p ?o . ?o {SAME} ?t }}"),
+    ]
+    own = equality_among([TOLD, *written])
+    assert own is not None
+    assert (own.rules, own.name, own.properties) == (tuple(written), "2", False)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("eq-sym", f"{{ ?x {SAME} ?x }} WHERE {{ ?x {SAME} ?y }}"),
+        ("eq-sym", "{ ?y :same ?x } WHERE { ?x :same ?y }"),
+        (
+            "eq-trans",
+            f"{{ ?x {SAME} ?z }} WHERE {{ ?x {SAME} ?y . ?y {SAME} ?z FILTER(?x != ?z) }}",
+        ),
+        ("eq-rep-s", f"{{ ?t ?p ?o }} WHERE {{ ?s {SAME} ?t . ?s ?p ?o FILTER(isIRI(?o)) }}"),
+        ("eq-rep-s", f"{{ ?t ?p ?o }} WHERE {{ ?s {SAME} ?t . ?s ?p ?o . ?o ?p ?s }}"),
+        ("eq-rep-s", f"{{ ?t ?t ?o }} WHERE {{ ?s {SAME} ?t . ?s ?t ?o }}"),
+        ("eq-rep-o", f"{{ ?s ?p ?t }} WHERE {{ ?t {SAME} ?o . ?s ?p ?o }}"),
+    ],
+)
+def test_rules_that_say_something_else_are_no_equality(name: str, text: str) -> None:
+    rules = [rule(name, text) if each.name == name else each for each in EQUALITY]
+    assert equality_among(rules) is None
