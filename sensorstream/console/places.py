@@ -27,7 +27,8 @@ class Place:
 
 
 OVERVIEW: Final = Place("/", "Overview", "schema", "o")
-PLACES: Final = (OVERVIEW,)
+ALERTS: Final = Place("/alerts", "Alerts", "notifications", "a")
+PLACES: Final = (OVERVIEW, ALERTS)
 
 
 def address(path: str, **asked: object) -> str:

@@ -13,16 +13,21 @@ from nicegui import ui
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from sensorstream.console import overview, sign_in, twins
+from sensorstream.console import alert, alerts, overview, receivers, sign_in, twins
 from sensorstream.console.frame import frame
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Page, Visit, page_of
-from sensorstream.console.places import BASE, ICON, OVERVIEW
+from sensorstream.console.places import ALERTS, BASE, ICON, OVERVIEW
 from sensorstream.console.sign_in import way_in
 from sensorstream.console.visits import Upstream, key_of
 from sensorstream.console.watches import Watches
 
-PAGES: Final = (page_of(OVERVIEW, overview.build),)
+PAGES: Final = (
+    page_of(OVERVIEW, overview.build),
+    page_of(ALERTS, alerts.build),
+    Page("/alerts/{alert_id}", ALERTS, lambda asked: f"Alert {asked['alert_id']}", alert.build),
+    Page("/receivers", ALERTS, lambda asked: "Receivers", receivers.build),
+)
 _RECONNECT: Final = 10.0
 """Seconds for which a page without connection keeps its state."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,12 +12,14 @@ from typing import Final
 from selenium import webdriver
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
 
+from sensorstream import Client
 from tests.console.conftest import Keyed
 
-MESSAGE: Final = (
+_FACE: Final = (
     "<Message><Event id='9'><Tracker type='FaceTracker'><TimeStamp value='{0}'/>"
-    "<person id='{0}' certainty='100'><location2d x='72' y='8'/></person>"
+    "<person id='{0}' certainty='{1}'><location2d x='72' y='8'/></person>"
     "</Tracker></Event></Message>"
 )
 _PICTURES: Final = "PICTURES_OF_PAGES"
@@ -29,6 +32,27 @@ def open_page(browser: webdriver.Chrome, keyed: Keyed, path: str) -> None:
     if "/sign-in" in browser.current_url:
         browser.find_element(By.NAME, "key").send_keys(keyed.key)
         browser.find_element(By.TAG_NAME, "button").click()
+
+
+def send_face(client: Client, number: int, certainty: int = 100) -> str:
+    """Send a message of a face tracker; the id of the message."""
+    return str(client.send(_FACE.format(number, certainty))["message_id"])
+
+
+def field(browser: webdriver.Chrome, label: str) -> WebElement:
+    """The field of a form with this label."""
+    return browser.find_element(By.CSS_SELECTOR, f"main [aria-label={json.dumps(label)}]")
+
+
+def press(browser: webdriver.Chrome, name: str) -> None:
+    """Press the button with this name, the first if there are more."""
+    path = f"//main//button[normalize-space()={json.dumps(name)}]"
+    browser.find_element(By.XPATH, path).click()
+
+
+def follow(browser: webdriver.Chrome, text: str) -> None:
+    """Follow the link with this text, the first if there are more."""
+    browser.find_element(By.XPATH, f"//main//a[normalize-space()={json.dumps(text)}]").click()
 
 
 def shown(browser: webdriver.Chrome) -> str:

@@ -5,23 +5,29 @@ from collections.abc import Callable
 from selenium import webdriver
 
 from sensorstream import Client
-from tests.console.browsing import MESSAGE, faults, open_page, shown, take_picture
+from sensorstream.console.figures import read
+from tests.console.browsing import faults, open_page, send_face, shown, take_picture
 from tests.console.conftest import Keyed
 
 Eventually = Callable[[Callable[[], object]], None]
+
+
+def taken_in(client: Client) -> float:
+    return read(client.metrics(), 0.0).value("messages_total", status="accepted") or 0.0
 
 
 def test_an_operator_signs_in_and_sees_messages_come(
     keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
 ) -> None:
     open_page(browser, keyed, "/")
-    eventually(lambda: "individuals\n0" in shown(browser))
     with Client(keyed.url, key=keyed.key) as client:
+        before = taken_in(client)
+        eventually(lambda: f"taken in\n{before:.0f}\n" in shown(browser))
         for number in range(1, 4):
-            client.send(MESSAGE.format(number))
+            send_face(client, number)
         held = client.window()["total"]
     assert held
-    eventually(lambda: "taken in\n3" in shown(browser))
+    eventually(lambda: f"taken in\n{before + 3:.0f}\n" in shown(browser))
     eventually(lambda: f"individuals\n{held}\n" in shown(browser))
     assert browser.title == "Overview · SensorStream"
     take_picture(browser, "overview")
