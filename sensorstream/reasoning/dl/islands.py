@@ -175,6 +175,8 @@ def _tell(
     else:
         ends = terminology.local.get(p, _NO_ENDS)
         facts.types.extend((number, name) for name in ends.subject)
+        if o in members:
+            facts.types.extend((members[o], name) for name in ends.object)
 
 
 def _checked(triple: Triple, value: Literal, values: Numbers) -> tuple[str, str, str | None]:

@@ -80,10 +80,7 @@ class DlReasoner:
         if not consistent:
             raise OntologyError("the ontology contradicts itself: its axioms have no model")
         pair = Pair(self._terminology, self._budget)
-        if pair.untreated:
-            self._way = WholeIslands(self._terminology, self._questions)
-        else:
-            self._way = WithinBounds(self._terminology, self._questions, pair)
+        self._way = WithinBounds(self._terminology, self._questions, pair)
         try:
             self._way.start(kb)
         except Inconsistent as error:

@@ -28,6 +28,7 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     Alternative,
     Clause,
 )
+from sensorstream.reasoning.dl.bounds.needs import Needs
 from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
 from sensorstream.reasoning.dl.bounds.stand_ins import loosened
 from sensorstream.reasoning.dl.bounds.values import Values
@@ -54,12 +55,14 @@ LOWER: Final = IRI(f"{PREFIX}lower")
 class Bound:
     """Rules, and the axioms that they leave out, each with the reason.
 
-    A lower bound is sound whatever is left out. An upper bound is complete only if nothing is. Both
-    are so only if the assertions include what :meth:`facts_of` says of each of their terms.
+    A lower bound is sound whatever is left out. An upper bound is complete only about individuals
+    ``?x`` that are connected with nobody for whom one of ``needs`` holds. Both are so only if the
+    assertions include what :meth:`facts_of` says of each of their terms.
     """
 
     rules: tuple[DerivationRule, ...]
     untreated: tuple[str, ...]
+    needs: Needs
     _values: Values
     _names_matter: bool
 
@@ -91,7 +94,7 @@ def lower(axioms: tuple[Triple, ...]) -> Bound:
     for clause in form.clauses:
         for certain in _certain(clause, form.values):
             rules.extend(_conclusions(certain, _body(certain)))
-    return _bound(rules, form.untreated, form)
+    return _bound(rules, form.untreated, form.needs, form)
 
 
 def upper(axioms: tuple[Triple, ...]) -> Bound:
@@ -121,12 +124,17 @@ def upper(axioms: tuple[Triple, ...]) -> Bound:
             for head in clause.heads:
                 body = Filter(Not(Exists(Graph(LOWER, BGP(head.triples)))), body)
         rules.extend(_conclusions(clause, body, made))
-    return _bound(rules, (*form.untreated, *form.above.untreated), form)
+    above = form.above
+    return _bound(rules, (*form.untreated, *above.untreated), (*form.needs, *above.needs), form)
 
 
-def _bound(rules: list[DerivationRule], untreated: tuple[str, ...], form: NormalForm) -> Bound:
+def _bound(
+    rules: list[DerivationRule], untreated: tuple[str, ...], needs: Needs, form: NormalForm
+) -> Bound:
+    # Who is connected with whom is asked of individuals that have a name.
     names = any(each.object == NAMED for clause in form.clauses for each in clause.body)
-    return Bound(tuple(dict.fromkeys(rules)), untreated, form.values, names)
+    names = names or bool(form.untreated or (form.above and form.above.untreated))
+    return Bound(tuple(dict.fromkeys(rules)), untreated, needs, form.values, names)
 
 
 def _certain(clause: Clause, values: Values) -> Iterator[Clause]:
