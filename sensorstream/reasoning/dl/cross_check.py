@@ -1,7 +1,7 @@
 """Compares the incremental inferences with those of a new run of HermiT over everything.
 
-It uses none of the usual optimisations: no islands, no cache of earlier answers, no definitions
-decided last. It is therefore slow and runs in the background.
+It uses none of the usual optimisations: no bounds, no islands, no cache of earlier answers. It is
+therefore slow and runs in the background.
 """
 
 from __future__ import annotations
