@@ -28,7 +28,11 @@ class Place:
 
 OVERVIEW: Final = Place("/", "Overview", "schema", "o")
 ALERTS: Final = Place("/alerts", "Alerts", "notifications", "a")
-PLACES: Final = (OVERVIEW, ALERTS)
+RULES: Final = Place("/rules", "Rules", "rule", "r")
+ONTOLOGY: Final = Place("/ontology", "Ontology", "account_tree", "t")
+QUARANTINE: Final = Place("/quarantine", "Quarantine", "report", "n")
+SETTINGS: Final = Place("/settings", "Settings", "settings", "s")
+PLACES: Final = (OVERVIEW, ALERTS, RULES, ONTOLOGY, QUARANTINE, SETTINGS)
 
 
 def address(path: str, **asked: object) -> str:
