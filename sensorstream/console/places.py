@@ -32,7 +32,10 @@ RULES: Final = Place("/rules", "Rules", "rule", "r")
 ONTOLOGY: Final = Place("/ontology", "Ontology", "account_tree", "t")
 QUARANTINE: Final = Place("/quarantine", "Quarantine", "report", "n")
 SETTINGS: Final = Place("/settings", "Settings", "settings", "s")
-PLACES: Final = (OVERVIEW, ALERTS, RULES, ONTOLOGY, QUARANTINE, SETTINGS)
+MESSAGES: Final = Place("/messages", "Messages", "mail", "m")
+INDIVIDUALS: Final = Place("/individuals", "Individuals", "category", "i")
+BENCH_PATH: Final = "/bench"
+PLACES: Final = (OVERVIEW, MESSAGES, INDIVIDUALS, ALERTS, RULES, ONTOLOGY, QUARANTINE, SETTINGS)
 
 
 def address(path: str, **asked: object) -> str:
@@ -44,6 +47,11 @@ def address(path: str, **asked: object) -> str:
 def individual(iri: str) -> str:
     """The address of an individual's page."""
     return address("/individual", iri=iri)
+
+
+def members(iri: str) -> str:
+    """The address of the list of a class's members."""
+    return address("/individuals", **{"class": iri})
 
 
 def message(message_id: str) -> str:
