@@ -29,9 +29,11 @@ from sensorstream.reasoning.dl.bounds.clauses import THING, Clause, Untreated, i
 from sensorstream.reasoning.dl.bounds.data_ranges import known_value
 from sensorstream.reasoning.dl.bounds.differences import (
     all_different,
+    alternatives_apart,
     is_of_pairs,
     tells_pairs_apart,
 )
+from sensorstream.reasoning.dl.bounds.enumerations import Enumerations, enumerations
 from sensorstream.reasoning.dl.bounds.expressions import Expressions
 from sensorstream.reasoning.dl.bounds.foreseen import foreseen
 from sensorstream.reasoning.dl.bounds.literal_values import Value
@@ -75,6 +77,7 @@ class NormalForm:
     untreated: tuple[str, ...]
     above: NormalForm | None
     values: Values
+    enumerations: Enumerations
 
 
 def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
@@ -101,11 +104,14 @@ def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
     if any(each.object == THING for clause in clauses for each in clause.body):
         clauses += things(axioms, clauses)
     clauses += foreseen(clauses)
+    listed = enumerations(clauses)
+    clauses += alternatives_apart([listed.unfold(each) for each in clauses])
     return NormalForm(
         tuple(dict.fromkeys(clauses)),
         tuple(untreated),
-        NormalForm(tuple(dict.fromkeys(above)), tuple(left_out), None, values),
+        NormalForm(tuple(dict.fromkeys(above)), tuple(left_out), None, values, listed),
         values,
+        listed,
     )
 
 

@@ -13,6 +13,7 @@ from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.rows import compiled
 from sensorstream.reasoning.dl.gap.premises import Conclusion, predicate_of, term_of
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
+from sensorstream.sparql.walk import variables
 
 _TYPE: Final = "t"
 _SAME_KIND: Final = "({s} != s or {o} != o)"
@@ -103,7 +104,7 @@ def kind_of(triple: TriplePattern) -> IRI:
 
 def by_premise(conclusion: Conclusion, place: int, store: Store) -> Find:
     """:class:`Row` for each solution with the triple as this premise, and as no premise before."""
-    text = _Text(store)
+    text = _Text(store, conclusion)
     first = conclusion.premises[place]
     text.bind(first)
     text.ranks.append(text.rank(first))
@@ -116,7 +117,7 @@ def by_premise(conclusion: Conclusion, place: int, store: Store) -> Find:
 
 def by_absence(conclusion: Conclusion, place: int, store: Store) -> Find:
     """:class:`Row` for each solution that needs the triple to be absent."""
-    text = _Text(store)
+    text = _Text(store, conclusion)
     first = conclusion.absent[place]
     text.bind(first)
     text.join(conclusion.premises)
@@ -127,7 +128,7 @@ def by_absence(conclusion: Conclusion, place: int, store: Store) -> Find:
 
 def by_head(conclusion: Conclusion, place: int, store: Store) -> Find:
     """:class:`Derivation` for each solution that has the triple as this head."""
-    text = _Text(store)
+    text = _Text(store, conclusion)
     text.bind(conclusion.heads[place])
     text.unname(conclusion)
     text.join(conclusion.premises)
@@ -137,7 +138,7 @@ def by_head(conclusion: Conclusion, place: int, store: Store) -> Find:
 
 def without_premises(conclusion: Conclusion, store: Store) -> Find:
     """:class:`Row` for the one solution of a conclusion that has no premises."""
-    text = _Text(store)
+    text = _Text(store, conclusion)
     text.finish(conclusion, conclusion.absent)
     return text.rows(conclusion)
 
@@ -145,9 +146,10 @@ def without_premises(conclusion: Conclusion, store: Store) -> Find:
 class _Text:
     """The text of a function, and the constants that it uses."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, conclusion: Conclusion) -> None:
         self.ranks: list[str] = []
         self._store = store
+        self._tests = list(conclusion.tests)
         self._names: dict[Variable, str] = {}
         self._constants: dict[str, object] = {
             "ranks": store.ranks.get,
@@ -184,10 +186,12 @@ class _Text:
     def join(self, premises: list[TriplePattern] | tuple[TriplePattern, ...]) -> None:
         """Find the premises one after the other, those with known ends first."""
         ahead = list(premises)
+        self._test()
         while ahead:
             best = min(ahead, key=self._cost)
             ahead.remove(best)
             self._add(best)
+            self._test()
 
     def differ(self, first: TriplePattern, others: tuple[TriplePattern, ...]) -> None:
         """The triple that is given is none of these others."""
@@ -200,11 +204,6 @@ class _Text:
         """The conditions, and the computed names."""
         for triple in absent:
             self._parts.append(f"if {self._triple(triple)} not in closed")
-        for number, test in enumerate(conclusion.tests):
-            places = {name.name: place for place, name in enumerate(self._names)}
-            self._constants[f"test{number}"] = test_of(test, places)
-            cells = "".join(f"{each}, " for each in self._names.values())
-            self._parts.append(f"if test{number}(({cells}))")
         for number, (variable, prefix, owner) in enumerate(conclusion.names):
             self._constants[f"prefix{number}"] = prefix
             made = f"iri(prefix{number} + {self._names[owner]})"
@@ -213,6 +212,16 @@ class _Text:
             else:
                 name = self._names[variable] = f"v{len(self._names)}"
                 self._parts.append(f"for {name} in ({made},)")
+
+    def _test(self) -> None:
+        """The conditions on what is known so far: a row that fails is followed no further."""
+        for test in [each for each in self._tests if variables(each) <= self._names.keys()]:
+            self._tests.remove(test)
+            places = {name.name: place for place, name in enumerate(self._names)}
+            number = f"test{len(self._constants)}"
+            self._constants[number] = test_of(test, places)
+            cells = "".join(f"{each}, " for each in self._names.values())
+            self._parts.append(f"if {number}(({cells}))")
 
     def unname(self, conclusion: Conclusion) -> None:
         """Computed names that are known tell their owners."""

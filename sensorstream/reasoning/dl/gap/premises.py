@@ -16,7 +16,6 @@ from sensorstream.sparql.algebra import (
     BGP,
     And,
     Call,
-    Comparison,
     Exists,
     Expression,
     Extend,
@@ -28,7 +27,7 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.sparql.walk import triple_variables
+from sensorstream.sparql.walk import replaced, triple_variables
 
 FOUND: Final = f"{PREFIX}found-"
 """Kinds of facts of the lower bound that stand for a search of the upper one."""
@@ -140,7 +139,10 @@ def _conclusion(
     )
     tests = body.tests
     if body.within_lower:
-        shared = {**dict.fromkeys(naming.owner for naming in body.names), **others}
+        named = {naming.variable for naming in body.names}
+        told = (each for head in heads for each in triple_variables(head) if each not in named)
+        owners = dict.fromkeys(naming.owner for naming in body.names)
+        shared = {**owners, **others, **dict.fromkeys(told)}
         if len(shared) > _PAIR:
             # Then the rule for all that share a name applies to everyone.
             return None
@@ -208,15 +210,7 @@ def _renamed(triple: TriplePattern, names: dict[Variable, Variable]) -> TriplePa
 
 
 def _renamed_test(test: Expression, names: dict[Variable, Variable]) -> Expression:
-    def operand(each: Expression) -> Expression:
-        return names.get(each, each) if isinstance(each, Variable) else each
-
-    match test:
-        case Comparison(operator, left, right):
-            return Comparison(operator, operand(left), operand(right))
-        case Call(name, arguments):
-            return Call(name, tuple(map(operand, arguments)))
-    raise InternalFault(f"a bound has an unknown condition: {test}")
+    return replaced(test, lambda each: names.get(each) if isinstance(each, Variable) else None)
 
 
 def predicate_of(triple: TriplePattern) -> IRI:
