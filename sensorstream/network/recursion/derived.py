@@ -53,18 +53,23 @@ class Derived:
 
     def add(self, triples: Iterable[Triple]) -> None:
         """A stratum derives these triples now, and did not before."""
+        marks_of, mark, known = self.kb.marks, self._mark, self._known
         new = []
         for triple in triples:
-            marks = self.kb.marks(triple)
-            if marks & self._mark:
+            marks = marks_of(triple)
+            if marks & mark:
                 self._also[triple] = self._also.get(triple, 0) + 1
                 if self.held is not None:
                     self.held(triple)
-            elif not marks & self._known:
+            elif not marks & known:
                 new.append(triple)
         self.kb.apply(self._origin, Delta(self.time, added=tuple(new)))
+        weights = self._weights
         for triple in new:
-            self._weigh(triple, 1)
+            if triple in weights:
+                del weights[triple]
+            else:
+                weights[triple] = 1
 
     def remove(self, triples: Iterable[Triple]) -> Iterable[Triple]:
         """A stratum does not derive these triples any more; returns others that go along: none."""
@@ -82,8 +87,12 @@ class Derived:
                 self._also[triple] = others - 1
             self._bereft(triple)
         self.kb.apply(self._origin, Delta(self.time, removed=tuple(gone)))
+        weights = self._weights
         for triple in gone:
-            self._weigh(triple, -1)
+            if triple in weights:
+                del weights[triple]
+            else:
+                weights[triple] = -1
         return ()
 
     def elsewhere(self, triple: Triple) -> bool:
@@ -107,11 +116,6 @@ class Derived:
     def close(self) -> None:
         """Stop following the knowledge base."""
         self.kb.unsubscribe(self._marked)
-
-    def _weigh(self, triple: Triple, weight: int) -> None:
-        weight += self._weights.pop(triple, 0)
-        if weight:
-            self._weights[triple] = weight
 
     def _marked(self, triple: Triple, old: int, new: int) -> None:
         if new == self._mark and old & new:
