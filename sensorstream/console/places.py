@@ -27,6 +27,7 @@ class Place:
 
 
 OVERVIEW: Final = Place("/", "Overview", "schema", "o")
+QUERIES: Final = Place("/queries", "Queries", "polyline", "q")
 ALERTS: Final = Place("/alerts", "Alerts", "notifications", "a")
 RULES: Final = Place("/rules", "Rules", "rule", "r")
 ONTOLOGY: Final = Place("/ontology", "Ontology", "account_tree", "t")
@@ -35,7 +36,17 @@ SETTINGS: Final = Place("/settings", "Settings", "settings", "s")
 MESSAGES: Final = Place("/messages", "Messages", "mail", "m")
 INDIVIDUALS: Final = Place("/individuals", "Individuals", "category", "i")
 BENCH_PATH: Final = "/bench"
-PLACES: Final = (OVERVIEW, MESSAGES, INDIVIDUALS, ALERTS, RULES, ONTOLOGY, QUARANTINE, SETTINGS)
+PLACES: Final = (
+    OVERVIEW,
+    MESSAGES,
+    INDIVIDUALS,
+    QUERIES,
+    ALERTS,
+    RULES,
+    ONTOLOGY,
+    QUARANTINE,
+    SETTINGS,
+)
 
 
 def address(path: str, **asked: object) -> str:
@@ -66,7 +77,7 @@ def alert(alert_id: str) -> str:
 
 def query(name: str) -> str:
     """The address of a continuous query's page."""
-    return address(f"/queries/{quote(name, safe='')}")
+    return address("/query", name=name)
 
 
 def rule_file(name: str) -> str:

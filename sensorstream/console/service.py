@@ -24,6 +24,8 @@ from sensorstream.console import (
     ontology,
     overview,
     quarantine,
+    queries,
+    query,
     receivers,
     rule_file,
     rules,
@@ -44,6 +46,7 @@ from sensorstream.console.places import (
     ONTOLOGY,
     OVERVIEW,
     QUARANTINE,
+    QUERIES,
     RULES,
     SETTINGS,
 )
@@ -59,6 +62,8 @@ PAGES: Final = (
     Page(
         "/individual", INDIVIDUALS, lambda asked: local_name(asked.get("iri", "")), individual.build
     ),
+    page_of(QUERIES, queries.build),
+    Page("/query", QUERIES, lambda asked: local_name(asked.get("name", "")), query.build),
     page_of(ALERTS, alerts.build),
     Page("/alerts/{alert_id}", ALERTS, lambda asked: f"Alert {asked['alert_id']}", alert.build),
     Page("/receivers", ALERTS, lambda asked: "Receivers", receivers.build),
