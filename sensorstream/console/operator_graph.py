@@ -34,10 +34,12 @@ def layout(graph: Mapping[str, Any]) -> list[Spot]:
     feeds: dict[int, list[int]] = {node["id"]: [] for node in graph["nodes"]}
     for edge in graph["edges"]:
         feeds[edge["to"]].append(edge["from"])
+    # Windows stand in the first column, if there are some.
+    left = 0 if graph["windows"] else -1
     columns: dict[int, int] = {}
     # Nodes come by their depth, so what feeds one stands before it.
     for node in graph["nodes"]:
-        columns[node["id"]] = 1 + max((columns[each] for each in feeds[node["id"]]), default=0)
+        columns[node["id"]] = 1 + max((columns[each] for each in feeds[node["id"]]), default=left)
     rows: dict[int, int] = {}
     spots = []
     keyed = [(f"w{number}", 0) for number in range(len(graph["windows"]))]
