@@ -1,7 +1,7 @@
 """Neighbours that are one of a few named individuals.
 
-``A ⊑ ∃r.C`` with ``C ⊑ {a, b}`` says that ``r(x, a)`` or ``r(x, b)``. So the upper bound needs no name
-for a neighbour, which would be a and b, and would make them the same.
+``A ⊑ ∃r.C`` with ``C ⊑ {a, b}`` says that ``r(x, a)`` or ``r(x, b)``. So the upper bound needs no
+name for a neighbour, which would be a and b, and would make them the same.
 """
 
 from __future__ import annotations
