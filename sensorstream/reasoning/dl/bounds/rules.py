@@ -104,12 +104,11 @@ def upper(axioms: tuple[Triple, ...]) -> Bound:
     """Rules that derive everything that the axioms and the assertions entail, if they have a model.
 
     If no ``ss:contradiction`` is derived, they have one: what is derived is a model. A clause with
-    several alternatives derives all; an individual that only exists is one for all clauses
-    that ask for the same, but one of its own for each individual about which the lower bound shows
-    that it must exist. A clause is left alone where the lower bound satisfies it: that
-    holds in every model, so the bound stays complete, and as the lower bound does not read the
-    upper one, the two are strata. For the same reason two individuals that the lower bound shows
-    to be different are not made the same: that alternative is none.
+    several alternatives derives all; an individual that only exists is one for all clauses that
+    ask for the same, but another one for each individual with a name. A clause is left alone where
+    the lower bound satisfies it: that holds in every model, so the bound stays complete, and as the
+    lower bound does not read the upper one, the two are strata. For the same reason two individuals
+    that the lower bound shows to be different are not made the same.
 
     Raises:
         OntologyError: as :func:`lower`.
@@ -251,11 +250,10 @@ def _existences(
     made: dict[tuple[TriplePattern, ...], int],
     tied: tuple[TriplePattern, ...],
 ) -> Iterator[DerivationRule]:
-    """Rules for individuals or values that only exist: their names are constants.
+    """Rules for individuals or values that only exist: each linked individual has its own.
 
-    The constants depend on what is said of them alone, not on who is linked to them. But if the
-    lower bound satisfies the body, each linked individual has one of its own: that is a name
-    computed from others, and no recursive rule may compute names.
+    The names depend on what is said of them and on who is linked to them. Those who are linked to
+    names, or to blank nodes, are constants: names of names would have no end.
     """
     places = {each: Variable(f"u{place}") for place, each in enumerate(head.unnamed)}
     shape = tuple(_with(triple, places, Variable("x")) for triple in head.triples)
@@ -263,13 +261,13 @@ def _existences(
     constants = {each: f"{PREFIX}some-{number}-{place.name}" for each, place in places.items()}
     triples = (*head.triples, *head.made, *tied)
     linked = _linked(head)
-    certain = And(Call("ISIRI", (linked,)), Exists(Graph(LOWER, BGP(clause.body))))
+    is_made = Call("STRSTARTS", (Call("STR", (linked,)), Literal(PREFIX)))
+    named = And(Call("ISIRI", (linked,)), Not(is_made))
     names = {each: IRI(name) for each, name in constants.items()}
     yield DerivationRule(
-        clause.name, tuple(_with(t, names) for t in triples), Filter(Not(certain), body)
+        clause.name, tuple(_with(t, names) for t in triples), Filter(Not(named), body)
     )
-    own: Pattern = _within_lower(body)
-    own = Filter(Call("ISIRI", (linked,)), own)
+    own: Pattern = Filter(named, body)
     for each, name in constants.items():
         text = Call("CONCAT", (Literal(f"{name}:"), Call("STR", (linked,))))
         own = Extend(own, each, Call("IRI", (text,)))
@@ -285,14 +283,6 @@ def _linked(head: Alternative) -> Variable:
         if isinstance(end, Variable) and end not in head.unnamed
     }
     return linked
-
-
-def _within_lower(body: Pattern) -> Pattern:
-    """The same solutions, of the lower bound."""
-    match body:
-        case Filter(condition, inner):
-            return Filter(condition, _within_lower(inner))
-    return Graph(LOWER, body)
 
 
 def _with(

@@ -6,13 +6,23 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
+from sensorstream.errors import InternalFault
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Meter
-from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.rows import compiled
 from sensorstream.reasoning.dl.gap.premises import Conclusion, predicate_of, term_of
-from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
+from sensorstream.sparql.algebra import (
+    And,
+    Call,
+    Comparison,
+    Expression,
+    Not,
+    Or,
+    PatternTerm,
+    TriplePattern,
+    Variable,
+)
 from sensorstream.sparql.walk import variables
 
 _TYPE: Final = "t"
@@ -161,6 +171,7 @@ class _Text:
             "max": max,
             "literal": Literal,
             "iri": IRI,
+            "blank": BlankNode,
             "isinstance": isinstance,
         }
         self._known: dict[Term, str] = {}
@@ -217,11 +228,35 @@ class _Text:
         """The conditions on what is known so far: a row that fails is followed no further."""
         for test in [each for each in self._tests if variables(each) <= self._names.keys()]:
             self._tests.remove(test)
-            places = {name.name: place for place, name in enumerate(self._names)}
-            number = f"test{len(self._constants)}"
-            self._constants[number] = test_of(test, places)
-            cells = "".join(f"{each}, " for each in self._names.values())
-            self._parts.append(f"if {number}(({cells}))")
+            self._parts.append(f"if {self._condition(test)}")
+
+    def _condition(self, test: Expression) -> str:
+        """A condition on names: they are compared as they are written."""
+        match test:
+            case Not(operand):
+                return f"not {self._condition(operand)}"
+            case And(left, right):
+                return f"({self._condition(left)} and {self._condition(right)})"
+            case Or(left, right):
+                return f"({self._condition(left)} or {self._condition(right)})"
+            case Comparison("!=", left, right):
+                return f"{self._operand(left)} != {self._operand(right)}"
+            case Comparison("<", Call("STR", (left,)), Call("STR", (right,))):
+                return f"{self._operand(left)} < {self._operand(right)}"
+            case Call("ISIRI", (one,)):
+                return f"isinstance({self._operand(one)}, iri)"
+            case Call("ISBLANK", (one,)):
+                return f"isinstance({self._operand(one)}, blank)"
+            case Call("STRSTARTS", (Call("STR", (one,)), Literal() as start)):
+                name = f"start{len(self._constants)}"
+                self._constants[name] = start.lexical
+                return f"{self._operand(one)}.startswith({name})"
+        raise InternalFault(f"a bound has an unknown condition: {test}")
+
+    def _operand(self, each: Expression) -> str:
+        if isinstance(each, Variable | IRI | Literal):
+            return self._cell(each)
+        raise InternalFault(f"a bound compares {each}")
 
     def unname(self, conclusion: Conclusion) -> None:
         """Computed names that are known tell their owners."""

@@ -104,11 +104,13 @@ def _holds(condition: Expression, facts: Facts, lower: Facts, row: Row) -> bool:
             return _holds(left, facts, lower, row) or _holds(right, facts, lower, row)
         case Call("ISIRI", (argument,)):
             return isinstance(_value(argument, row), IRI)
+        case Call("STRSTARTS", (one, Literal() as start)):
+            return _text(one, row).startswith(start.lexical)
         case Call("ISBLANK", (argument,)):
             return isinstance(_value(argument, row), BlankNode)
         case Comparison("<", Call("STR", (left,)), Call("STR", (right,))):
-            one, other = _value(left, row), _value(right, row)
-            return isinstance(one, IRI) and isinstance(other, IRI) and str(one) < str(other)
+            names = _value(left, row), _value(right, row)
+            return all(isinstance(each, IRI) for each in names) and str(names[0]) < str(names[1])
         case Comparison("!=", left, right):
             return _value(left, row) != _value(right, row)
     raise AssertionError(condition)
