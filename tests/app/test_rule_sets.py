@@ -506,10 +506,10 @@ def test_what_was_put_holds_if_the_process_dies_before_it_is_known_to_be_accepte
     small: Settings, open_application: Open
 ) -> None:
     application = open_application(small)
-    application.rulebook.put("mine.ru", KNOWN, "me")
+    change = application.rulebook.put("mine.ru", KNOWN, "me")
     application.close()
     forget_effects(small)
     application = open_application(small)
     send(application, "b", 1)
     assert classes(application, "b") == {"Human", "Known"}
-    assert application.rulebook.files().origin == "put"
+    assert application.rulebook.files().origin == change
