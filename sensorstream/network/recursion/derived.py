@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
-from sensorstream.model.terms import Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 
 
@@ -23,6 +23,7 @@ class Derived:
     __slots__ = (
         "_also",
         "_bereft",
+        "_followed",
         "_known",
         "_mark",
         "_origin",
@@ -49,6 +50,7 @@ class Derived:
         # How many strata beyond the first derive a triple: usually none, and then no entry.
         self._also: dict[Triple, int] = {}
         self._weights: dict[Triple, int] = {}
+        self._followed: dict[IRI, dict[Triple, None]] = {}
         kb.subscribe(self._marked)
 
     def add(self, triples: Iterable[Triple]) -> None:
@@ -59,6 +61,8 @@ class Derived:
             marks = marks_of(triple)
             if marks & mark:
                 self._also[triple] = self._also.get(triple, 0) + 1
+                if triple[1] in self._followed:
+                    self._followed[triple[1]][triple] = None
                 if self.held is not None:
                     self.held(triple)
             elif not marks & known:
@@ -100,9 +104,19 @@ class Derived:
         return self.kb.marks(triple) != self._mark or triple in self._also
 
     def clear(self) -> None:
-        """Remove all derived triples."""
+        """Forget who follows, and remove all derived triples."""
+        self.held = None
+        self._followed.clear()
         self._also.clear()
         self.remove(list(self.kb.triples(self._origin)))
+
+    def follow(self, properties: Iterable[IRI]) -> dict[Triple, None]:
+        """Where the triples of properties are noted that have other reasons now; at first all."""
+        touched: dict[Triple, None] = {}
+        for property in properties:
+            touched.update(dict.fromkeys(self.kb.match(None, property, None)))
+            self._followed[property] = touched
+        return touched
 
     def taken(self) -> Delta:
         """The change since the last call."""
@@ -118,6 +132,8 @@ class Derived:
         self.kb.unsubscribe(self._marked)
 
     def _marked(self, triple: Triple, old: int, new: int) -> None:
+        if triple[1] in self._followed:
+            self._followed[triple[1]][triple] = None
         if new == self._mark and old & new:
             self._bereft(triple)
         elif self.held is not None and new > old:
