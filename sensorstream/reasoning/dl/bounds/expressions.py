@@ -73,6 +73,7 @@ class _Draft:
 
     body: list[TriplePattern] = field(default_factory=list)
     heads: list[Alternative] = field(default_factory=list)
+    alike: list[tuple[Variable, ...]] = field(default_factory=list)
     certain: bool = False
     """The clause holds by itself: it says nothing."""
     variables: int = 0
@@ -173,7 +174,8 @@ class Expressions:
         if not any(_X in (each.subject, each.object) for each in draft.body):
             draft.body.insert(0, member(_X, THING))
         body = tuple(dict.fromkeys(draft.body))
-        self.clauses.append(Clause(name, body, tuple(dict.fromkeys(draft.heads))))
+        heads = tuple(dict.fromkeys(draft.heads))
+        self.clauses.append(Clause(name, body, heads, alike=tuple(draft.alike)))
 
     def _left(self, draft: _Draft, name: str, node: Term, one: Variable) -> None:
         """The condition that ``one`` is in the expression."""
@@ -307,6 +309,8 @@ class Expressions:
             raise Untreated(f"a limit of {number} neighbours")
         filler, of_values = self._filler(node), self._role(node).of_values
         others = [self._link(draft, name, node, filler, one) for _ in range(number)]
+        if number > 1 and not of_values:
+            draft.alike.append(tuple(others))
         for pair in combinations(others, 2):
             same = TriplePattern(pair[0], OWL_SAME_AS, pair[1])
             draft.heads.append(Alternative((self.values.same(*pair) if of_values else same,)))

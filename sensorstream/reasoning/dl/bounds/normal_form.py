@@ -29,9 +29,11 @@ from sensorstream.reasoning.dl.bounds.clauses import THING, Clause, Untreated, i
 from sensorstream.reasoning.dl.bounds.data_ranges import known_value
 from sensorstream.reasoning.dl.bounds.differences import (
     all_different,
+    alternatives_apart,
     is_of_pairs,
     tells_pairs_apart,
 )
+from sensorstream.reasoning.dl.bounds.enumerations import Enumerations, enumerations
 from sensorstream.reasoning.dl.bounds.expressions import Expressions
 from sensorstream.reasoning.dl.bounds.foreseen import foreseen
 from sensorstream.reasoning.dl.bounds.literal_values import Value
@@ -78,6 +80,7 @@ class NormalForm:
     """What one of the axioms left out needs to say anything about ``?x``."""
     above: NormalForm | None
     values: Values
+    enumerations: Enumerations
 
 
 def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
@@ -108,12 +111,17 @@ def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
     if any(each.object == THING for each in asked):
         clauses += things(axioms, clauses)
     clauses += foreseen(clauses)
+    listed = enumerations(clauses)
+    clauses += alternatives_apart([listed.unfold(each) for each in clauses])
     return NormalForm(
         tuple(dict.fromkeys(clauses)),
         tuple(untreated),
         tuple(needed),
-        NormalForm(tuple(dict.fromkeys(above)), tuple(left_out), tuple(of_values), None, values),
+        NormalForm(
+            tuple(dict.fromkeys(above)), tuple(left_out), tuple(of_values), None, values, listed
+        ),
         values,
+        listed,
     )
 
 
