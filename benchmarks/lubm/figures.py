@@ -10,7 +10,7 @@ from typing import Final
 
 import psutil
 
-from benchmarks.lubm.files import minimal, ontology, triples_of
+from benchmarks.lubm.files import Reader, line_of, minimal, ontology
 from benchmarks.lubm.generator import UNIVERSITY, Statement, departments, text_of
 from benchmarks.lubm.naive import NaiveLoop
 from benchmarks.lubm.standing import Standing
@@ -44,12 +44,13 @@ def rate(
     ``events`` are departments in N-Triples. They all stay, or each takes the place of the one
     before. A triple counts once, when it comes.
     """
-    standing = Standing(make(), ontology(), queries)
+    standing, reader = Standing(make(), ontology(), queries), Reader()
+    lines = [line_of(event) for event in events]
     gc.collect()
     count = 0
     begun = time.process_time()
-    for event in events:
-        said = triples_of(event)
+    for line in lines:
+        said = reader.read(line)
         count += len(said)
         if stay:
             standing.come(said)
@@ -73,14 +74,15 @@ def naive_rate(
 
 def change_of_two(make: Callable[[], Reasoner], events: Sequence[str]) -> tuple[int, float]:
     """The statements held, and milliseconds for two of one individual to come or to go."""
-    standing = Standing(make(), ontology(), ())
+    standing, reader = Standing(make(), ontology(), ()), Reader()
     for event in events:
-        standing.come(triples_of(event))
+        standing.come(reader.read(line_of(event)))
     held = standing.kb.size(Origin.WINDOW)
+    changes = [line_of(_two(number)) for number in range(CHANGES)]
     gc.collect()
     begun = time.process_time()
-    for number in range(CHANGES):
-        two = tuple(triples_of(_two(number)))
+    for line in changes:
+        two = reader.read(line)
         standing.change(Delta(0, added=two))
         standing.change(Delta(0, removed=two))
     return held, (time.process_time() - begun) / (2 * CHANGES) * 1000
@@ -103,11 +105,11 @@ def _two(number: int) -> str:
 
 def memory(universities: int, queries: Sequence[str]) -> list[float]:
     """Megabytes of this process after each university, where a department replaces the other."""
-    standing = Standing(reasoner("minimal"), ontology(), queries)
+    standing, reader = Standing(reasoner("minimal"), ontology(), queries), Reader()
     found = []
     for university in _by_university(universities):
         for said in university:
-            standing.replace(triples_of(text_of(said)))
+            standing.replace(reader.read(line_of(text_of(said))))
         gc.collect()
         found.append(psutil.Process().memory_full_info().uss / 1e6)
     return found

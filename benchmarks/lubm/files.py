@@ -26,8 +26,18 @@ def minimal() -> RuleSet:
     return read(RULES.read_text(encoding="utf-8"), RULES.name)
 
 
-def triples_of(text: str) -> tuple[Triple, ...]:
-    """What an event says whose graph is given in N-Triples."""
-    line = json.dumps({"time": 0, "graph": text})
-    (event,) = EventLines("departments").read([line])
-    return event.triples
+def line_of(text: str) -> str:
+    """An event whose graph is given in N-Triples, as a line of an event file."""
+    return json.dumps({"time": 0, "graph": text})
+
+
+class Reader:
+    """Reads events one by one, as they come."""
+
+    def __init__(self) -> None:
+        self._lines = EventLines("departments")
+
+    def read(self, line: str) -> tuple[Triple, ...]:
+        """The triples of an event."""
+        (event,) = self._lines.read([line])
+        return event.triples

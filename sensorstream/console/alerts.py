@@ -9,6 +9,7 @@ from typing import Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.links import choices, link
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
@@ -62,13 +63,13 @@ async def build(visit: Visit) -> None:
     state = visit.asked.get("state", "open")
     if state not in _STATES:
         state = "open"
-    with ui.element("nav").props('aria-label="States of alerts"').classes("choices"):
-        for each, name in _STATES.items():
-            link = ui.link(name, places.address(places.ALERTS.path, state=each)).classes("choice")
-            if each == state:
-                link.props("aria-current=page")
+    there = {
+        each: (name, places.address(places.ALERTS.path, state=each))
+        for each, name in _STATES.items()
+    }
+    choices("States of alerts", there, state)
     _list(visit, state)
-    ui.link("Receivers and deliveries", places.address("/receivers"))
+    link("Receivers and deliveries", places.address("/receivers"))
     ui.html("Silences", tag="h2").classes("part")
     _silences(visit)
 

@@ -10,7 +10,8 @@ from typing import Final
 
 from nicegui import ui
 
-from sensorstream.console.places import BASE, PLACES, Place
+from sensorstream.console.links import link
+from sensorstream.console.places import BASE, PLACES, Place, address
 from sensorstream.console.watches import Watch
 
 _STYLE: Final = Path(__file__).with_name("style.css")
@@ -39,11 +40,11 @@ def frame(here: Place, title: str, watch: Watch, *, signed_in: bool) -> Iterator
     drawer = ui.left_drawer(value=None).props("width=200 breakpoint=700 bordered")
     with drawer, ui.element("nav").props('aria-label="Pages"').classes("places"):
         for place in PLACES:
-            link = ui.link(target=BASE + place.path).classes("place")
-            link.props(f"accesskey={place.letter}")
+            way = link("", address(place.path)).classes("place")
+            way.props(f"accesskey={place.letter}")
             if place == here:
-                link.props("aria-current=page")
-            with link:
+                way.props("aria-current=page")
+            with way:
                 ui.icon(place.icon).props("aria-hidden=true")
                 ui.label(place.name)
     drawer_button.on_click(drawer.toggle)

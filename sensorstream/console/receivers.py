@@ -8,6 +8,7 @@ from typing import Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.links import choices
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
@@ -72,12 +73,11 @@ async def _deliveries(visit: Visit, webhook_id: str) -> None:
     ui.html("Deliveries", tag="h2").classes("part")
     ui.label(str(webhook["url"]))
     state = visit.asked.get("state", "")
-    with ui.element("nav").props('aria-label="States of deliveries"').classes("choices"):
-        for each, name in _STATES.items():
-            there = places.address("/receivers", webhook=webhook_id, state=each or None)
-            link = ui.link(name, there).classes("choice")
-            if each == state:
-                link.props("aria-current=page")
+    there = {
+        each: (name, places.address("/receivers", webhook=webhook_id, state=each or None))
+        for each, name in _STATES.items()
+    }
+    choices("States of deliveries", there, state)
     notice = Notice()
     chosen = f"&state={state}" if state else ""
     path = f"/webhooks/{webhook_id}/deliveries?limit={_MOST}{chosen}"

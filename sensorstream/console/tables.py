@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from nicegui import ui
 
+from sensorstream.console.links import link
 from sensorstream.console.places import twin
 
 Row: TypeAlias = Mapping[str, Any]
@@ -76,7 +77,7 @@ class Table:
             self.table = ui.table(
                 rows=[], columns=drawn, row_key=key, pagination=rows_a_page
             ).props("flat dense wrap-cells hide-pagination")
-            self._twin = ui.link("as JSON", twin(path)).classes("twin")
+            self._twin = link("as JSON", twin(path)).classes("twin")
         with self.table.add_slot("no-data"):
             ui.label(empty)
         for name in self._links:
@@ -100,7 +101,7 @@ class Table:
                 self.table.props(remove="hide-pagination")
         if path is not None and path != self._path:
             self._path = path
-            self._twin.props(f"href={twin(path)}")
+            self._twin.props["href"] = twin(path)
 
     def _extras(self, row: Row) -> dict[str, object]:
         links = {f"{name}{_LINK}": link(row) for name, link in self._links.items()}

@@ -1,8 +1,9 @@
 """Graphs as text: Turtle, and N-Triples, which is a subset of it.
 
-Most graphs that arrive are N-Triples, and most of their terms have occurred before: a regular
-expression splits such text, and each term is made once. pyoxigraph reads any other text as a whole,
-so both ways accept the same texts with the same meaning.
+Most graphs that arrive are N-Triples, and most of their terms have occurred before: such text is
+split, at its spaces if it is written as N-Triples usually is, else by a regular expression, and
+each term is made once. pyoxigraph reads any other text as a whole. So all ways accept the same
+texts with the same meaning.
 
 Source: RDF 1.1 N-Triples, sections 2 and 7; RDF 1.1 Turtle, section 6.5.
 """
@@ -23,13 +24,17 @@ MOST_TERMS: Final = 20_000
 """The most terms in the cache; a full cache is emptied."""
 
 _IRI: Final = r'<[^<>"{}|^`\\\x00-\x20]*>'
+_LITERAL: Final = rf'"[^"\\\r\n]*(?:\\.[^"\\\r\n]*)*"(?:\^\^{_IRI}|@[A-Za-z]+(?:-[A-Za-z0-9]+)*)?'
+_NAME: Final = re.compile(_IRI)
+_END: Final = re.compile(rf"({_IRI}|{_LITERAL})[ \t\r]*\.[ \t\r]*")
+"""The last of a statement's three terms, and what ends the statement."""
 _TRIPLE: Final = re.compile(
     rf"""[ \t\r\n]*(?:
         ({_IRI}|_:[A-Za-z0-9]+(?=[ \t\r\n]))[ \t\r\n]*
         ({_IRI})[ \t\r\n]*
         ({_IRI}
         |_:[A-Za-z0-9]+(?=[ \t\r\n])
-        |"[^"\\\r\n]*(?:\\.[^"\\\r\n]*)*"(?:\^\^{_IRI}|@[A-Za-z]+(?:-[A-Za-z0-9]+)*)?
+        |{_LITERAL}
         )[ \t\r\n]*\.
         |([^ \t\r\n][\s\S]*)
     )""",
@@ -50,10 +55,12 @@ _PLAIN_LITERAL: Final = re.compile(
 class GraphReader:
     """Reads graphs; keeps a cache of terms between them."""
 
-    __slots__ = ("_terms",)
+    __slots__ = ("_ends", "_names", "_terms")
 
     def __init__(self) -> None:
         self._terms = _Terms()
+        self._names = _Names(self._terms)
+        self._ends = _Ends(self._terms)
 
     def read(self, text: str, blank: str) -> tuple[Triple, ...]:
         """The triples of a Turtle text, each once, in order.
@@ -64,7 +71,12 @@ class GraphReader:
             SyntaxError: the text is not Turtle.
             TermError: a term is not a term of RDF 1.1.
         """
-        found = self._statements(text, blank)
+        if len(self._terms) > MOST_TERMS or len(self._ends) > MOST_TERMS:
+            for cache in (self._terms, self._names, self._ends):
+                cache.clear()
+        found = self._lines(text)
+        if found is None:
+            found = self._statements(text, blank)
         if found is None:
             found = [
                 cast(
@@ -78,14 +90,24 @@ class GraphReader:
             ]
         return tuple(dict.fromkeys(found))
 
+    def _lines(self, text: str) -> list[Triple] | None:
+        """The triples of a text with a statement a line, without blank nodes; None if it is not."""
+        names, ends = self._names, self._ends
+        lines = text.split("\n")
+        if not lines[-1]:
+            del lines[-1]
+        parts = [line.split(" ", 2) for line in lines]
+        try:
+            return [(names[s], names[p], ends[o]) for s, p, o in parts]
+        except (ValueError, SyntaxError, TermError):
+            return None
+
     def _statements(self, text: str, blank: str) -> list[Triple] | None:
         """The triples of a text that is plain N-Triples; None if it is not."""
         rows = _TRIPLE.findall(text)
         if rows and rows[-1][3]:
             return None
         terms = self._terms
-        if len(terms) > MOST_TERMS:
-            terms.clear()
         try:
             if "_:" not in text:
                 return [(terms[s], terms[p], terms[o]) for s, p, o, _ in rows]  # type: ignore[misc]
@@ -118,6 +140,35 @@ class _Terms(dict[str, Term]):
         else:
             term = Literal(plain[1], plain[2] or XSD_STRING, plain[3])
         self[text] = term
+        return term
+
+
+class _Names(dict[str, IRI]):
+    """IRIs by their text in N-Triples."""
+
+    def __init__(self, terms: _Terms) -> None:
+        super().__init__()
+        self._terms = terms
+
+    def __missing__(self, text: str) -> IRI:
+        if _NAME.fullmatch(text) is None:
+            raise ValueError(text)
+        found = self[text] = cast(IRI, self._terms[text])
+        return found
+
+
+class _Ends(dict[str, Term]):
+    """The last terms of statements, by the rest of the line."""
+
+    def __init__(self, terms: _Terms) -> None:
+        super().__init__()
+        self._terms = terms
+
+    def __missing__(self, text: str) -> Term:
+        found = _END.fullmatch(text)
+        if found is None:
+            raise ValueError(text)
+        term = self[text] = self._terms[found[1]]
         return term
 
 

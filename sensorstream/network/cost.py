@@ -15,6 +15,10 @@ from sensorstream.sparql.algebra import Variable
 _SAMPLE: Final = 200
 _UNSEEN: Final = (1000.0, 100.0)
 """Triples and distinct objects expected of a property that has not been seen yet."""
+_SAID: Final = 1.2
+"""Values expected of a property of a subject."""
+_CONSTANT: Final = 2.0
+"""The fewest triples expected of a property and a constant."""
 
 
 def fan_out(
@@ -27,7 +31,7 @@ def fan_out(
     if subject and predicate and object_:
         return 0.1
     if subject:
-        return 1.2 if predicate or object_ else 8.0
+        return _SAID if predicate or object_ else 8.0
     if not predicate:
         return 20.0 if object_ else max(len(index), 1000) * 10.0
     name = ends[1]
@@ -41,8 +45,9 @@ def fan_out(
             # A class that has no instances yet will have many: it is looked at last.
             return _UNSEEN[0]
         if len(index):
-            # Another constant is a promise of selectivity even where nothing fits it yet.
-            return max(1.0, float(fitting))
+            # Another constant is a promise of selectivity even where nothing fits it yet; but what
+            # is said of a subject that is bound stays few, however much streams.
+            return max(_CONSTANT, float(fitting))
     return triples / objects
 
 

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from sensorstream import Client
 from tests.console.conftest import Keyed
+from tests.waiting import eventually
 
 _FACE: Final = (
     "<Message><Event id='9'><Tracker type='FaceTracker'><TimeStamp value='{0}'/>"
@@ -46,18 +48,36 @@ def field(browser: webdriver.Chrome, label: str) -> WebElement:
 
 def press(browser: webdriver.Chrome, name: str) -> None:
     """Press the button with this name, the first if there are more."""
-    path = f"//main//button[normalize-space()={json.dumps(name)}]"
-    browser.find_element(By.XPATH, path).click()
+    _click(browser, f"//main//button[normalize-space()={json.dumps(name)}]")
+
+
+def _click(browser: webdriver.Chrome, path: str) -> None:
+    """Click what stands there, once it does: a live page may just draw it anew."""
+
+    def is_clicked() -> bool:
+        with suppress(WebDriverException):
+            browser.find_element(By.XPATH, path).click()
+            return True
+        return False
+
+    eventually(is_clicked)
+
+
+def write(browser: webdriver.Chrome, text: str) -> None:
+    """Replace the text of the page's editor, as if it were pasted."""
+    editor = browser.find_element(By.CSS_SELECTOR, ".cm-content")
+    editor.send_keys(Keys.CONTROL + "a")
+    browser.execute_cdp_cmd("Input.insertText", {"text": text})
 
 
 def follow(browser: webdriver.Chrome, text: str) -> None:
     """Follow the link with this text, the first if there are more."""
-    browser.find_element(By.XPATH, f"//main//a[normalize-space()={json.dumps(text)}]").click()
+    _click(browser, f"//main//a[normalize-space()={json.dumps(text)}]")
 
 
 def shown(browser: webdriver.Chrome) -> str:
     """What stands on the page; nothing while another one comes."""
-    with suppress(StaleElementReferenceException, NoSuchElementException):
+    with suppress(WebDriverException):
         return browser.find_element(By.TAG_NAME, "main").text
     return ""
 

@@ -128,6 +128,31 @@ def test_plain_n_triples_are_read_without_pyoxigraph(parts: list[str]) -> None:
     assert by_reader(GraphReader(), text, "e1-") == by_oxigraph(text, "e1-")
 
 
+@given(st.lists(plain_statements, max_size=6))
+def test_a_statement_a_line_without_blank_nodes_is_split_at_its_spaces(parts: list[str]) -> None:
+    text = "".join(parts)
+    found = GraphReader()._lines(text)
+    assert (found is None) == ("_:" in text)
+    assert found is None or tuple(dict.fromkeys(found)) == by_oxigraph(text, "e1-")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"a" <x:p> <x:o> .',
+        "<x:s> a <x:o> .",
+        "<x:s> <x:p> true .",
+        "<x:s> <x:p> <x:o> . <x:s> <x:p> <x:q> .",
+        "<x:s> <x:p> <x:o>, <x:q> .",
+        "<x:s>  <x:p> <x:o> .",
+        "# nothing",
+    ],
+)
+def test_any_other_text_is_not_split_at_its_spaces(line: str) -> None:
+    assert GraphReader()._lines(line) is None
+    assert by_reader(GraphReader(), line, "") == by_oxigraph(line, "")
+
+
 def test_terms_are_of_our_classes_and_made_once() -> None:
     reader = GraphReader()
     line = f'<x:s> <x:p> "7"^^<{XSD}integer> .'
@@ -142,7 +167,8 @@ def test_remembered_terms_do_not_grow_without_bound(monkeypatch: pytest.MonkeyPa
     reader = GraphReader()
     for number in range(100):
         assert reader.read(f"<x:{number}> <x:p> <x:o> .", "")[0][0] == f"x:{number}"
-        assert len(reader._terms) <= 14
+        sizes = [len(reader._terms), len(reader._names), len(reader._ends)]
+        assert max(sizes) <= 14
 
 
 def test_half_of_a_surrogate_pair_is_refused() -> None:

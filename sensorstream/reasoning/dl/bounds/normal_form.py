@@ -37,6 +37,7 @@ from sensorstream.reasoning.dl.bounds.enumerations import Enumerations, enumerat
 from sensorstream.reasoning.dl.bounds.expressions import Expressions
 from sensorstream.reasoning.dl.bounds.foreseen import foreseen
 from sensorstream.reasoning.dl.bounds.literal_values import Value
+from sensorstream.reasoning.dl.bounds.needs import Needs, needs
 from sensorstream.reasoning.dl.bounds.property_axioms import (
     KINDS,
     PROPERTY_AXIOMS,
@@ -75,6 +76,8 @@ class NormalForm:
 
     clauses: tuple[Clause, ...]
     untreated: tuple[str, ...]
+    needs: Needs
+    """What one of the axioms left out needs to say anything about ``?x``."""
     above: NormalForm | None
     values: Values
     enumerations: Enumerations
@@ -91,17 +94,21 @@ def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
     expressions = Expressions(axioms)
     values = expressions.values
     untreated: dict[str, None] = {}
+    needed: dict[TriplePattern, None] = {}
     for triple in triples:
         try:
             expressions.clauses += _clauses(axioms, expressions, triple)
         except Untreated as error:
             untreated[f"{_told(triple)}: {error}"] = None
+            expressions.forget()
+            needed.update(dict.fromkeys(needs(axioms, expressions, triple)))
     values.connect()
-    above, left_out = stand_ins(values, _mentioned(triples))
+    above, left_out, of_values = stand_ins(values, _mentioned(triples))
     clauses = [*expressions.clauses, *values.clauses(), *_always()]
     if not tells_pairs_apart(clauses):
         clauses = [each for each in clauses if not is_of_pairs(each)]
-    if any(each.object == THING for clause in clauses for each in clause.body):
+    asked = [*needed, *(each for clause in clauses for each in clause.body)]
+    if any(each.object == THING for each in asked):
         clauses += things(axioms, clauses)
     clauses += foreseen(clauses)
     listed = enumerations(clauses)
@@ -109,7 +116,10 @@ def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
     return NormalForm(
         tuple(dict.fromkeys(clauses)),
         tuple(untreated),
-        NormalForm(tuple(dict.fromkeys(above)), tuple(left_out), None, values, listed),
+        tuple(needed),
+        NormalForm(
+            tuple(dict.fromkeys(above)), tuple(left_out), tuple(of_values), None, values, listed
+        ),
         values,
         listed,
     )

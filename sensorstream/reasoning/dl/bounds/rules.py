@@ -32,6 +32,7 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     member,
 )
 from sensorstream.reasoning.dl.bounds.made_names import MadeNames
+from sensorstream.reasoning.dl.bounds.needs import Needs
 from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
 from sensorstream.reasoning.dl.bounds.stand_ins import loosened
 from sensorstream.reasoning.dl.bounds.values import Values
@@ -60,12 +61,14 @@ LOWER: Final = IRI(f"{PREFIX}lower")
 class Bound:
     """Rules, and the axioms that they leave out, each with the reason.
 
-    A lower bound is sound whatever is left out. An upper bound is complete only if nothing is. Both
-    are so only if the assertions include what :meth:`facts_of` says of each of their terms.
+    A lower bound is sound whatever is left out. An upper bound is complete only about individuals
+    ``?x`` that are connected with nobody for whom one of ``needs`` holds. Both are so only if the
+    assertions include what :meth:`facts_of` says of each of their terms.
     """
 
     rules: tuple[DerivationRule, ...]
     untreated: tuple[str, ...]
+    needs: Needs
     _values: Values
     _names_matter: bool
 
@@ -96,7 +99,7 @@ def lower(axioms: tuple[Triple, ...]) -> Bound:
     rules: list[DerivationRule] = []
     for clause in form.clauses:
         rules.extend(_without_choice(clause, form))
-    return _bound(rules, form.untreated, form)
+    return _bound(rules, form.untreated, form.needs, form)
 
 
 def upper(axioms: tuple[Triple, ...]) -> Bound:
@@ -133,12 +136,17 @@ def upper(axioms: tuple[Triple, ...]) -> Bound:
             rules.extend(_not_merged(clause, body, made))
         clause = form.enumerations.unfold(clause)
         rules.extend(_alternatives(clause, body, made, IRI(f"{PREFIX}choice-{number}")))
-    return _bound(rules, (*form.untreated, *form.above.untreated), form)
+    above = form.above
+    return _bound(rules, (*form.untreated, *above.untreated), (*form.needs, *above.needs), form)
 
 
-def _bound(rules: list[DerivationRule], untreated: tuple[str, ...], form: NormalForm) -> Bound:
+def _bound(
+    rules: list[DerivationRule], untreated: tuple[str, ...], needs: Needs, form: NormalForm
+) -> Bound:
+    # Who is connected with whom is asked of individuals that have a name.
     names = any(each.object == NAMED for clause in form.clauses for each in clause.body)
-    return Bound(tuple(dict.fromkeys(rules)), untreated, form.values, names)
+    names = names or bool(form.untreated or (form.above and form.above.untreated))
+    return Bound(tuple(dict.fromkeys(rules)), untreated, needs, form.values, names)
 
 
 def _without_choice(clause: Clause, form: NormalForm) -> Iterator[DerivationRule]:

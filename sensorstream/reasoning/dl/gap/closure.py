@@ -315,7 +315,7 @@ class Closure:
             return
         if p == OWL_SAME_AS and not isinstance(o, Literal):
             yield Row(own, ((o, p, s),))
-            for other in self._all_about(s):
+            for other in self.all_about(s):
                 if other != triple and not _is_of_one_name(other):
                     for new in _replaced(other, s, o):
                         yield Row(max(own, ranks[other]), (new,))
@@ -353,7 +353,8 @@ class Closure:
             for same in subjects.get((OWL_SAME_AS, o), ()):
                 yield from made((same, OWL_SAME_AS, o), (s, p, same))
 
-    def _all_about(self, node: Subject) -> Iterator[Triple]:
+    def all_about(self, node: Subject) -> Iterator[Triple]:
+        """The triples with an individual at either end."""
         yield from self.about(node)
         for p in self._properties:
             if p != RDF_TYPE:
