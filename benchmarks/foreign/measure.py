@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 from benchmarks.foreign.cases import load, together
 from benchmarks.foreign.oracle import NoAnswer, inferred_types
 from benchmarks.foreign.streams import BASE, Slow, Stream, cost, random_messages, shape
-from sensorstream.errors import Inconsistent, OntologyError, ReasonerError
+from sensorstream.errors import Inconsistent, OntologyError, Overrun, ReasonerError
 from sensorstream.reasoning.dl.bounds.rules import upper
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
@@ -60,11 +60,14 @@ def parts(ontology: Ontology, reasoner: str) -> Iterator[Part]:
 def _compared(stream: Stream, ontology: Ontology, reasoner: str) -> Iterator[Part]:
     """The types in the window beside those of owlready2."""
     classes = ontology.schema.classes
-    refused, missing, unfounded, inferred = 0, 0, 0, 0
+    refused, overrun, missing, unfounded, inferred = 0, 0, 0, 0, 0
     messages = random_messages(ontology.schema, seed=1)
     for number in range(1, _MESSAGES + 1):
-        refused += not stream.take(next(messages))
-        yield {"messages": number, "refused": refused, "asked": stream.asked}
+        try:
+            refused += not stream.take(next(messages))
+        except Overrun:
+            overrun += 1
+        yield {"messages": number, "refused": refused, "overrun": overrun, "asked": stream.asked}
         if number not in _LOOKS:
             continue
         try:
@@ -94,6 +97,7 @@ def _timed(stream: Stream, ontology: Ontology, name: str) -> list[float] | str:
     if not classes or (name != "alone" and not links):
         return "none"
     found: list[float] = []
+    overrun = False
     for _ in range(_TRIES):
         stream.clear()
         link = draw.choice(links) if links else None
@@ -102,10 +106,14 @@ def _timed(stream: Stream, ontology: Ontology, name: str) -> list[float] | str:
             found.append(cost(stream, message, _WINDOW, _SHAPE_SECONDS))
         except Inconsistent:
             continue
+        except Overrun:
+            overrun = True
         except Slow:
             found.append(1000 * _SHAPE_SECONDS)
-        if len(found) == _CHOICES:
+        if overrun or len(found) == _CHOICES:
             break
+    if overrun:
+        return "overrun"
     return found or "contradictory"
 
 

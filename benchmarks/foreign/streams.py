@@ -11,7 +11,8 @@ from typing import Final, Protocol, TypeAlias
 
 import psutil
 
-from sensorstream.errors import Inconsistent
+from sensorstream.clock import SystemClock
+from sensorstream.errors import Inconsistent, Overrun
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.datatypes import (
     XSD,
@@ -25,10 +26,12 @@ from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.network.budget import Limits
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
+from sensorstream.settings import LimitSettings
 
 BASE: Final = "urn:stream:n"
 _VALUES: Final = {
@@ -87,12 +90,17 @@ class Stream:
     def opened(cls, ontology: Ontology, reasoner: str, size: int, timeout: float) -> Stream:
         """A stream that HermiT or Pellet reasons about, in a process of its own.
 
-        ``timeout`` limits a question, in seconds. It raises what a new stream does.
+        ``timeout`` limits a question, in seconds; rules have the limits that are set by default. It
+        raises what a new stream does.
         """
         terminology = Terminology.of(ontology)
+        default = LimitSettings()
+        limits = Limits(
+            default.message_rows, default.message_seconds, SystemClock().counter, "limits.message"
+        )
         worker = Worker(reasoner, terminology.document(), timeout=timeout)
         try:
-            return cls(ontology, DlReasoner(terminology, worker), worker, size)
+            return cls(ontology, DlReasoner(terminology, worker, limits=limits), worker, size)
         except BaseException:
             worker.close()
             raise
@@ -108,7 +116,11 @@ class Stream:
         return len(self._window)
 
     def take(self, message: Message) -> bool:
-        """Take a message in, and let the oldest go; False: it contradicts the ontology."""
+        """Take a message in, and let the oldest go; False: it contradicts the ontology.
+
+        Raises:
+            Overrun: rules take too much for it; it is not taken in.
+        """
         gone = self._window[0] if len(self._window) >= self.size else ()
         delta = Delta(0, tuple(dict.fromkeys(message)), gone)
         self.kb.apply(Origin.WINDOW, delta)
@@ -117,6 +129,9 @@ class Stream:
         except Inconsistent:
             self.kb.apply(Origin.WINDOW, delta.inverse())
             return False
+        except Overrun:
+            self.kb.apply(Origin.WINDOW, delta.inverse())
+            raise
         self._window.append(delta.added)
         if gone:
             self._window.popleft()
@@ -218,6 +233,7 @@ def cost(stream: Stream, message: Callable[[int], Message], size: int, seconds: 
 
     Raises:
         Inconsistent: a message contradicts the ontology.
+        Overrun: rules take too much for a message.
         Slow: not even three messages were processed.
     """
     end = time.monotonic() + seconds

@@ -21,7 +21,7 @@ class Enumerations:
     """The classes that have no other members than the listed ones."""
 
     members: Mapping[IRI, tuple[IRI, ...]]
-    _certain: Certain
+    certain: Certain
 
     def unfold(self, clause: Clause) -> Clause:
         """The clause with an alternative for each individual that an unnamed one may be."""
@@ -56,7 +56,7 @@ class Enumerations:
         one = names[head.unnamed[0]]
         found = [
             self.members[o]
-            for s, p, o in self._certain.closure(facts)
+            for s, p, o in self.certain.closure(facts)
             if s == one and p == RDF_TYPE and isinstance(o, IRI) and o in self.members
         ]
         return min(found, key=lambda each: (len(each), each), default=None)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Final
 
@@ -30,6 +31,7 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     Clause,
     member,
 )
+from sensorstream.reasoning.dl.bounds.made_names import MadeNames
 from sensorstream.reasoning.dl.bounds.needs import Needs
 from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
 from sensorstream.reasoning.dl.bounds.stand_ins import loosened
@@ -117,7 +119,7 @@ def upper(axioms: tuple[Triple, ...]) -> Bound:
     assert form.above is not None
     clauses = [*form.clauses, *form.above.clauses]
     clauses += [each for clause in form.clauses for each in loosened(clause)]
-    made: dict[tuple[TriplePattern, ...], int] = {}
+    made = MadeNames(map(form.enumerations.unfold, clauses), form.enumerations.certain)
     rules: list[DerivationRule] = []
     for number, clause in enumerate(clauses):
         body = _body(clause)
@@ -128,8 +130,10 @@ def upper(axioms: tuple[Triple, ...]) -> Bound:
         elif any(map(_merges, clause.heads)):
             ((same,),) = (head.triples for head in clause.heads)
             differ = TriplePattern(same.subject, OWL_DIFFERENT_FROM, same.object)
-            apart = replace(clause, body=(*clause.body, differ), heads=())
-            rules.extend(_conclusions(apart, _body(apart)))
+            different = replace(clause, body=(*clause.body, differ), heads=())
+            rules.extend(_conclusions(different, _body(different)))
+        if clause.heads and all(map(_merges, clause.heads)):
+            rules.extend(_not_merged(clause, body, made))
         clause = form.enumerations.unfold(clause)
         rules.extend(_alternatives(clause, body, made, IRI(f"{PREFIX}choice-{number}")))
     above = form.above
@@ -216,8 +220,24 @@ def _conclusions(clause: Clause, body: Pattern) -> Iterator[DerivationRule]:
         yield DerivationRule(clause.name, (reason,), body)
 
 
+def _not_merged(clause: Clause, body: Pattern, made: MadeNames) -> Iterator[DerivationRule]:
+    """Names that are apart are not made the same: perhaps all is said that the clause could say."""
+    pairs = [_variables(head) for head in clause.heads]
+    tests: list[Expression] = [made.apart(*pair) for pair in pairs if pair is not None]
+    if tests:
+        yield from _conclusions(replace(clause, heads=()), Filter(reduce(Or, tests), body))
+
+
+def _variables(head: Alternative) -> tuple[Variable, Variable] | None:
+    """The two that are the same, unless one of them is named by the axioms."""
+    (same,) = head.triples
+    if isinstance(same.subject, Variable) and isinstance(same.object, Variable):
+        return same.subject, same.object
+    return None
+
+
 def _alternatives(
-    clause: Clause, body: Pattern, made: dict[tuple[TriplePattern, ...], int], choice: IRI
+    clause: Clause, body: Pattern, made: MadeNames, choice: IRI
 ) -> Iterator[DerivationRule]:
     """All that a clause may say.
 
@@ -237,8 +257,10 @@ def _alternatives(
         elif _merges(head):
             ((same,),) = (head.triples,)
             differ = TriplePattern(same.subject, OWL_DIFFERENT_FROM, same.object)
-            apart = Filter(Not(Exists(Graph(LOWER, BGP((differ,))))), body)
-            yield DerivationRule(clause.name, (same, *tied), apart)
+            possible: Pattern = Filter(Not(Exists(Graph(LOWER, BGP((differ,))))), body)
+            if (pair := _variables(head)) is not None:
+                possible = Filter(Not(made.apart(*pair)), possible)
+            yield DerivationRule(clause.name, (same, *tied), possible)
         else:
             yield DerivationRule(clause.name, (*head.triples, *tied), body)
 
@@ -247,7 +269,7 @@ def _existences(
     clause: Clause,
     head: Alternative,
     body: Pattern,
-    made: dict[tuple[TriplePattern, ...], int],
+    made: MadeNames,
     tied: tuple[TriplePattern, ...],
 ) -> Iterator[DerivationRule]:
     """Rules for individuals or values that only exist: each linked individual has its own.
@@ -255,10 +277,7 @@ def _existences(
     The names depend on what is said of them and on who is linked to them. Those who are linked to
     names, or to blank nodes, are constants: names of names would have no end.
     """
-    places = {each: Variable(f"u{place}") for place, each in enumerate(head.unnamed)}
-    shape = tuple(_with(triple, places, Variable("x")) for triple in head.triples)
-    number = made.setdefault(shape, len(made))
-    constants = {each: f"{PREFIX}some-{number}-{place.name}" for each, place in places.items()}
+    constants = made.constants(head)
     triples = (*head.triples, *head.made, *tied)
     linked = _linked(head)
     is_made = Call("STRSTARTS", (Call("STR", (linked,)), Literal(PREFIX)))
@@ -285,17 +304,12 @@ def _linked(head: Alternative) -> Variable:
     return linked
 
 
-def _with(
-    triple: TriplePattern,
-    names: dict[Variable, Variable] | dict[Variable, IRI],
-    other: Variable | None = None,
-) -> TriplePattern:
-    """The triple with names for some variables, and ``other`` for the rest."""
-    ends = []
-    for end in (triple.subject, triple.object):
-        if isinstance(end, Variable):
-            end = names.get(end, other or end)
-        ends.append(end)
+def _with(triple: TriplePattern, names: dict[Variable, IRI]) -> TriplePattern:
+    """The triple with names for some variables."""
+    ends = [
+        names.get(end, end) if isinstance(end, Variable) else end
+        for end in (triple.subject, triple.object)
+    ]
     return TriplePattern(ends[0], triple.predicate, ends[1])
 
 

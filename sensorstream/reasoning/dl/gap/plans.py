@@ -11,6 +11,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Tri
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.rows import compiled
+from sensorstream.reasoning.dl.bounds.made_names import APART, apart
 from sensorstream.reasoning.dl.gap.premises import Conclusion, predicate_of, term_of
 from sensorstream.sparql.algebra import (
     And,
@@ -251,6 +252,10 @@ class _Text:
                 name = f"start{len(self._constants)}"
                 self._constants[name] = start.lexical
                 return f"{self._operand(one)}.startswith({name})"
+            case Call(name, (one, other, Literal() as table)) if name == APART:
+                name = f"apart{len(self._constants)}"
+                self._constants[name] = apart(table.lexical)
+                return f"{name}({self._operand(one)}, {self._operand(other)})"
         raise InternalFault(f"a bound has an unknown condition: {test}")
 
     def _operand(self, each: Expression) -> str:

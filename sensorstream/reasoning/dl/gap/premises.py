@@ -11,6 +11,7 @@ from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.rule import DerivationRule, meant
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX
+from sensorstream.reasoning.dl.bounds.made_names import OWN
 from sensorstream.reasoning.dl.bounds.rules import LOWER
 from sensorstream.sparql.algebra import (
     BGP,
@@ -30,7 +31,6 @@ from sensorstream.sparql.walk import triple_variables
 
 FOUND: Final = f"{PREFIX}found-"
 """Kinds of facts of the lower bound that stand for a search of the upper one."""
-_OWN: Final = f"{PREFIX}some-"
 _NOBODY: Final = IRI(f"{PREFIX}nobody")
 _PAIR: Final = 2
 
@@ -198,7 +198,7 @@ def is_found(triple: Triple) -> bool:
 
 def owner_of(name: IRI) -> IRI | None:
     """The individual for which a name was made; None if it was made for several, or not made."""
-    if not name.startswith(_OWN):
+    if not name.startswith(OWN):
         return None
-    _, separator, owner = name.removeprefix(_OWN).partition(":")
+    _, separator, owner = name.removeprefix(OWN).partition(":")
     return IRI(owner) if separator else None

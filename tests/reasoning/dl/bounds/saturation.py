@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.reasoning.dl.bounds.made_names import APART, apart
 from sensorstream.reasoning.dl.bounds.rules import LOWER
 from sensorstream.sparql.algebra import (
     BGP,
@@ -106,6 +107,8 @@ def _holds(condition: Expression, facts: Facts, lower: Facts, row: Row) -> bool:
             return isinstance(_value(argument, row), IRI)
         case Call("STRSTARTS", (one, Literal() as start)):
             return _text(one, row).startswith(start.lexical)
+        case Call(name, (one, other, Literal() as table)) if name == APART:
+            return apart(table.lexical)(str(_value(one, row)), str(_value(other, row)))
         case Call("ISBLANK", (argument,)):
             return isinstance(_value(argument, row), BlankNode)
         case Comparison("<", Call("STR", (left,)), Call("STR", (right,))):

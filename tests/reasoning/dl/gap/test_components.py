@@ -8,7 +8,7 @@ from sensorstream.reasoning.dl.gap.pair import Pair
 from sensorstream.reasoning.dl.terminology import Terminology
 from tests.reasoning.dl.test_random_ontologies import CLASSES, NODES, ontology
 
-A, B, C, D, _ = CLASSES
+A, B, C, D = CLASSES[:4]
 N1 = NODES[0]
 EITHER = """:A rdfs:subClassOf [ a owl:Class ; owl:unionOf ( :B
     [ a owl:Restriction ; owl:onProperty :p ; owl:someValuesFrom :C ] ) ] .
