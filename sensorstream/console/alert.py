@@ -15,6 +15,7 @@ from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
 from sensorstream.console.tables import Column, Row, Table
 from sensorstream.console.times import moment
+from sensorstream.console.why_tree import show_alert
 
 _PAUSE: Final = 2.0
 _CHANGES: Final = (
@@ -41,6 +42,8 @@ async def build(visit: Visit) -> None:
         pass
     with ui.expansion("Silence alerts like this").classes("w-full"):
         silence_form(visit, Notice(), first, lambda: read())
+    ui.html("Why", tag="h2").classes("part")
+    reason = ui.element("div")
     ui.html("What became of it", tag="h2").classes("part")
     changes = Table(
         _CHANGES, key="seq", path=f"/alerts/{id_}/history", empty="Nothing has happened yet."
@@ -60,6 +63,9 @@ async def build(visit: Visit) -> None:
     behind = await visit.client.alert_messages(id_, 100)
     messages.show([_message(each) for each in behind["messages"]])
     keep_fresh(_PAUSE, read)
+    why = await visit.client.why(id_)
+    with reason:
+        show_alert(why)
 
 
 def _facts(alert: Row) -> dict[str, str]:

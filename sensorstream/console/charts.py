@@ -19,7 +19,7 @@ class LineChart:
                 "title": {"text": title, "textStyle": {"fontSize": 13}},
                 "animation": False,
                 "tooltip": {"trigger": "axis"},
-                "legend": {"show": False, "right": 0},
+                "legend": {"show": False, "right": 0, "top": 0},
                 "grid": {"left": 55, "right": 15, "top": 35, "bottom": 30},
                 "xAxis": dict(axis),
                 "yAxis": {"type": "value", "scale": True},

@@ -10,6 +10,7 @@ from nicegui import ui
 
 from sensorstream.console import places
 from sensorstream.console.links import link
+from sensorstream.console.names import local_name
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
 from sensorstream.console.versions import Versions
@@ -129,11 +130,6 @@ def _node(
     if before.get(term.iri):
         said += f"{',' if said else ':'} {before[term.iri]} in history"
     return {"id": at, "label": f"{local_name(term.iri)}{said}", "children": below}
-
-
-def local_name(iri: str) -> str:
-    """The end of an IRI, by which people know it."""
-    return iri.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1] or iri
 
 
 def trees_of(pairs: Iterable[tuple[str, str | None]]) -> tuple[Term, ...]:

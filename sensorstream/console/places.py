@@ -27,12 +27,26 @@ class Place:
 
 
 OVERVIEW: Final = Place("/", "Overview", "schema", "o")
+QUERIES: Final = Place("/queries", "Queries", "polyline", "q")
 ALERTS: Final = Place("/alerts", "Alerts", "notifications", "a")
 RULES: Final = Place("/rules", "Rules", "rule", "r")
 ONTOLOGY: Final = Place("/ontology", "Ontology", "account_tree", "t")
 QUARANTINE: Final = Place("/quarantine", "Quarantine", "report", "n")
 SETTINGS: Final = Place("/settings", "Settings", "settings", "s")
-PLACES: Final = (OVERVIEW, ALERTS, RULES, ONTOLOGY, QUARANTINE, SETTINGS)
+MESSAGES: Final = Place("/messages", "Messages", "mail", "m")
+INDIVIDUALS: Final = Place("/individuals", "Individuals", "category", "i")
+BENCH_PATH: Final = "/bench"
+PLACES: Final = (
+    OVERVIEW,
+    MESSAGES,
+    INDIVIDUALS,
+    QUERIES,
+    ALERTS,
+    RULES,
+    ONTOLOGY,
+    QUARANTINE,
+    SETTINGS,
+)
 
 
 def address(path: str, **asked: object) -> str:
@@ -44,6 +58,11 @@ def address(path: str, **asked: object) -> str:
 def individual(iri: str) -> str:
     """The address of an individual's page."""
     return address("/individual", iri=iri)
+
+
+def members(iri: str) -> str:
+    """The address of the list of a class's members."""
+    return address("/individuals", **{"class": iri})
 
 
 def message(message_id: str) -> str:
@@ -58,7 +77,7 @@ def alert(alert_id: str) -> str:
 
 def query(name: str) -> str:
     """The address of a continuous query's page."""
-    return address(f"/queries/{quote(name, safe='')}")
+    return address("/query", name=name)
 
 
 def rule_file(name: str) -> str:

@@ -17,9 +17,15 @@ from starlette.responses import RedirectResponse, Response
 from sensorstream.console import (
     alert,
     alerts,
+    individual,
+    individuals,
+    message,
+    messages,
     ontology,
     overview,
     quarantine,
+    queries,
+    query,
     receivers,
     rule_file,
     rules,
@@ -28,15 +34,19 @@ from sensorstream.console import (
     twins,
 )
 from sensorstream.console.frame import frame
+from sensorstream.console.names import local_name
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Page, Visit, page_of
 from sensorstream.console.places import (
     ALERTS,
     BASE,
     ICON,
+    INDIVIDUALS,
+    MESSAGES,
     ONTOLOGY,
     OVERVIEW,
     QUARANTINE,
+    QUERIES,
     RULES,
     SETTINGS,
 )
@@ -46,6 +56,14 @@ from sensorstream.console.watches import Watches
 
 PAGES: Final = (
     page_of(OVERVIEW, overview.build),
+    page_of(MESSAGES, messages.build),
+    Page("/messages/{message_id}", MESSAGES, lambda asked: asked["message_id"], message.build),
+    page_of(INDIVIDUALS, individuals.build),
+    Page(
+        "/individual", INDIVIDUALS, lambda asked: local_name(asked.get("iri", "")), individual.build
+    ),
+    page_of(QUERIES, queries.build),
+    Page("/query", QUERIES, lambda asked: local_name(asked.get("name", "")), query.build),
     page_of(ALERTS, alerts.build),
     Page("/alerts/{alert_id}", ALERTS, lambda asked: f"Alert {asked['alert_id']}", alert.build),
     Page("/receivers", ALERTS, lambda asked: "Receivers", receivers.build),

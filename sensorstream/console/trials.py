@@ -27,11 +27,15 @@ class Trial:
         with self._place:
             for fault in faults:
                 ui.label(fault_text(fault)).classes("notice")
-            if not faults and "messages" in outcome:
+            if faults:
+                return False
+            if "reports" in outcome:
+                ui.label(reported(outcome))
+            elif "messages" in outcome:
                 ui.label(summary(outcome))
                 for difference in outcome["differences"][:_MOST]:
                     _difference(difference)
-        return not faults
+        return True
 
     def clear(self) -> None:
         """Show nothing."""
@@ -55,6 +59,16 @@ def summary(outcome: Mapping[str, Any]) -> str:
     if (before, after) == (0, 0):
         return told
     return f"{told} Not taken in: {before} before, {after} after."
+
+
+def reported(outcome: Mapping[str, Any]) -> str:
+    """How often a query would have reported on the recent messages."""
+    told = (
+        f"No fault was found. On the last {outcome['messages']} messages it would report "
+        f"{outcome['count']} times."
+    )
+    stopped = outcome["stopped"]
+    return told if stopped is None else f"{told} It was stopped: {stopped}"
 
 
 def _difference(difference: Mapping[str, Any]) -> None:

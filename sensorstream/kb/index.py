@@ -81,21 +81,29 @@ class TripleIndex:
         """Add a triple that is not in the set."""
         s, p, o = triple
         # _put twice, written out: everything that streams passes here.
-        middle = self.spo.get(s)
-        if middle is None:
+        said = self.spo.get(s)
+        if said is None:
             self.spo[s] = {p: (o,)}
-        elif p not in middle:
-            middle[p] = (o,)
         else:
-            _append(middle, p, o)
+            objects = said.get(p)
+            if objects is None:
+                said[p] = (o,)
+            elif isinstance(objects, dict):
+                objects[o] = None
+            else:
+                said[p] = {objects[0]: None, o: None}
         if self._pos is not None:
             ends = self._pos.get(p)
             if ends is None:
                 self._pos[p] = {o: (s,)}
-            elif o not in ends:
-                ends[o] = (s,)
             else:
-                _append(ends, o, s)
+                subjects = ends.get(o)
+                if subjects is None:
+                    ends[o] = (s,)
+                elif isinstance(subjects, dict):
+                    subjects[s] = None
+                else:
+                    ends[o] = {subjects[0]: None, s: None}
         if self._osp is not None:
             _put(self._osp, o, s, p)
         self._size += 1
@@ -157,21 +165,14 @@ class TripleIndex:
 
 
 def _put(index: Index[A, B, C], first: A, second: B, third: C) -> None:
-    middle = index.get(first)
-    if middle is None:
-        index[first] = {second: (third,)}
-    elif second not in middle:
+    middle = index.setdefault(first, {})
+    last = middle.get(second)
+    if last is None:
         middle[second] = (third,)
-    else:
-        _append(middle, second, third)
-
-
-def _append(middle: dict[B, Leaf[C]], second: B, third: C) -> None:
-    last = middle[second]
-    if isinstance(last, tuple):
-        middle[second] = {last[0]: None, third: None}
-    else:
+    elif isinstance(last, dict):
         last[third] = None
+    else:
+        middle[second] = {last[0]: None, third: None}
 
 
 def _take_out(index: Index[A, B, C], first: A, second: B, third: C) -> None:

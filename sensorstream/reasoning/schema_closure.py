@@ -16,7 +16,7 @@ from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema, is_datatype
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF, RDFS_SUBPROPERTY_OF
-from sensorstream.network.recursion.implied import Implied
+from sensorstream.network.recursion.implied import Implied, unknown
 from sensorstream.network.recursion.linear import FlatClosure, LinearRule
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
@@ -62,7 +62,7 @@ class SchemaClosure:
 
     def count(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """Update the counts of conclusions; returns the change of the inferred graph."""
-        return self._implied.change(kb, delta)
+        return unknown(kb, self._implied.change(delta))
 
     def close(self) -> None:
         """Remove all counts."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -55,7 +55,7 @@ def _click(browser: webdriver.Chrome, path: str) -> None:
     """Click what stands there, once it does: a live page may just draw it anew."""
 
     def is_clicked() -> bool:
-        with suppress(StaleElementReferenceException, NoSuchElementException):
+        with suppress(WebDriverException):
             browser.find_element(By.XPATH, path).click()
             return True
         return False
@@ -77,7 +77,7 @@ def follow(browser: webdriver.Chrome, text: str) -> None:
 
 def shown(browser: webdriver.Chrome) -> str:
     """What stands on the page; nothing while another one comes."""
-    with suppress(StaleElementReferenceException, NoSuchElementException):
+    with suppress(WebDriverException):
         return browser.find_element(By.TAG_NAME, "main").text
     return ""
 

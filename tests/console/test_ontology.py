@@ -5,7 +5,7 @@ from collections.abc import Callable
 from selenium import webdriver
 
 from sensorstream import Client
-from sensorstream.console.ontology import Term, local_name, trees_of
+from sensorstream.console.ontology import Term, trees_of
 from tests.console.browsing import faults, open_page, press, send_face, shown, take_picture
 from tests.console.conftest import Keyed
 
@@ -20,12 +20,6 @@ def test_terms_stand_below_each_term_above_them() -> None:
 
 def test_a_cycle_is_cut() -> None:
     assert trees_of([("a", "b"), ("b", "a")]) == (Term("a", (Term("b", ()),)),)
-
-
-def test_a_name_is_the_end_of_an_iri() -> None:
-    assert local_name("http://example.org/a#B") == "B"
-    assert local_name("http://example.org/a/B/") == "B"
-    assert local_name("urn:x") == "urn:x"
 
 
 def test_an_engineer_sees_how_many_members_a_class_has(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
-from sensorstream.model.terms import Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 
 
@@ -23,6 +23,7 @@ class Derived:
     __slots__ = (
         "_also",
         "_bereft",
+        "_followed",
         "_known",
         "_mark",
         "_origin",
@@ -49,22 +50,30 @@ class Derived:
         # How many strata beyond the first derive a triple: usually none, and then no entry.
         self._also: dict[Triple, int] = {}
         self._weights: dict[Triple, int] = {}
+        self._followed: dict[IRI, dict[Triple, None]] = {}
         kb.subscribe(self._marked)
 
     def add(self, triples: Iterable[Triple]) -> None:
         """A stratum derives these triples now, and did not before."""
+        marks_of, mark, known = self.kb.marks, self._mark, self._known
         new = []
         for triple in triples:
-            marks = self.kb.marks(triple)
-            if marks & self._mark:
+            marks = marks_of(triple)
+            if marks & mark:
                 self._also[triple] = self._also.get(triple, 0) + 1
+                if triple[1] in self._followed:
+                    self._followed[triple[1]][triple] = None
                 if self.held is not None:
                     self.held(triple)
-            elif not marks & self._known:
+            elif not marks & known:
                 new.append(triple)
         self.kb.apply(self._origin, Delta(self.time, added=tuple(new)))
+        weights = self._weights
         for triple in new:
-            self._weigh(triple, 1)
+            if triple in weights:
+                del weights[triple]
+            else:
+                weights[triple] = 1
 
     def remove(self, triples: Iterable[Triple]) -> Iterable[Triple]:
         """A stratum does not derive these triples any more; returns others that go along: none."""
@@ -82,8 +91,12 @@ class Derived:
                 self._also[triple] = others - 1
             self._bereft(triple)
         self.kb.apply(self._origin, Delta(self.time, removed=tuple(gone)))
+        weights = self._weights
         for triple in gone:
-            self._weigh(triple, -1)
+            if triple in weights:
+                del weights[triple]
+            else:
+                weights[triple] = -1
         return ()
 
     def elsewhere(self, triple: Triple) -> bool:
@@ -91,9 +104,19 @@ class Derived:
         return self.kb.marks(triple) != self._mark or triple in self._also
 
     def clear(self) -> None:
-        """Remove all derived triples."""
+        """Forget who follows, and remove all derived triples."""
+        self.held = None
+        self._followed.clear()
         self._also.clear()
         self.remove(list(self.kb.triples(self._origin)))
+
+    def follow(self, properties: Iterable[IRI]) -> dict[Triple, None]:
+        """Where the triples of properties are noted that have other reasons now; at first all."""
+        touched: dict[Triple, None] = {}
+        for property in properties:
+            touched.update(dict.fromkeys(self.kb.match(None, property, None)))
+            self._followed[property] = touched
+        return touched
 
     def taken(self) -> Delta:
         """The change since the last call."""
@@ -108,12 +131,9 @@ class Derived:
         """Stop following the knowledge base."""
         self.kb.unsubscribe(self._marked)
 
-    def _weigh(self, triple: Triple, weight: int) -> None:
-        weight += self._weights.pop(triple, 0)
-        if weight:
-            self._weights[triple] = weight
-
     def _marked(self, triple: Triple, old: int, new: int) -> None:
+        if triple[1] in self._followed:
+            self._followed[triple[1]][triple] = None
         if new == self._mark and old & new:
             self._bereft(triple)
         elif self.held is not None and new > old:

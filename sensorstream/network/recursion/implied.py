@@ -12,11 +12,18 @@ from sensorstream.model.terms import Triple
 _STATIC: Final = int(Origin.STATIC | Origin.STATIC_INFERRED)
 
 
-class Implied:
-    """What follows from asserted triples: how many of them imply each conclusion.
+def unknown(kb: KnowledgeBase, delta: Delta) -> Delta:
+    """A change of conclusions without those that the static graphs hold."""
+    marks = kb.marks
+    return Delta(
+        delta.time,
+        tuple(triple for triple in delta.added if not marks(triple) & _STATIC),
+        tuple(triple for triple in delta.removed if not marks(triple) & _STATIC),
+    )
 
-    What the static graphs hold is counted, but is no news when it is concluded.
-    """
+
+class Implied:
+    """What follows from asserted triples: how many of them imply each conclusion."""
 
     __slots__ = ("_conclusions", "_counts")
 
@@ -24,7 +31,7 @@ class Implied:
         self._conclusions = conclusions
         self._counts: dict[Triple, int] = {}
 
-    def change(self, kb: KnowledgeBase, delta: Delta) -> Delta:
+    def change(self, delta: Delta) -> Delta:
         """The change of all conclusions that follows from one of the asserted triples."""
         counts, conclusions = self._counts, self._conclusions
         gone: dict[Triple, None] = {}
@@ -48,12 +55,7 @@ class Implied:
                     del gone[each]
                 else:
                     new.append(each)
-        marks = kb.marks
-        return Delta(
-            delta.time,
-            tuple(triple for triple in new if not marks(triple) & _STATIC),
-            tuple(triple for triple in gone if not marks(triple) & _STATIC),
-        )
+        return Delta(delta.time, tuple(new), tuple(gone))
 
     def clear(self) -> None:
         """Forget all asserted triples."""

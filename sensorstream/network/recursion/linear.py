@@ -164,13 +164,18 @@ class _Shape(NamedTuple):
 
 
 class FlatClosure:
-    """What follows from one triple by linear rules; O(conclusions) a triple."""
+    """What follows from one triple by linear rules; O(conclusions) a triple.
+
+    What ``holds`` anyway, and always will, is not concluded, if it has no term of the triple: that
+    a property is the same as itself, say, which each triple with it would conclude again.
+    """
 
     __slots__ = (
         "_by_class",
         "_by_value",
         "_constants",
         "_flows",
+        "_holds",
         "_made",
         "_rules",
         "_tables",
@@ -178,7 +183,13 @@ class FlatClosure:
         "tables",
     )
 
-    def __init__(self, rules: Iterable[LinearRule], tables: Sequence[LinearTable] = ()) -> None:
+    def __init__(
+        self,
+        rules: Iterable[LinearRule],
+        tables: Sequence[LinearTable] = (),
+        holds: Callable[[Triple], object] = lambda _: False,
+    ) -> None:
+        self._holds = holds
         self.rules = tuple(rules)
         self.tables = tuple(tables)
         self._rules: KindIndex[LinearRule] = KindIndex()
@@ -210,7 +221,7 @@ class FlatClosure:
         self._by_value: dict[IRI, dict[Term, _Make]] = {}
 
     def conclusions(self, triple: Triple) -> Sequence[Triple]:
-        """All other triples that follow from a triple.
+        """All other triples that follow from a triple, but for those that hold anyway.
 
         One may occur twice; it occurs the same number of times at each call.
         """
@@ -311,7 +322,7 @@ class FlatClosure:
                         found[new] = None
                         ahead.append(new)
         del found[first]
-        return _making(found, places)
+        return _making([each for each in found if not self._holds(each)], places)
 
 
 def _making(conclusions: Iterable[Triple], places: Mapping[Term, str]) -> _Make:

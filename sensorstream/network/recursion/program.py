@@ -159,7 +159,6 @@ class Program:
             stratum.close()
         self._strata.clear()
         self._forgotten.clear()
-        self._derived.held = None
         self._derived.clear()
         self._anew = False
 

@@ -18,6 +18,7 @@ from sensorstream.network.node import Node, operators
 from sensorstream.network.recursion.derived import Derived
 from sensorstream.network.recursion.equality import Equality
 from sensorstream.network.recursion.linear import FlatClosure
+from sensorstream.network.recursion.links import Links, transitive
 from sensorstream.network.recursion.rule import Clause, meant
 from sensorstream.network.recursion.strata import Layer
 from sensorstream.network.recursion.unit_writer import UnitWriter
@@ -76,10 +77,12 @@ class Stratum:
             self._equality = Equality(layer.equality, layer.clauses, derived, linear, units)
             self._derived = self._equality
             derived.held = self._equality.held
+        found = {clause: transitive(clause) for clause in layer.clauses if layer.recursive}
+        properties = {each for each in found.values() if each is not None}
+        self._links = Links(properties, derived, self._is_written) if properties else None
         for clause in layer.clauses:
             try:
-                node = build(self._network, clause.body)
-                writer = self._writer(clause, node)
+                node, writer = self._operator(clause, found.get(clause), build)
                 rows = list(node.rows())
             except Exception as error:
                 self.close()
@@ -189,6 +192,8 @@ class Stratum:
 
     def _settle_network(self) -> None:
         self._network.settle()
+        while self._links is not None and self._links.follow():
+            self._network.settle()
         faults = self._network.faults
         if faults:
             raise BrokenRules(
@@ -204,23 +209,37 @@ class Stratum:
         if (overrun := self._budget.kept(kept)) is not None:
             raise overrun
 
-    def _writer(self, clause: Clause, node: Node) -> Listener:
-        triples_of = _template(clause.head, node.variables)
-        if self._linear is not None:
-            triples_of = _with_conclusions(triples_of, self._linear)
-        count = self._count
+    def _operator(
+        self, clause: Clause, property: IRI | None, build: Build
+    ) -> tuple[Node, Listener]:
+        """What finds a clause's solutions, and what counts them."""
+        linear = self._linear
+        if property is None or self._links is None:
+            node = build(self._network, clause.body)
+            template = _template(clause.head, node.variables)
+            if linear is not None:
+                template = _with_conclusions(template, linear)
+            return node, _writer(template, self._count)
+        node, pair = self._links.operator(self._network, property)
+        template = _template((pair,), node.variables)
+        write_pairs = _writer(template, self._add_up)
+        if linear is None:
+            return node, write_pairs
+        write_others = _writer(_conclusions_alone(template, linear), self._count)
 
         def write(added: list[Row], removed: list[Row]) -> None:
-            added, removed = cancelled(added, removed)
-            count(
-                chain.from_iterable(map(triples_of, added)),
-                chain.from_iterable(map(triples_of, removed)),
-            )
+            write_pairs(added, removed)
+            write_others(added, removed)
 
-        return write
+        return node, write
 
     def _count(self, added: Iterable[Triple], removed: Iterable[Triple]) -> None:
         """Count a derivation more of each triple, or one less."""
+        if self._links is not None:
+            added, removed = self._links.counted(added, 1), self._links.counted(removed, -1)
+        self._add_up(added, removed)
+
+    def _add_up(self, added: Iterable[Triple], removed: Iterable[Triple]) -> None:
         support, new, lost, won = self.support, self._new, self._lost, self._won
         for triple in added:
             if triple in support:
@@ -236,6 +255,20 @@ class Stratum:
     def _is_written(self, triple: Triple) -> bool:
         """Whether rules derive a triple, and it was added."""
         return triple in self.support and triple not in self._new and triple not in self._gone
+
+
+def _writer(
+    triples_of: Callable[[Row], Iterator[Triple]],
+    count: Callable[[Iterable[Triple], Iterable[Triple]], None],
+) -> Listener:
+    def write(added: list[Row], removed: list[Row]) -> None:
+        added, removed = cancelled(added, removed)
+        count(
+            chain.from_iterable(map(triples_of, added)),
+            chain.from_iterable(map(triples_of, removed)),
+        )
+
+    return write
 
 
 def _template(
@@ -266,6 +299,16 @@ def _with_conclusions(
     def triples(row: Row) -> Iterator[Triple]:
         for triple in template(row):
             yield triple
+            yield from linear.conclusions(triple)
+
+    return triples
+
+
+def _conclusions_alone(
+    template: Callable[[Row], Iterator[Triple]], linear: FlatClosure
+) -> Callable[[Row], Iterator[Triple]]:
+    def triples(row: Row) -> Iterator[Triple]:
+        for triple in template(row):
             yield from linear.conclusions(triple)
 
     return triples

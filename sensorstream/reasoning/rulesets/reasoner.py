@@ -28,7 +28,7 @@ from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.network.recursion.equality_rules import apart
-from sensorstream.network.recursion.implied import Implied
+from sensorstream.network.recursion.implied import Implied, unknown
 from sensorstream.network.recursion.linear import (
     FlatClosure,
     LinearTable,
@@ -323,7 +323,7 @@ class _Run:
         equality, rest = apart(rules)
         linear, others = parted(rest)
         self.at_work = AtWork(len(linear) + len(tables), len(others))
-        self.closure = FlatClosure(linear, tables)
+        self.closure = FlatClosure(linear, tables, lambda triple: kb.marks(triple) & _STATIC)
         self._implied = Implied(self.closure.conclusions)
         self._program: Program | None = None
         self._graphs = GraphsRead(kb, others)
@@ -344,8 +344,9 @@ class _Run:
         if not self._closed:
             self._closed = True
             delta = replace(delta, added=(*self._not_closed(), *delta.added))
-        implied = self._implied.change(self._kb, delta)
+        implied = self._implied.change(delta)
         if self._program is None:
+            implied = unknown(self._kb, implied)
             self._kb.apply(Origin.INFERRED, implied)
             return implied
         self._program.hold(implied)
