@@ -44,6 +44,7 @@ from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.reasoning.unread_axioms import unread_axiom
 from sensorstream.rules.answers import Answer
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.index import RuleIndex
@@ -374,6 +375,9 @@ class Cycle:
         self._settle(arrived, verdicts)
         left_out = mapped.warnings
         notices = self.notices.partial(message, left_out, now) if left_out else ()
+        unread = unread_axiom(self.reasoner, (t for each in mapped.events for t in each.triples))
+        if unread:
+            notices = (*notices, *self.notices.unread(message, unread, now))
         return replace(
             outcome,
             status=Status.PARTIAL if left_out else Status.ACCEPTED,
@@ -381,7 +385,12 @@ class Cycle:
             individuals=mapped.individuals,
             alerts=(*outcome.alerts, *notices),
             phases=timings,
-            warnings=(*left_out, *verdicts.warnings(), *outcome.warnings),
+            warnings=(
+                *left_out,
+                *verdicts.warnings(),
+                *([unread] if unread else []),
+                *outcome.warnings,
+            ),
             archived=tuple(verdicts.departures),
             filtered=tuple(verdicts.filtered),
             shed=tuple(verdicts.shed),

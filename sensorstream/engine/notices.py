@@ -61,6 +61,10 @@ class Notices:
         text = "; ".join(warnings)
         return self._raise(message, "partial-message", message.source, text, now, "-part")
 
+    def unread(self, message: Message, text: str, now: Instant | None) -> tuple[Alert, ...]:
+        """A message said an axiom, from which nothing follows under the profile."""
+        return self._raise(message, "axiom-unread", message.source, text, now, "-axiom")
+
     def late(self, message: Message, text: str, now: Instant | None) -> tuple[Alert, ...]:
         """A message came too late for the window."""
         source = message.source

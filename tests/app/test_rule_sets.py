@@ -376,11 +376,23 @@ def test_an_edited_rule_set_that_contradicts_the_window_is_refused_and_told(
     assert [each.on_disk for each in application.rulebook.files().files] == ["same", "differs"]
 
 
+@pytest.mark.parametrize("profile", ["rules/mine.ru", "owl2rl, rules/mine.ru"])
 def test_history_is_as_if_the_edited_rule_set_had_been_there(
-    settings: Settings, new_database: Callable[[], str], tmp_path: Path, open_application: Open
+    settings: Settings,
+    new_database: Callable[[], str],
+    tmp_path: Path,
+    open_application: Open,
+    profile: str,
 ) -> None:
-    late = deployment(settings, tmp_path / "late", new_database())
-    early = deployment(settings, tmp_path / "early", new_database())
+    late, early = (
+        replace(
+            deployment(settings, tmp_path / name, new_database()),
+            reasoning=ReasoningSettings(profile),
+            # All that holds when the span begins is more than a message may be.
+            limits=replace(settings.limits, message_rows=1000),
+        )
+        for name in ("late", "early")
+    )
     (early.folder / "rules" / "mine.ru").write_text(KNOWN)
     chance = random.Random(3)
     told = [(chance.choice("abcd"), time, chance.choice("abx")) for time in range(1, 25)]

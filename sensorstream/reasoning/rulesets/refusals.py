@@ -41,9 +41,11 @@ _OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
 
 
 def checked_operation(
-    operation: Operation, position: Position
+    operation: Operation, position: Position, places: Places
 ) -> Modify | InsertData | DeleteWhere:
     """An update that states what follows, what holds, or how state switches.
+
+    ``places`` are those of the parts of the text, from the rule on.
 
     Raises:
         QueryError: it is another one, or names graphs.
@@ -69,7 +71,7 @@ def checked_operation(
         raise QueryError(
             f"GRAPH {node_text(graphs[0])}: conclusions are a graph of their own, without named "
             "ones: write the triples without GRAPH",
-            position=position,
+            position=places.of(graphs[0]),
         )
     return operation
 
