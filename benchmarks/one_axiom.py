@@ -22,6 +22,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from sensorstream.reasoning.dl.whole_islands import WholeIslands
+
 from benchmarks.foreign.cases import FOLDER, load, together
 from benchmarks.foreign.streams import BASE, Message, Stream, Way, cpu
 from sensorstream.errors import OntologyError, ReasonerError
@@ -33,7 +35,6 @@ from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.whole_islands import WholeIslands
 from sensorstream.reasoning.ontology import Ontology, parse_ontology
 
 REASONERS: Final = ("hermit", "pellet")

@@ -22,6 +22,7 @@ from sensorstream.endpoints import (
     Output,
 )
 from sensorstream.errors import Position, SettingsError
+from sensorstream.logs import without_secrets
 from sensorstream.settings import (
     LISTED_SECTIONS,
     NAMED_SECTIONS,
@@ -47,6 +48,17 @@ class Given:
     origin: str
     """``FILE:LINE``, the name of an environment variable, or ``default``."""
     secret: bool = False
+
+    def shown(self) -> bool | int | float | str | list[str] | None:
+        """The value as JSON has it; passwords are ``***``."""
+        if self.secret:
+            return "***"
+        value = self.value
+        if isinstance(value, tuple):
+            return [without_secrets(str(each)) for each in value]
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        return without_secrets(str(value))
 
 
 @dataclass(slots=True)

@@ -98,6 +98,11 @@ class Stream:
             raise
 
     @property
+    def asked(self) -> int:
+        """How many questions HermiT or Pellet was asked; a known answer is no question."""
+        return self._reasoner.memo.misses if isinstance(self._reasoner, DlReasoner) else 0
+
+    @property
     def held(self) -> int:
         """The messages in the window."""
         return len(self._window)

@@ -90,7 +90,7 @@ from sensorstream.history.tending import tend
 from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.history.writer_lock import Writes
-from sensorstream.journal.entry import Target
+from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
@@ -174,10 +174,7 @@ class Application:
                 store.record_ontology(version_of(deployment, start.seq, since))
             rebuilding = Rebuilding(store.last_seq() - start.seq, progress, clock.counter)
             rebuilding.tell(0)
-            changed = changed_functions(settings, store)
-            if changed is not None and changed.text:
-                _LOG.warning("%s", changed.text)
-            own = [each for each in (changed, changed_rules(files, store)) if each is not None]
+            own = partial(_found, settings, files, store)
             recover(target, store, start, log.publish, clock.now(), rebuilding.tell, in_work, own)
         tell_edited(files, exchange.deployment)
         progress("starting the deliveries")
@@ -564,3 +561,12 @@ def _know_queries(target: Target, url: str) -> None:
     """Register the continuous queries of the journal, so that new ones can be checked."""
     for row in journal_rows(url, 0, None, (RegisterQuery.kind, RemoveQuery.kind)):
         replay(record_of(row), target, ())
+
+
+def _found(settings: Settings, files: Deployment | str, store: PostgresStore) -> list[Entry]:
+    """What this start has found in the files that the last one had not."""
+    functions = changed_functions(settings, store)
+    if functions is not None and functions.text:
+        _LOG.warning("%s", functions.text)
+    entries = (functions, changed_rules(files, store))
+    return [each for each in entries if each is not None]

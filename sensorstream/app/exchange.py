@@ -264,7 +264,8 @@ class Exchange:
             RulesError: there are rule sets without a reasoner of rule sets, or the opposite.
             OntologyError: the ontology contradicts itself by the new rule sets.
             OntologyConflict: the window contradicts them, or another change is in progress.
-            Overrun: the window and the new rule sets conclude more than the limits allow.
+            Overrun: to begin with the rules takes more than the limits, or the new rule sets make
+                nodes of nodes without end.
         """
         if not self._busy.acquire(blocking=False):
             raise OntologyConflict(_BUSY)

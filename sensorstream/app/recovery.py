@@ -79,7 +79,7 @@ def recover(
     now: datetime,
     progress: Callable[[int], None] = lambda _: None,
     in_work: InWork | None = None,
-    own: Sequence[Entry] = (),
+    own: Callable[[], Iterable[Entry]] = tuple,
 ) -> int:
     """Bring a new engine to the journal's end.
 
@@ -100,7 +100,8 @@ def recover(
         now: the present, for the entry.
         progress: is told how many entries have been processed, from time to time.
         in_work: is told which entry is being applied.
-        own: entries of this start, after all that are processed again.
+        own: makes the entries of this start; called when all others have been processed again,
+            and it is known what was accepted.
 
     Returns:
         The number of entries processed again.
@@ -171,7 +172,7 @@ def recover(
         engine.refuse(refused)
     if passed and replayed:
         _follow_history(target, store, last)
-    news: list[Entry] = [*stops, *own, *([_damage(start)] if start.damaged else [])]
+    news: list[Entry] = [*stops, *own(), *([_damage(start)] if start.damaged else [])]
     for notice in news:
         last += 1
         _tell(notice, target, store, last, now)

@@ -31,6 +31,7 @@ from sensorstream.history.spans import Change, Held, archived_after, changes, in
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import number_of_message
 from sensorstream.model.timeline import Instant
+from sensorstream.reasoning.reasoner import without_limits
 
 _SLICE: Final = 20_000
 """So many changes make a slice."""
@@ -101,7 +102,8 @@ def rereason(
                 )
         if not dry and not put:
             store.record_ontology(version_of(deployment, store.last_seq(), now))
-        with closing(reasoner_of(deployment)) as reasoner:
+        # All that held when the span began is one change.
+        with closing(reasoner_of(deployment)) as reasoner, without_limits(reasoner):
             walk = Following(deployment, reasoner)
             corrections = Corrections(state)
             for span, wanted in _slices(walk, _every(url, state, begin, until), begin, until):

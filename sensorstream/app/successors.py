@@ -16,7 +16,6 @@ from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.aside import Aside
-from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
 from sensorstream.reasoning.resilient import ResilientReasoner
 
 
@@ -155,7 +154,7 @@ class NewRuleSets(NewRules):
 
         Raises:
             Inconsistent: a rule concludes a contradiction.
-            Overrun: they conclude too much.
+            Overrun: they make nodes of nodes without end.
         """
         self._aside.follow(window)
 
@@ -183,8 +182,8 @@ def aside_of(deployment: Deployment) -> Aside:
         ReasonerError: it does not start.
     """
     reasoner = reasoner_of(deployment)
-    # A whole window is more than the one message that the limits are for.
-    reasoner.lifted = deployment.settings.reasoning.profile in DESCRIPTION_LOGIC
+    # A whole window is more than the one message that the limits are for (decision 043).
+    reasoner.lifted = True
     try:
         return Aside(deployment.ontology.triples, reasoner)
     except BaseException:

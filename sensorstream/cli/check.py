@@ -179,7 +179,7 @@ def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
     from sensorstream.clock import SystemClock
     from sensorstream.reasoning.profiles import make_reasoner
     from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
-    from sensorstream.reasoning.survey import costs, islands, rules_left, started
+    from sensorstream.reasoning.survey import costs, rules_left, started, without_rules
 
     chosen = settings.reasoning
     asks = chosen.profile not in ("none", "plain")
@@ -203,7 +203,7 @@ def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
             if not asks:
                 yield f"the profile {chosen.profile} asks no reasoner about messages"
                 return
-            yield from islands(ontology)
+            yield from without_rules(ontology)
         yield from costs(kb, made, ontology.schema, most, SystemClock().counter)
         if not known:
             yield f"measured up to {most}: the size of the window is no number of individuals"

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from sensorstream.cli.options import config_option, json_option
-from sensorstream.logs import without_secrets
-from sensorstream.settings_file import Given, read_settings
+from sensorstream.cli.options import config_option, json_option, server_options, server_url
+from sensorstream.settings_file import read_settings
 
 
 @click.group("config")
@@ -33,33 +32,40 @@ def show(origin: bool, config: Path, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                each.name: {"value": _plain(each), "origin": each.origin}
+                each.name: {"value": each.shown(), "origin": each.origin}
                 if origin
-                else _plain(each)
+                else each.shown()
                 for each in given
             }
         )
         return
-    rows = [[each.name, _text(each), *([each.origin] if origin else [])] for each in given]
+    rows = [[each.name, _text(each.shown()), *([each.origin] if origin else [])] for each in given]
     print_table(("setting", "value", *(["origin"] if origin else [])), rows)
 
 
-def _plain(given: Given) -> object:
-    """The value as JSON has it."""
-    if given.secret:
-        return "***"
-    value = given.value
-    if isinstance(value, tuple):
-        return [without_secrets(str(each)) for each in value]
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    return without_secrets(str(value))
+@command.command("running")
+@server_options
+@json_option
+def running(url: str | None, config: Path, as_json: bool) -> None:
+    """Print the settings that a running server has read, and where each comes from.
+
+    The file may have been edited since it started.
+    """
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.terminal import print_json, print_table
+
+    with Client(server_url(url, config)) as client:
+        found = client.settings()
+    if as_json:
+        print_json(found)
+        return
+    rows = [[each["name"], _text(each["value"]), each["origin"]] for each in found]
+    print_table(("setting", "value", "origin"), rows)
 
 
-def _text(given: Given) -> str:
-    value = _plain(given)
+def _text(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(value)
+        return ", ".join(map(str, value))
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value)

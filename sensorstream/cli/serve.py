@@ -7,7 +7,7 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from ipaddress import ip_address
@@ -19,7 +19,7 @@ import click
 from sensorstream.cli.lasting import lasting, tell
 from sensorstream.cli.options import base_url, config_option
 from sensorstream.errors import AddressUnavailable, SettingsError
-from sensorstream.settings_file import load_settings
+from sensorstream.settings_file import Given, read_settings
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -56,7 +56,7 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     # Engine and HTTP share one interpreter. With Python's default of 5 ms, a thread that returns
     # from a query or the disk waits that long for the other one: this halves the throughput.
     sys.setswitchinterval(_TURN)
-    settings = load_settings(config)
+    settings, given = read_settings(config)
     from sensorstream import logs
 
     logs.set_up(settings.log.format, "info" if verbose else settings.log.level)
@@ -97,7 +97,7 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
                 say("starting the inputs")
                 stack.enter_context(Inputs(application))
             spare_what_stays()
-            _run(application, listener, host, tls)
+            _run(application, listener, host, tls, given)
 
 
 class _Doing:
@@ -170,10 +170,15 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _run(
-    application: Application, listener: socket.socket, host: str, tls: SSLContext | None
+    application: Application,
+    listener: socket.socket,
+    host: str,
+    tls: SSLContext | None,
+    given: Sequence[Given],
 ) -> None:
     from sensorstream.server.listening import Server
 
     url = base_url(host, listener.getsockname()[1], secure=tls is not None)
-    server = Server(application, host, tls, on_ready=lambda: click.echo(f"listening on {url}"))
+    ready = partial(click.echo, f"listening on {url}")
+    server = Server(application, host, tls, on_ready=ready, given=given)
     server.run([listener])

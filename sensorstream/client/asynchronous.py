@@ -504,6 +504,10 @@ class AsyncClient:
         """Who changed what, newest first, with ``seq`` below ``before``."""
         return await self._do(operation.audit(limit, before))
 
+    async def settings(self) -> list[dict[str, Any]]:
+        """The settings that the server has read: ``name``, ``value`` and ``origin`` of each."""
+        return await self._do(operation.settings())
+
     async def alive(self) -> dict[str, Any]:
         """Whether the server runs, and how many messages it holds; else :class:`.Unavailable`."""
         return await self._do(operation.alive())

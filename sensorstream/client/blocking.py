@@ -500,6 +500,10 @@ class Client:
         """Who changed what, newest first, with ``seq`` below ``before``."""
         return self._do(operation.audit(limit, before))
 
+    def settings(self) -> list[dict[str, Any]]:
+        """The settings that the server has read: ``name``, ``value`` and ``origin`` of each."""
+        return self._do(operation.settings())
+
     def alive(self) -> dict[str, Any]:
         """Whether the server runs, and how many messages it holds; else :class:`.Unavailable`."""
         return self._do(operation.alive())

@@ -254,6 +254,11 @@ def put_ontology(content: bytes | str, kind: str) -> Call[str]:
     return Call("PUT", "/ontology", _change, options)
 
 
+def settings() -> Call[list[dict[str, Any]]]:
+    """The settings that the server has read."""
+    return Call("GET", "/settings", lambda response: list(json_object(response)["settings"]))
+
+
 def audit(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
     """The newest changes below a ``seq``, newest first."""
     return Call(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Final
 
 from nicegui import ui
 
-from sensorstream.console.places import BASE, PLACES
+from sensorstream.console.links import link
+from sensorstream.console.places import BASE, PLACES, Place, address
 from sensorstream.console.watches import Watch
 
 _STYLE: Final = Path(__file__).with_name("style.css")
@@ -18,8 +20,8 @@ _STALE: Final = "The figures are out of date: "
 
 
 @contextmanager
-def frame(here: str, title: str, watch: Watch, *, signed_in: bool) -> Iterator[None]:
-    """A page with this title; the block says what stands on it."""
+def frame(here: Place, title: str, watch: Watch, *, signed_in: bool) -> Iterator[None]:
+    """A page at a place in the list of pages; the block says what stands on it."""
     ui.page_title(f"{title} · SensorStream")
     ui.add_css(_STYLE)
     ui.colors(primary="#1f5f8b", secondary="#37474f", accent="#8a4f00")
@@ -38,17 +40,17 @@ def frame(here: str, title: str, watch: Watch, *, signed_in: bool) -> Iterator[N
     drawer = ui.left_drawer(value=None).props("width=200 breakpoint=700 bordered")
     with drawer, ui.element("nav").props('aria-label="Pages"').classes("places"):
         for place in PLACES:
-            link = ui.link(target=BASE + place.path).classes("place")
-            link.props(f"accesskey={place.letter}")
-            if place.path == here:
-                link.props("aria-current=page")
-            with link:
+            way = link("", address(place.path)).classes("place")
+            way.props(f"accesskey={place.letter}")
+            if place == here:
+                way.props("aria-current=page")
+            with way:
                 ui.icon(place.icon).props("aria-hidden=true")
                 ui.label(place.name)
     drawer_button.on_click(drawer.toggle)
     ui.timer(_PAUSE, lambda: _tell(state, watch))
     with ui.element("main").classes("content") as content:
-        ui.html(title, tag="h1").classes("title")
+        ui.html(escape(title), tag="h1", sanitize=False).classes("title")
         yield
     ui.skip_link("Skip to content", target=content)
 

@@ -8,7 +8,9 @@ from typing import Final, TypeAlias
 
 from nicegui import ui
 
+from sensorstream.console.charts import Bars, LineChart
 from sensorstream.console.figures import rate
+from sensorstream.console.pages import Visit
 from sensorstream.console.watches import Watch
 
 _Value: TypeAlias = Callable[[Watch], float | None]
@@ -138,8 +140,9 @@ def text(value: float | None, unit: str) -> str:
     return f"{value:,.{1 if value >= 10 else 2}f}{unit}"
 
 
-def build(watch: Watch) -> None:
+async def build(visit: Visit) -> None:
     """What stands on the page."""
+    watch = visit.watch
     shown: list[tuple[ui.label, Figure, ui.element]] = []
     with ui.element("div").classes("way"):
         for place, stage in enumerate(STAGES):
@@ -152,8 +155,8 @@ def build(watch: Watch) -> None:
                         ui.label(figure.name)
                         shown.append((ui.label(_UNKNOWN).classes("value"), figure, card))
     with ui.element("div").classes("charts"):
-        messages = _chart("Messages a second")
-        phases = _bars("Time a message, ms")
+        messages = LineChart("Messages a second", {"type": "value", "min": -300, "max": 0})
+        phases = Bars("Time a message, ms", list(_PHASES.values()))
     memory = ui.label()
 
     def tell() -> None:
@@ -165,44 +168,10 @@ def build(watch: Watch) -> None:
             warned[card] = warned.get(card, False) or warns
         for card, is_warned in warned.items():
             card.classes(add="warned" if is_warned else "", remove="" if is_warned else "warned")
-        _draw(messages, watch.rates("messages_total"))
-        means = {name: _phase(phase)(watch) for phase, name in _PHASES.items()}
-        phases.options["series"][0]["data"] = [round(each or 0.0, 3) for each in means.values()]
-        phases.update()
+        rates = watch.rates("messages_total")
+        messages.draw({"": [(round(when, 1), round(value, 2)) for when, value in rates]})
+        phases.draw([round(_phase(phase)(watch) or 0.0, 3) for phase in _PHASES])
         used = None if watch.now is None else watch.now.value("process_resident_memory_bytes")
         memory.set_text("" if used is None else f"Memory of the server: {used / 2**20:,.0f} MiB")
 
     ui.timer(1.0, tell)
-
-
-def _chart(title: str) -> ui.echart:
-    return ui.echart(
-        {
-            "title": {"text": title, "textStyle": {"fontSize": 13}},
-            "animation": False,
-            "grid": {"left": 45, "right": 15, "top": 35, "bottom": 30},
-            "xAxis": {"type": "value", "min": -300, "max": 0, "name": "s"},
-            "yAxis": {"type": "value", "min": 0},
-            "series": [{"type": "line", "showSymbol": False, "data": []}],
-        }
-    ).classes("h-52")
-
-
-def _bars(title: str) -> ui.echart:
-    return ui.echart(
-        {
-            "title": {"text": title, "textStyle": {"fontSize": 13}},
-            "animation": False,
-            "grid": {"left": 100, "right": 15, "top": 35, "bottom": 30},
-            "xAxis": {"type": "value", "min": 0},
-            "yAxis": {"type": "category", "data": list(_PHASES.values())},
-            "series": [{"type": "bar", "data": []}],
-        }
-    ).classes("h-52")
-
-
-def _draw(chart: ui.echart, points: list[tuple[float, float]]) -> None:
-    data = [[round(when, 1), round(value, 2)] for when, value in points]
-    if chart.options["series"][0]["data"] != data:
-        chart.options["series"][0]["data"] = data
-        chart.update()

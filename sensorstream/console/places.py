@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote, urlencode
 
 BASE: Final = "/console"
 """The path of all pages."""
@@ -25,4 +26,65 @@ class Place:
     letter: str
 
 
-PLACES: Final = (Place("/", "Overview", "schema", "o"),)
+OVERVIEW: Final = Place("/", "Overview", "schema", "o")
+QUERIES: Final = Place("/queries", "Queries", "polyline", "q")
+ALERTS: Final = Place("/alerts", "Alerts", "notifications", "a")
+RULES: Final = Place("/rules", "Rules", "rule", "r")
+ONTOLOGY: Final = Place("/ontology", "Ontology", "account_tree", "t")
+QUARANTINE: Final = Place("/quarantine", "Quarantine", "report", "n")
+SETTINGS: Final = Place("/settings", "Settings", "settings", "s")
+MESSAGES: Final = Place("/messages", "Messages", "mail", "m")
+INDIVIDUALS: Final = Place("/individuals", "Individuals", "category", "i")
+BENCH_PATH: Final = "/bench"
+PLACES: Final = (
+    OVERVIEW,
+    MESSAGES,
+    INDIVIDUALS,
+    QUERIES,
+    ALERTS,
+    RULES,
+    ONTOLOGY,
+    QUARANTINE,
+    SETTINGS,
+)
+
+
+def address(path: str, **asked: object) -> str:
+    """The address of a page on this server, with what it is asked for; None is left out."""
+    said = {name: value for name, value in asked.items() if value is not None}
+    return f"{BASE}{path}" + (f"?{urlencode(said)}" if said else "")
+
+
+def individual(iri: str) -> str:
+    """The address of an individual's page."""
+    return address("/individual", iri=iri)
+
+
+def members(iri: str) -> str:
+    """The address of the list of a class's members."""
+    return address("/individuals", **{"class": iri})
+
+
+def message(message_id: str) -> str:
+    """The address of a message's page."""
+    return address(f"/messages/{quote(message_id, safe='')}")
+
+
+def alert(alert_id: str) -> str:
+    """The address of an alert's page."""
+    return address(f"/alerts/{quote(alert_id, safe='')}")
+
+
+def query(name: str) -> str:
+    """The address of a continuous query's page."""
+    return address("/query", name=name)
+
+
+def rule_file(name: str) -> str:
+    """The address of a rule file's page."""
+    return address(f"/rules/{quote(name, safe='')}")
+
+
+def twin(path: str) -> str:
+    """The address at which a browser reads an answer of the HTTP interface as it is."""
+    return f"{BASE}/api{path}"

@@ -7,29 +7,88 @@ from collections.abc import Callable
 from typing import Final
 
 import uvicorn
+from engineio.payload import Payload
 from fastapi import FastAPI
 from nicegui import app as pages
 from nicegui import ui
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from sensorstream.console import overview
+from sensorstream.console import (
+    alert,
+    alerts,
+    individual,
+    individuals,
+    message,
+    messages,
+    ontology,
+    overview,
+    quarantine,
+    queries,
+    query,
+    receivers,
+    rule_file,
+    rules,
+    settings,
+    sign_in,
+    twins,
+)
 from sensorstream.console.frame import frame
-from sensorstream.console.places import BASE, ICON
-from sensorstream.console.sign_in import PATH, routes
+from sensorstream.console.names import local_name
+from sensorstream.console.notices import Notice
+from sensorstream.console.pages import Page, Visit, page_of
+from sensorstream.console.places import (
+    ALERTS,
+    BASE,
+    ICON,
+    INDIVIDUALS,
+    MESSAGES,
+    ONTOLOGY,
+    OVERVIEW,
+    QUARANTINE,
+    QUERIES,
+    RULES,
+    SETTINGS,
+)
+from sensorstream.console.sign_in import way_in
 from sensorstream.console.visits import Upstream, key_of
 from sensorstream.console.watches import Watches
 
+PAGES: Final = (
+    page_of(OVERVIEW, overview.build),
+    page_of(MESSAGES, messages.build),
+    Page("/messages/{message_id}", MESSAGES, lambda asked: asked["message_id"], message.build),
+    page_of(INDIVIDUALS, individuals.build),
+    Page(
+        "/individual", INDIVIDUALS, lambda asked: local_name(asked.get("iri", "")), individual.build
+    ),
+    page_of(QUERIES, queries.build),
+    Page("/query", QUERIES, lambda asked: local_name(asked.get("name", "")), query.build),
+    page_of(ALERTS, alerts.build),
+    Page("/alerts/{alert_id}", ALERTS, lambda asked: f"Alert {asked['alert_id']}", alert.build),
+    Page("/receivers", ALERTS, lambda asked: "Receivers", receivers.build),
+    page_of(RULES, rules.build),
+    Page("/rules/{name}", RULES, lambda asked: asked["name"], rule_file.build),
+    page_of(ONTOLOGY, ontology.build),
+    page_of(QUARANTINE, quarantine.build),
+    page_of(SETTINGS, settings.build),
+)
+_PACKETS: Final = 2000
+"""In one request. Its bytes are limited too, by Engine.IO to 1,000,000."""
 _RECONNECT: Final = 10.0
 """Seconds for which a page without connection keeps its state."""
 
 
 def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], object]) -> None:
     """Serve the pages of a server on a socket, until the process is told to end."""
-    api = FastAPI(openapi_url=None, routes=routes(upstream))
+    api = FastAPI(openapi_url=None, routes=[*sign_in.routes(upstream), *twins.routes(upstream)])
     # The server passes on requests of HTTP, not web sockets.
     pages.config.socket_io_js_transports = ["polling"]
-    _add_pages(upstream)
+    # Each key that somebody presses is a packet; those pressed during a request come together.
+    Payload.max_decode_packets = _PACKETS
+    watches = Watches(upstream)
+    for page in PAGES:
+        _add(page, upstream, watches)
     ui.run_with(
         api,
         title="SensorStream",
@@ -58,16 +117,25 @@ class _Server(uvicorn.Server):
         self._on_ready()
 
 
-def _add_pages(upstream: Upstream) -> None:
-    watches = Watches(upstream)
-
-    @ui.page("/")
-    async def show_overview(request: Request) -> Response | None:
+def _add(page: Page, upstream: Upstream, watches: Watches) -> None:
+    @ui.page(page.path)
+    async def show(request: Request) -> Response | None:
         key = key_of(request)
         if not await upstream.admits(key):
-            return RedirectResponse(f"{BASE}{PATH}")
+            here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            return RedirectResponse(way_in(here))
+        asked = {**request.query_params, **request.path_params}
         watch = watches.enter(key)
+        client = upstream.client(key)
         ui.context.client.on_delete(lambda: watches.leave(key))
-        with frame("/", "Overview", watch, signed_in=bool(key)):
-            overview.build(watch)
+        ui.context.client.on_delete(client.close)
+        visit = Visit(client, watch, asked)
+        with frame(page.place, page.title(asked), watch, signed_in=bool(key)):
+            # Once the browser shows the page: an answer may take longer than a page may.
+            ui.timer(0, lambda: _build(page, visit), once=True)
         return None
+
+
+async def _build(page: Page, visit: Visit) -> None:
+    with Notice().of():
+        await page.build(visit)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from html import escape
 from typing import Final
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -34,6 +34,7 @@ input, button {{ margin: 0.5rem 0 1rem; padding: 0.5rem; }}
 <h1>SensorStream</h1>
 {told}
 <form method="post" action="{base}{path}">
+<input type="hidden" name="then" value="{then}">
 <input type="text" name="username" value="SensorStream" autocomplete="username" hidden>
 <label for="key">API key</label>
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
@@ -49,21 +50,23 @@ def routes(upstream: Upstream) -> list[BaseRoute]:
     """The page to sign in, what takes its form, and the way out."""
 
     async def form(request: Request) -> Response:
-        return _page("")
+        return _page(_here(request.query_params.get("then", "")))
 
     async def sign_in(request: Request) -> Response:
         text = b""
         async for part in request.stream():
             text += part
             if len(text) > _BYTES:
-                return _page("A key is one line of less than 4096 characters.", 413)
-        key = parse_qs(text.decode("utf-8", "replace")).get("key", [""])[0].strip()
+                return _page("", "A key is one line of less than 4096 characters.", 413)
+        fields = parse_qs(text.decode("utf-8", "replace"))
+        key = fields.get("key", [""])[0].strip()
+        then = _here(fields.get("then", [""])[0])
         try:
             async with upstream.client(key) as client:
                 await client.metrics()
         except SensorStreamError as error:
-            return _page(error.message, 403)
-        answer = RedirectResponse(f"{BASE}/", 303)
+            return _page(then, error.message, 403)
+        answer = RedirectResponse(then, 303)
         secure = request.headers.get("x-forwarded-proto") == "https"
         answer.set_cookie(
             COOKIE, key, path=BASE, httponly=True, samesite="strict", secure=secure, max_age=None
@@ -82,7 +85,22 @@ def routes(upstream: Upstream) -> list[BaseRoute]:
     ]
 
 
-def _page(told: str, status: int = 200) -> Response:
+def way_in(then: str) -> str:
+    """The address of the page to sign in, which leads to another page of the console then."""
+    return f"{BASE}{PATH}?{urlencode({'then': then})}"
+
+
+def _here(then: str) -> str:
+    """Where to go after signing in: a page of the console, whatever a link says."""
+    asked = urlsplit(then)
+    is_here = not (asked.scheme or asked.netloc) and asked.path.startswith(f"{BASE}/")
+    plain = then.isascii() and then.isprintable() and "\\" not in then
+    return then if is_here and plain else f"{BASE}/"
+
+
+def _page(then: str, told: str = "", status: int = 200) -> Response:
     said = f'<p role="alert">{escape(told)}</p>' if told else ""
-    text = _PAGE.format(told=said, base=BASE, path=PATH, icon=quote(ICON))
+    text = _PAGE.format(
+        told=said, base=BASE, path=PATH, icon=quote(ICON), then=escape(then or f"{BASE}/")
+    )
     return HTMLResponse(text, status, {"Cache-Control": "no-store"})

@@ -15,7 +15,9 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.recursion.equality_rules import apart
 from sensorstream.network.recursion.linear import parted
-from sensorstream.reasoning.dl.neighbours import set_apart
+from sensorstream.reasoning.dl.bounds.clauses import THING
+from sensorstream.reasoning.dl.bounds.rules import is_made, upper
+from sensorstream.reasoning.dl.gap.plans import kind_of
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import Reasoner
@@ -137,26 +139,27 @@ def rules_left(reasoner: RuleReasoner) -> Iterator[str]:
         yield f"joins: {name}" if count == 1 else f"joins: {name}, {count} times"
 
 
-def islands(ontology: Ontology) -> Iterator[str]:
-    """What HermiT or Pellet is asked about together when one individual changes, as sentences.
+def without_rules(ontology: Ontology) -> Iterator[str]:
+    """Which axioms of HermiT and Pellet no rules bound, and what that means, as sentences.
 
     Raises:
         OntologyError: an axiom is none that HermiT and Pellet can be told.
     """
     terminology = Terminology.of(ontology)
-    if terminology.whole:
-        yield f"every message asks about the whole window, because of {terminology.whole}"
-    apart = set_apart(terminology)
-    if apart is not None:
-        yield "every individual is asked about alone: no axiom joins two of them"
+    found = upper(terminology.stated)
+    if not found.untreated:
+        yield "all axioms have rules: the reasoner is asked about what they leave open"
         return
-    if terminology.linking:
-        names = sorted(terminology.linking)
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        listed = ", ".join(f"<{name}>" for name in names[:_SHOWN])
-        yield f"individuals linked by these properties are asked about together: {listed}{more}"
-    if terminology.named:
-        yield (
-            f"axioms name {len(terminology.named)} individuals: what depends on them is asked "
-            "about together"
-        )
+    for axiom in found.untreated[:_SHOWN]:
+        yield f"no rules for {axiom}"
+    if len(found.untreated) > _SHOWN:
+        yield f"no rules for {len(found.untreated) - _SHOWN} other axioms"
+    if any(need.object == THING for need in found.needs):
+        concerned = "every individual"
+    else:
+        uses = sorted({f"<{kind_of(need)}>" for need in found.needs if not is_made(kind_of(need))})
+        more = f" and {len(uses) - _SHOWN} more" if len(uses) > _SHOWN else ""
+        concerned = f"who has {', '.join(uses[:_SHOWN])}{more}"
+    together = "the whole window" if terminology.whole else "all that is linked to it"
+    why = f", because of {terminology.whole}" if terminology.whole else ""
+    yield f"{concerned} is asked about with {together}{why}"

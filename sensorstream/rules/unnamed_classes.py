@@ -10,6 +10,7 @@ from functools import partial
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
+from sensorstream.rules.history import read_history_query
 from sensorstream.rules.notes import given_by, updates_of
 from sensorstream.rules.reading import in_rule_file, parsed_condition
 from sensorstream.rules.triggers import conditions_of
@@ -47,7 +48,9 @@ def check_classes_named(files: Iterable[syntax.RuleFile]) -> None:
 
 
 def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query]:
-    """What a rule asks the window: its conditions, its end, and the WHERE parts of its updates."""
+    """What a rule asks: conditions, the history, its end, and the WHERE parts of its updates."""
+    if isinstance(rule.trigger, syntax.Every) and rule.trigger.question is not None:
+        yield read_history_query(rule.trigger.question, file).parsed.meaning
     ends = rule.trigger.until if isinstance(rule.trigger, syntax.When) else None
     for condition in (*conditions_of(rule), *([] if ends is None else [ends])):
         if isinstance(condition, syntax.Select | syntax.Ask):

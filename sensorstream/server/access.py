@@ -139,6 +139,7 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/ontology/versions"): _READ,
         ("GET", "/ontology/versions/{change}"): _READ,
         ("GET", "/audit"): _INSPECT,
+        ("GET", "/settings"): _INSPECT,
     }
 )
 """The rule of each operation; what is not here, nobody can reach where keys are needed."""

@@ -24,6 +24,7 @@ from sensorstream.server.main import create_app
 from sensorstream.server.protocol import Guarded
 from sensorstream.server.starting import Starting
 from sensorstream.settings import LimitSettings, Network
+from sensorstream.settings_file import Given
 
 _IDLE: Final = 75
 """Seconds that an unused connection stays open: longer than the minute between two reports."""
@@ -83,7 +84,7 @@ class Server(_Listening):
     """Serves one application; ends its questions and event streams when it stops.
 
     ``host`` is the address of the socket; by default server.host of the settings. With ``tls`` it
-    serves HTTPS alone.
+    serves HTTPS alone; ``given`` says where the settings come from.
     """
 
     def __init__(
@@ -93,10 +94,11 @@ class Server(_Listening):
         tls: SSLContext | None = None,
         *,
         on_ready: Callable[[], None] = lambda: None,
+        given: Sequence[Given] = (),
     ) -> None:
         settings = application.settings
         self._console = ConsoleProcess()
-        app = create_app(application, host, console(self._console))
+        app = create_app(application, host, console(self._console), given)
         super().__init__(app, settings.limits, tls, settings.http.proxies)
         self._application = application
         told = "Open connections of clients."

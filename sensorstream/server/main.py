@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -39,6 +40,7 @@ from sensorstream.server.rest import (
     quarantine,
     queries,
     rules,
+    settings,
     sparql,
     sql,
     webhooks,
@@ -47,6 +49,7 @@ from sensorstream.server.rest import (
 )
 from sensorstream.server.sites import KnownSites, check_origins
 from sensorstream.server.timing import Timed
+from sensorstream.settings_file import Given
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 _EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag", HEADER)
@@ -84,12 +87,15 @@ def _operation_id(route: APIRoute) -> str:
 
 
 def create_app(
-    application: Application, host: str | None = None, console: ASGIApp | None = None
+    application: Application,
+    host: str | None = None,
+    console: ASGIApp | None = None,
+    given: Sequence[Given] = (),
 ) -> FastAPI:
     """The ASGI application; the caller opens and closes ``application``.
 
     ``host`` is the address it listens on; by default server.host of the settings. ``console`` has
-    the pages of :data:`.console.PATH`.
+    the pages of :data:`.console.PATH`; ``given`` says where the settings come from.
     A batch may hold 16 messages of the largest size, a SOAP envelope one such message, escaped.
     """
     max_message_bytes = application.settings.server.max_message_bytes
@@ -163,6 +169,7 @@ def create_app(
         quarantine.router(application),
         queries.router(application),
         audit.router(application),
+        settings.router(given),
         health.router(application),
     ):
         app.include_router(router, dependencies=[Depends(known)])

@@ -474,3 +474,42 @@ def test_metrics_tell_how_the_rules_run(small: Settings, open_application: Open)
     assert joining is not None
     assert before[1] is not None
     assert joining > before[1]
+
+
+def test_a_window_larger_than_a_message_may_be_is_taken_in_by_other_rules_and_ontologies(
+    small: Settings, open_application: Open
+) -> None:
+    limits = replace(small.limits, message_rows=100)
+    narrow = replace(small, window=WindowSettings(size="150"), limits=limits)
+    application = open_application(narrow)
+    for time in range(150):
+        send(application, f"a{time}", time, near=f"a{max(time - 1, 0)}")
+    application.rulebook.put("mine.ru", KNOWN, "me")
+    assert all(classes(application, f"a{each}") == {"Human", "Known"} for each in range(150))
+    new = ONTOLOGY + ":Visitor a owl:Class . :Human rdfs:subClassOf :Visitor .\n"
+    application.ontologies.put(new.encode(), "text/turtle", "me")
+    assert classes(application, "a0") == {"Human", "Known"}
+    send(application, "b", 150)
+    # The first one has left, to whom the second one was near.
+    after = [*(f"a{each}" for each in range(2, 150)), "b"]
+    assert all(classes(application, each) == {"Human", "Known"} for each in after)
+    application.close()
+
+    forget_effects(narrow)
+    application = open_application(narrow)
+    assert all(classes(application, each) == {"Human", "Known"} for each in after)
+    assert classes(application, "a1") == {"Human"}
+    application.close()
+
+
+def test_what_was_put_holds_if_the_process_dies_before_it_is_known_to_be_accepted(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    change = application.rulebook.put("mine.ru", KNOWN, "me")
+    application.close()
+    forget_effects(small)
+    application = open_application(small)
+    send(application, "b", 1)
+    assert classes(application, "b") == {"Human", "Known"}
+    assert application.rulebook.files().origin == change

@@ -74,6 +74,7 @@ def forget_effects(settings: Settings) -> None:
         cursor.execute("delete from store.checkpoints")
         for table in ("deliveries", "alerts", "stays", "statements"):
             cursor.execute(f"delete from store.{table}")
+        cursor.execute("delete from store.ontologies where seq > 0")
         cursor.execute("update store.messages set status = null, reason = null")
         cursor.execute("update store.progress set watermark = 0")
     connection.close()

@@ -6,10 +6,11 @@ from itertools import islice
 
 import pytest
 
-from benchmarks.foreign.__main__ import BEGIN, END, PAGE, tables
+from benchmarks.foreign.__main__ import BEGIN, END, PAGE, measured
 from benchmarks.foreign.cases import FOLDER, load, single_files
 from benchmarks.foreign.oracle import inferred_types
 from benchmarks.foreign.streams import BASE, Stream, random_messages
+from benchmarks.foreign.tables import tables
 
 there = pytest.mark.skipif(
     not FOLDER.is_dir(), reason=f"{FOLDER} is not there; ONTOLOGIES names another folder"
@@ -51,7 +52,21 @@ def test_the_page_has_a_place_for_the_tables() -> None:
     page = PAGE.read_text()
     assert page.index(BEGIN) < page.index(END)
     row = {"triples": 3, "loads": True, "needs": "`leave_out`", "why": "imports <urn:x>"}
-    started = {"start": "consistent", "refused": 1, "same": "same", "types": 9, "alone": "0.1"}
-    text = tables({"loaded": {"a.owl": row}, "reasoned": {"a|hermit": started}})
-    assert "| a.owl | 3 | yes | `leave_out` | imports `<urn:x>` |" in text
-    assert "| a | hermit | consistent | 1 | same (9 types) | 0.1 |" in text
+    assert "| a.owl | 3 | yes | `leave_out` | imports `<urn:x>` |" in tables(
+        {"loaded": {"a.owl": row}}
+    )
+
+
+def test_a_row_tells_what_was_found_and_why_the_rest_is_empty() -> None:
+    begun = {"start": "2.1", "way": "rules", "messages": 20, "refused": 1, "asked": 4}
+    compared = {"types": 9, "missing": 0, "unfounded": 2, "alone": [0.25, 0.1], "hub": [130.4]}
+    text = tables({"reasoned": {"a|hermit": {**begun, **compared, "failed": "stopped <late>"}}})
+    assert "| a | hermit | 2.1 | rules | 20 | 1 | 4 | 9 | 0 | 2 | 0.1 to 0.25 |  | 130 |  |" in text
+    assert text.endswith("- a, hermit: stopped `<late>`")
+
+
+@there
+def test_a_measurement_keeps_what_it_found_until_its_time_was_over() -> None:
+    row = measured("no such ontology", "hermit", 60)
+    assert "failed" in row
+    assert measured("bot.ttl", "hermit", 0.01) == {"failed": "stopped after 0.01 s"}

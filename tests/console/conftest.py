@@ -35,12 +35,14 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
     folder = tmp_path_factory.mktemp("console") / "tracking"
     subprocess.run([*CLI, "init", str(folder)], check=True, capture_output=True)
     config = folder / "sensorstream.toml"
-    config.write_text(config.read_text().replace("[http]\n", "[http]\nkeys = true\n"))
+    text = config.read_text().replace("[http]\n", "[http]\nkeys = true\n")
+    config.write_text(text.replace("[webhooks]\n", '[webhooks]\nallow = ["127.0.0.1"]\n'))
     made = [*CLI, "keys", "create", "-c", str(config), "--name", "ann"]
     roles = ["--role", "admin", "--role", "ingest"]
-    key = subprocess.run([*made, *roles], check=True, capture_output=True, text=True).stdout
+    key = subprocess.run([*made, *roles], check=False, capture_output=True, text=True)
+    assert key.returncode == 0, key.stderr
     with ServerProcess(config) as process:
-        yield Keyed(process.url(), key.strip())
+        yield Keyed(process.url(), key.stdout.strip())
 
 
 @pytest.fixture(scope="package")

@@ -1,49 +1,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
-from selenium.webdriver.common.by import By
 
 from sensorstream import Client
+from sensorstream.console.figures import read
+from tests.console.browsing import faults, open_page, send_face, shown, take_picture
 from tests.console.conftest import Keyed
 
 Eventually = Callable[[Callable[[], object]], None]
-MESSAGE = (
-    "<Message><Event id='9'><Tracker type='FaceTracker'><TimeStamp value='{0}'/>"
-    "<person id='{0}' certainty='100'><location2d x='72' y='8'/></person>"
-    "</Tracker></Event></Message>"
-)
 
 
-def shown(browser: webdriver.Chrome) -> str:
-    """What stands on the page; nothing while another one comes."""
-    with suppress(StaleElementReferenceException, NoSuchElementException):
-        return browser.find_element(By.TAG_NAME, "main").text
-    return ""
-
-
-def faults(browser: webdriver.Chrome) -> list[str]:
-    """What the browser's console says."""
-    get_log: Callable[[str], list[dict[str, object]]] = browser.get_log
-    return [str(each["message"]) for each in get_log("browser")]
+def taken_in(client: Client) -> float:
+    return read(client.metrics(), 0.0).value("messages_total", status="accepted") or 0.0
 
 
 def test_an_operator_signs_in_and_sees_messages_come(
     keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
 ) -> None:
-    browser.get(keyed.url)
-    browser.find_element(By.NAME, "key").send_keys(keyed.key)
-    browser.find_element(By.TAG_NAME, "button").click()
-    eventually(lambda: "individuals\n0" in shown(browser))
+    open_page(browser, keyed, "/")
     with Client(keyed.url, key=keyed.key) as client:
+        before = taken_in(client)
+        eventually(lambda: f"taken in\n{before:.0f}\n" in shown(browser))
         for number in range(1, 4):
-            client.send(MESSAGE.format(number))
+            send_face(client, number)
         held = client.window()["total"]
     assert held
-    eventually(lambda: "taken in\n3" in shown(browser))
+    eventually(lambda: f"taken in\n{before + 3:.0f}\n" in shown(browser))
     eventually(lambda: f"individuals\n{held}\n" in shown(browser))
     assert browser.title == "Overview · SensorStream"
+    take_picture(browser, "overview")
     assert faults(browser) == []

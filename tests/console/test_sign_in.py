@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import httpx
+import pytest
 
 from tests.console.conftest import Keyed
 
@@ -14,7 +15,10 @@ def test_without_a_key_a_page_leads_to_the_one_to_sign_in(keyed: Keyed) -> None:
         first = client.get("/")
         assert (first.status_code, first.headers["location"]) == (307, "/console/")
         page = client.get("/console/")
-        assert (page.status_code, page.headers["location"]) == (307, "/console/sign-in")
+        assert (page.status_code, page.headers["location"]) == (
+            307,
+            "/console/sign-in?then=%2Fconsole%2F",
+        )
         form = client.get("/console/sign-in")
         assert form.status_code == 200
         assert "API key" in form.text
@@ -53,3 +57,23 @@ def test_a_page_of_another_site_cannot_sign_somebody_in(keyed: Keyed) -> None:
         answer = client.post("/console/sign-in", data={"key": keyed.key}, headers=origin)
         assert answer.status_code == 403
         assert "set-cookie" not in answer.headers
+
+
+def test_signing_in_leads_to_the_page_that_was_asked_for(keyed: Keyed) -> None:
+    with asked(keyed) as client:
+        first = client.get("/console/?a=b%20c")
+        form = client.get(first.headers["location"])
+        assert 'name="then" value="/console/?a=b%20c"' in form.text
+        data = {"key": keyed.key, "then": "/console/?a=b%20c"}
+        answer = client.post("/console/sign-in", data=data)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/console/?a=b%20c")
+
+
+@pytest.mark.parametrize(
+    "then",
+    ["https://elsewhere.example.org/console/", "//elsewhere.example.org/console/", "/alerts"],
+)
+def test_signing_in_leads_to_no_other_site(keyed: Keyed, then: str) -> None:
+    with asked(keyed) as client:
+        answer = client.post("/console/sign-in", data={"key": keyed.key, "then": then})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/console/")

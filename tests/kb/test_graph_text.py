@@ -167,7 +167,8 @@ def test_remembered_terms_do_not_grow_without_bound(monkeypatch: pytest.MonkeyPa
     reader = GraphReader()
     for number in range(100):
         assert reader.read(f"<x:{number}> <x:p> <x:o> .", "")[0][0] == f"x:{number}"
-        assert max(map(len, (reader._terms, reader._names, reader._ends))) <= 14
+        sizes = [len(reader._terms), len(reader._names), len(reader._ends)]
+        assert max(sizes) <= 14
 
 
 def test_half_of_a_surrogate_pair_is_refused() -> None:

@@ -23,10 +23,12 @@ SOME = "[ owl:onProperty :p ; owl:someValuesFrom :A ]"
         f'when ask {{ ASK {{ ?x a {SOME} }} }} becomes true\nthen alert info "x"',
         "when select { SELECT ?x { ?x a :A } } becomes true\n"
         f'until ask {{ ASK {{ ?x a {SOME} }} }}\nthen alert info "{{?x}}"',
+        f'every "PT10S" from history select {{ SELECT ?x {{ ?x a {SOME} }} }}\n'
+        'then alert info "{?x}"',
         f"on change\nthen sparql {{ DELETE {{ ?x :p ?y }} WHERE {{ ?x :p ?y ; a {SOME} }} }}",
     ],
 )
-def test_a_class_is_described_wherever_a_rule_asks_the_window(text: str) -> None:
+def test_a_class_is_described_wherever_a_rule_asks(text: str) -> None:
     written = HEAD + text
     with pytest.raises(LanguageError, match=r"the query describes a class.*<urn:x:p>") as caught:
         check_classes_named([parse(written, "odd.rules")])

@@ -17,6 +17,7 @@ PATHS = {
     "/jobs/{job_id}/result": {"get"},
     "/alerts": {"get"},
     "/audit": {"get"},
+    "/settings": {"get"},
     "/alerts/stream": {"get"},
     "/alerts/{id}": {"get"},
     "/alerts/{id}/messages": {"get"},

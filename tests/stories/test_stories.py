@@ -318,3 +318,30 @@ def test_blocks_are_found_as_in_commonmark() -> None:
         ("rules", ("```",), 7, "A", True),
         ("", ("open",), 12, "B", False),
     ]
+
+
+OWN = """PREFIX : <http://example.org/>
+# warm
+INSERT { ?r a :Warm } WHERE { ?r :value ?v FILTER(?v > 8) } ;
+# cooled
+DELETE { ?r :value ?v } INSERT { ?r :value 3 } WHERE { ?r a :Hot ; :value ?v } ;
+# off
+DELETE { ?r :part ?p } WHERE { ?r a :Warm ; :part ?p } ;
+"""
+
+
+def test_rule_sets_infer_and_switch_state_in_stories(play: Play, tmp_path: Path) -> None:
+    (tmp_path / "own.ru").write_text(OWN)
+    result = play(
+        "message <r id='a' t='3' v='10'><p>1</p></r>\n"
+        "then inferred :r-a a :Warm, :Thing\n"
+        "then asserted :r-a :value 10\n"
+        "then not asserted :r-a :part [ :value 1 ]\n"
+        "message <r id='b' t='4' v='9'/>\n"
+        "then asserted :r-b :value 3\n"
+        "then not asserted :r-b :value 9\n"
+        "then not inferred :r-b a :Warm\n"
+        'then alert warning "http://example.org/r-b has 9" key "http://example.org/r-b"',
+        settings="[reasoning]\nprofile='owl2rl, own.ru'\n",
+    )
+    assert result.exit_code == 0, result.output

@@ -22,7 +22,7 @@ from sensorstream.model.datatypes import (
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
 from sensorstream.model.vocabulary import OWL_IMPORTS, OWL_ONTOLOGY, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.datatypes import Numbers, meaning
-from sensorstream.reasoning.dl.islands import Islands
+from sensorstream.reasoning.dl.islands import whole_window
 from sensorstream.reasoning.dl.process import JavaProcess
 from sensorstream.reasoning.dl.protocol import (
     Answer,
@@ -192,7 +192,7 @@ def disputed(
     kb = KnowledgeBase()
     for origin in (Origin.STATIC, Origin.WINDOW):
         kb.add(origin, (t for t, held in marks.items() if held & origin))
-    whole = Islands(kb, terminology).whole()
+    whole = whole_window(kb, terminology)
     process.exchange(LoadAxioms("pellet", terminology.document().decode()), seconds)
     answer = process.exchange(AskTypes([whole.facts]), seconds)
     assert isinstance(answer, Answer)

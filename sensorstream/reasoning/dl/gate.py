@@ -8,25 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-import pyoxigraph as ox
-
-from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.vocabulary import (
     OWL,
-    OWL_COMPLEMENT_OF,
-    OWL_EQUIVALENT_CLASS,
     OWL_HAS_VALUE,
-    OWL_NEGATIVE_ASSERTION,
-    OWL_NOTHING,
     OWL_ONE_OF,
-    OWL_SOME_VALUES_FROM,
-    OWL_THING,
     RDF_TYPE,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.swrl import individuals_of_rules, joins_strangers
-from sensorstream.reasoning.ontology import to_ntriples
 
 _HAS_KEY: Final = IRI(f"{OWL}hasKey")
 _UNIVERSAL: Final = IRI(f"{OWL}topObjectProperty")
@@ -73,41 +63,6 @@ def has_keys(axioms: Axioms) -> bool:
     return any(p == _HAS_KEY for _, p, _ in axioms.triples)
 
 
-def without_named(axioms: Axioms) -> tuple[Triple, ...]:
-    """The axioms without named individuals: each nominal is empty."""
-    gone: set[Term] = {*axioms.typed(_ALL_DIFFERENT), *axioms.typed(OWL_NEGATIVE_ASSERTION)}
-    lists = [o for node in gone for _, p, o in axioms.about(node) if p in _MEMBERS]
-    kept: list[Triple] = []
-    for s, p, o in axioms.triples:
-        if s in gone or _is_in_expression(p, o):
-            continue
-        if p == OWL_HAS_VALUE and not isinstance(o, Literal):
-            kept.append((s, OWL_SOME_VALUES_FROM, OWL_NOTHING))
-        elif p == OWL_ONE_OF and not any(isinstance(m, Literal) for m in axioms.members(o)):
-            lists.append(o)
-            if isinstance(s, IRI):
-                kept.append((s, OWL_EQUIVALENT_CLASS, OWL_NOTHING))
-            else:
-                kept.append((s, OWL_COMPLEMENT_OF, OWL_THING))
-        else:
-            kept.append((s, p, o))
-    cells = {cell for head in lists for cell in axioms.cells(head)}
-    return tuple(t for t in kept if t[0] not in cells)
-
-
 def _is_in_expression(predicate: IRI, value: Term) -> bool:
     """Whether a statement puts an individual into a class without a name, as denials do."""
     return predicate == RDF_TYPE and isinstance(value, BlankNode)
-
-
-def read_without_named(ntriples: bytes) -> bytes | None:
-    """:func:`without_named` of an N-Triples document; None if it names no individual."""
-    axioms = Axioms([_triple(each) for each in ox.parse(ntriples, format=ox.RdfFormat.N_TRIPLES)])
-    return to_ntriples(without_named(axioms)) if named_individuals(axioms) else None
-
-
-def _triple(quad: ox.Quad) -> Triple:
-    subject, predicate = from_oxigraph(quad.subject), from_oxigraph(quad.predicate)
-    assert isinstance(subject, IRI | BlankNode)
-    assert isinstance(predicate, IRI)
-    return subject, predicate, from_oxigraph(quad.object)

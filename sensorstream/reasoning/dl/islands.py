@@ -1,18 +1,13 @@
-"""Islands: individuals that the asserted graphs connect, with the assertions about them.
-
-If the disjoint union of models is a model, the entailments about an individual depend only on its
-own island (docs/reasoning.md has the argument and the condition).
-"""
+"""Islands: individuals that the reasoner is asked about together, with assertions about them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.errors import Contradiction, Inconsistent, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.datatypes import Numbers
@@ -26,107 +21,27 @@ _NO_ENDS: Final = PropertyEnds()
 
 @dataclass(frozen=True, slots=True)
 class Island:
-    """Connected individuals; ``facts`` number them in the order of ``members``."""
+    """Individuals; ``facts`` number them in the order of ``members``."""
 
     members: tuple[Subject, ...]
     facts: IslandFacts
 
 
-class Islands:
-    """Finds islands in a knowledge base; O(triples of the island) each."""
+def whole_window(kb: KnowledgeBase, terminology: Terminology) -> Island:
+    """Every individual of window, static graph and axioms, with all that is asserted of them.
 
-    __slots__ = ("_ends", "_joining", "_joins", "_kb", "_terminology")
-
-    def __init__(self, kb: KnowledgeBase, terminology: Terminology) -> None:
-        self._kb = kb
-        self._terminology = terminology
-        self._joins = terminology.linking | _EQUALITY
-        self._joining = self._joins | terminology.schema.object_properties
-        self._ends = [
-            (role, each.object) for role, each in terminology.local.items() if each.object
-        ]
-
-    def touched(self, delta: Delta) -> dict[Subject, None]:
-        """The individuals whose island a change of the window touches, removed ones included."""
-        nodes: dict[Subject, None] = {}
-        for triples in (delta.added, delta.removed):
-            for s, p, o in triples:
-                nodes[s] = None
-                if p in self._joining and not isinstance(o, Literal):
-                    nodes[o] = None
-        return nodes
-
-    def around(self, nodes: Iterable[Subject]) -> Iterator[Island]:
-        """The islands of those ``nodes`` that exist; each island once.
-
-        Raises:
-            Inconsistent: a literal is not in its datatype's lexical space.
-        """
-        seen: set[Subject] = set()
-        for node in nodes:
-            if node not in seen and self._exists(node):
-                island = self.joined([node])
-                seen.update(island.members)
-                yield island
-
-    def joined(self, start: Iterable[Subject]) -> Island:
-        """Some individuals and everything that is connected with them, as one island.
-
-        Raises:
-            Inconsistent: a literal is not in its datatype's lexical space.
-        """
-        told = self._members(start)
-        named = self._terminology.named
-        facts = IslandFacts([m if m in named else None for m in told], [], [], [], [], [])
-        numbers = {member: number for number, member in enumerate(told)}
-        values = self._terminology.datatypes.numbers()
-        for number, (node, triples) in enumerate(told.items()):
-            for triple in triples:
-                _tell(self._terminology, facts, triple, numbers, values)
-            for role, ends in self._ends:
-                if any(map(self._is_asserted, self._kb.match(None, role, node))):
-                    facts.types.extend((number, name) for name in ends)
-        return Island(tuple(told), facts)
-
-    def whole(self) -> Island:
-        """Every individual of window, static graph and axioms, as one island.
-
-        Raises:
-            Inconsistent: a literal is not in its datatype's lexical space.
-        """
-        start: dict[Subject, None] = dict.fromkeys(sorted(self._terminology.named))
-        start.update(dict.fromkeys(self._terminology.individuals))
-        for s, p, o in self._kb.triples(Origin.WINDOW):
-            start[s] = None
-            if p in self._joining and not isinstance(o, Literal):
-                start[o] = None
-        return self.joined(start)
-
-    def _exists(self, node: Subject) -> bool:
-        if any(self._is_asserted(t) for t in self._kb.match(node, None, None)):
-            return True
-        into = self._kb.match(None, None, node)
-        return any(t[1] in self._joining and self._is_asserted(t) for t in into)
-
-    def _members(self, start: Iterable[Subject]) -> dict[Subject, list[Triple]]:
-        """Everything connected with ``start``, each individual with the assertions about it."""
-        joins = self._joins
-        members: dict[Subject, list[Triple]] = {}
-        ahead = list(start)
-        for node in ahead:  # grows while it is read
-            if node in members:
-                continue
-            told = [t for t in self._kb.match(node, None, None) if self._is_asserted(t)]
-            members[node] = told
-            ahead.extend(o for _, p, o in told if p in joins and not isinstance(o, Literal))
-            # By property: thousands may point at a node by properties that do not join.
-            for role in joins:
-                into = self._kb.match(None, role, node)
-                ahead.extend(triple[0] for triple in into if self._is_asserted(triple))
-        return members
-
-    def _is_asserted(self, triple: Triple) -> bool:
-        return self._kb.marks(triple) & _ASSERTED != 0
+    Raises:
+        Inconsistent: a literal is not in its datatype's lexical space.
+    """
+    links = terminology.schema.object_properties | _EQUALITY
+    members: dict[Subject, None] = dict.fromkeys(sorted(terminology.named))
+    members.update(dict.fromkeys(terminology.individuals))
+    for s, p, o in kb.triples(Origin.WINDOW):
+        members[s] = None
+        if p in links and not isinstance(o, Literal):
+            members[o] = None
+    told = (triple for member in members for triple in kb.match(member, None, None))
+    return of_facts(terminology, members, (t for t in told if kb.marks(t) & _ASSERTED))
 
 
 def of_facts(
@@ -175,6 +90,8 @@ def _tell(
     else:
         ends = terminology.local.get(p, _NO_ENDS)
         facts.types.extend((number, name) for name in ends.subject)
+        if o in members:
+            facts.types.extend((members[o], name) for name in ends.object)
 
 
 def _checked(triple: Triple, value: Literal, values: Numbers) -> tuple[str, str, str | None]:

@@ -45,7 +45,7 @@ class Memo:
         self.hits = 0
         self.misses = 0
 
-    def shape(self, facts: IslandFacts, unnamed: bool) -> Shape | None:
+    def shape(self, facts: IslandFacts) -> Shape | None:
         """The shape of an island; None if it is so large that it will probably not occur again."""
         count = len(facts.names)
         if count > _LARGEST or not self._size:
@@ -55,12 +55,11 @@ class Memo:
         if count == 1:
             # Sets, because repeated assertions have no effect.
             told = (frozenset(facts.types), frozenset(values), frozenset(facts.links))
-            return Shape((unnamed, facts.names[0], *told, bool(facts.different)), None)
+            return Shape((facts.names[0], *told, bool(facts.different)), None)
         order = _order(facts, values)
         place = {member: number for number, member in enumerate(order)}
         return Shape(
             (
-                unnamed,
                 tuple(facts.names[member] for member in order),
                 frozenset((place[n], c) for n, c in facts.types),
                 frozenset((place[n], p, each) for n, p, each in values),

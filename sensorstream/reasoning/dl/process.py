@@ -220,16 +220,14 @@ class Worker:
             self._consistent = answer[0] is not None
         return self._consistent
 
-    def ask(self, islands: list[IslandFacts], *, unnamed: bool = False) -> list[Types | None]:
+    def ask(self, islands: list[IslandFacts]) -> list[Types | None]:
         """For each island the types of its members, or None where it has no model.
-
-        ``unnamed``: use the axioms without the individuals that they name.
 
         Raises:
             ReasonerError: no answer within the time limit, or the process died.
         """
         self.start()
-        return self._exchange(AskTypes(islands, unnamed), self._timeout)
+        return self._exchange(AskTypes(islands), self._timeout)
 
     def close(self) -> None:
         """End the process; doing it twice is fine."""

@@ -48,13 +48,9 @@ class LoadAxioms:
 
 @dataclass(frozen=True, slots=True)
 class AskTypes:
-    """What are the types of every member of these islands?
-
-    ``unnamed``: use the axioms without the individuals that they name.
-    """
+    """What are the types of every member of these islands?"""
 
     islands: list[IslandFacts]
-    unnamed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +148,6 @@ def encode(message: Message) -> bytes:
                 (i.names, i.types, i.links, i.values, i.same, i.different, i.asked)
                 for i in message.islands
             ],
-            message.unnamed,
         ]
     elif isinstance(message, Answer):
         body = ["answer", message.islands, message.error]
@@ -177,8 +172,8 @@ def decode(body: bytes) -> Message:
     match json.loads(body):
         case ["load", reasoner, axioms]:
             return LoadAxioms(reasoner, axioms)
-        case ["ask", islands, unnamed]:
-            return AskTypes([IslandFacts(*each) for each in islands], unnamed)
+        case ["ask", islands]:
+            return AskTypes([IslandFacts(*each) for each in islands])
         case ["answer", islands, error]:
             return Answer(islands, error)
         case ["explain", axioms, triples, seconds, candidates]:

@@ -35,8 +35,8 @@ class Questions:
         self._probes = terminology.probes
         self._worker = worker
 
-    def ask(self, islands: Sequence[Island], *, unnamed: bool = False) -> list[Answer]:
-        """The answer about each island; ``unnamed`` as in :meth:`.Worker.ask`.
+    def ask(self, islands: Sequence[Island]) -> list[Answer]:
+        """The answer about each island.
 
         Raises:
             ReasonerError: the process failed.
@@ -44,24 +44,24 @@ class Questions:
         answers: list[Answer] = [None] * len(islands)
         open_: dict[int, Shape | None] = {}
         for number, island in enumerate(islands):
-            shape = self.memo.shape(island.facts, unnamed)
+            shape = self.memo.shape(island.facts)
             known = self.memo.look_up(shape)
             if known is None:
                 open_[number] = shape
             else:
                 (answers[number],) = known
-        asked = self._exchange([islands[number].facts for number in open_], unnamed)
+        asked = self._exchange([islands[number].facts for number in open_])
         for (number, shape), answer in zip(open_.items(), asked, strict=True):
             answers[number] = answer
             if shape is not None:
                 self.memo.store(shape, answer)
         return answers
 
-    def _exchange(self, islands: Sequence[IslandFacts], unnamed: bool) -> list[Answer]:
+    def _exchange(self, islands: Sequence[IslandFacts]) -> list[Answer]:
         questions = [(n, each) for n, f in enumerate(islands) for each in self._probes.questions(f)]
         told: list[list[list[list[str]]] | None] = [[] for _ in islands]
         for part in _parts(questions):
-            answers = self._worker.ask([facts for _, facts in part], unnamed=unnamed)
+            answers = self._worker.ask([facts for _, facts in part])
             for (number, _), answer in zip(part, answers, strict=True):
                 so_far = told[number]
                 if answer is None or so_far is None:

@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sensorstream.errors import Inconsistent, OntologyError, ReasonerError
-from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.errors import Inconsistent, InternalFault, OntologyError, ReasonerError
+from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
+from sensorstream.reasoning.dl.gap.answers import Answers
 from sensorstream.reasoning.dl.gap.pair import Pair
-from sensorstream.reasoning.dl.gap.within_bounds import WithinBounds
 from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.whole_islands import WholeIslands
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
 _REMEMBERED: Final = 4096
+# Triples in one of these graphs are not new.
+_KNOWN: Final = int(Origin.STATIC | Origin.WINDOW | Origin.STATIC_INFERRED)
+_INFERRED: Final = int(Origin.INFERRED)
 
 
 class DlReasoner:
     """Keeps all entailments about every individual: its classes, values and other names.
 
-    Rules derive most of them; the reasoner's process is asked about what rules leave open. Where
-    the axioms have no complete rules, it is asked about whole islands. Answers about equal shapes
-    are cached; ``remembered`` limits how many (0: none).
+    Rules derive most of them; the reasoner's process is asked about what rules leave open. Answers
+    about equal shapes are cached; ``remembered`` limits how many (0: none). A change costs what it
+    changes in the bounds that the rules make.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class DlReasoner:
         self._budget = Budget(limits)
         self._questions = Questions(terminology, worker, remembered)
         self._told = SchemaClosure(terminology.schema)
-        self._way: WithinBounds | WholeIslands = WholeIslands(terminology, self._questions)
+        self._answers: Answers | None = None
 
     @property
     def lifted(self) -> bool:
@@ -58,7 +60,8 @@ class DlReasoner:
     @property
     def largest_island(self) -> int:
         """The most individuals that are asked about together; for any thread."""
-        return self._way.largest_island
+        answers = self._answers
+        return 1 if answers is None else answers.sizes.largest
 
     @property
     def memo(self) -> Memo:
@@ -72,22 +75,26 @@ class DlReasoner:
             OntologyError: the axioms, or the static individuals with them, have no model.
             ReasonerError: the reasoner's process failed.
         """
-        self._way.close()
+        self._answers = None
         try:
             consistent = self._worker.start()
         except ReasonerError as error:
             raise OntologyError(f"the ontology cannot be reasoned with: {error}") from error
         if not consistent:
             raise OntologyError("the ontology contradicts itself: its axioms have no model")
-        pair = Pair(self._terminology, self._budget)
-        if pair.untreated:
-            self._way = WholeIslands(self._terminology, self._questions)
-        else:
-            self._way = WithinBounds(self._terminology, self._questions, pair)
+        answers = Answers(self._terminology, self._questions, Pair(self._terminology, self._budget))
+        known = frozenset(self._terminology.individuals)
+        told = [triple for triple in kb.triples(Origin.STATIC) if triple[0] in known]
         try:
-            self._way.start(kb)
+            with self._budget.lift():
+                answers.update(told, [])
         except Inconsistent as error:
             raise OntologyError(f"the ontology contradicts itself: {error}") from None
+        # Hierarchies are no facts about individuals.
+        SchemaClosure(self._terminology.schema, types=False).start(kb)
+        found = [fact for fact in answers.all() if not kb.marks(fact) & _KNOWN]
+        kb.add(Origin.STATIC_INFERRED, sorted(found))
+        self._answers = answers
 
     def conclusions(self, triple: Triple) -> Iterable[Triple]:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
@@ -95,9 +102,33 @@ class DlReasoner:
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
-        return self._way.react(kb, delta)
+        answers = self._answers
+        if answers is None:
+            raise InternalFault("a reasoner that was not started is told of a change")
+        self._budget.end()
+        static = int(Origin.STATIC)
+        changed = dict.fromkeys(
+            answers.update(
+                [triple for triple in delta.added if not kb.marks(triple) & static],
+                [triple for triple in delta.removed if not kb.marks(triple) & static],
+            )
+        )
+        changed.update(dict.fromkeys((*delta.added, *delta.removed)))
+        added: list[Triple] = []
+        removed: list[Triple] = []
+        for fact in changed:
+            marks = kb.marks(fact)
+            wanted = not marks & _KNOWN and answers.follows(fact)
+            if wanted and not marks & _INFERRED:
+                added.append(fact)
+            elif not wanted and marks & _INFERRED:
+                removed.append(fact)
+        # In an order that a replay repeats.
+        change = Delta(delta.time, tuple(sorted(added)), tuple(sorted(removed)))
+        kb.apply(Origin.INFERRED, change)
+        return change
 
     def close(self) -> None:
         """End the reasoner's process."""
         self._worker.close()
-        self._way.close()
+        self._answers = None

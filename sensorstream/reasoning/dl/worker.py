@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from sensorstream.reasoning.dl.gate import read_without_named
 from sensorstream.reasoning.dl.justification import Justifier
 from sensorstream.reasoning.dl.protocol import (
     Answer,
@@ -88,33 +87,21 @@ def start_java(home: Path, heap: int) -> None:
     )
 
 
-def load_axioms(request: LoadAxioms) -> dict[bool, OntologyReasoner]:
-    """The requested reasoner, with its axioms classified.
-
-    The key True has one for the axioms without the individuals that they name, if any.
-    """
-    made = _engine(request.reasoner)
+def load_axioms(request: LoadAxioms) -> OntologyReasoner:
+    """The requested reasoner, with its axioms classified."""
     axioms = request.axioms.encode()
-    engines = {False: made(axioms)}
-    unnamed = read_without_named(axioms)
-    if unnamed is not None:
-        engines[True] = made(unnamed)
-    return engines
-
-
-def _engine(reasoner: str) -> Callable[[bytes], OntologyReasoner]:
-    if reasoner == "pellet":
+    if request.reasoner == "pellet":
         from sensorstream.reasoning.dl.pellet import Pellet
 
-        return Pellet
+        return Pellet(axioms)
     from sensorstream.reasoning.dl.hermit import Hermit
 
-    return Hermit
+    return Hermit(axioms)
 
 
 def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> None:
     """Answer requests until there are no more."""
-    engines: dict[bool, OntologyReasoner] = {}
+    engine: OntologyReasoner | None = None
     justifier: Justifier | None = None
     realisation: Realisation | None = None
     while (request := read(receive)) is not None:
@@ -144,11 +131,11 @@ def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> N
             continue
         try:
             if isinstance(request, LoadAxioms):
-                engines = load_axioms(request)
-                answer = Answer([[] if engines[False].is_consistent() else None])
+                engine = load_axioms(request)
+                answer = Answer([[] if engine.is_consistent() else None])
             else:
                 assert isinstance(request, AskTypes)
-                engine = engines[request.unnamed]
+                assert engine is not None
                 answer = Answer([engine.types(island) for island in request.islands])
         except Exception as error:  # also Java's exceptions: the owner decides what they mean
             answer = Answer([], _told(error))

@@ -203,7 +203,9 @@ class RuleReasoner:
         run = self._run
         if run is None or kb is not self._kb:
             self._kb = kb
-            return self._anew(kb, delta.time)
+            # The whole window is more than the one message that the limits are for.
+            with self._budget.lift():
+                return self._anew(kb, delta.time)
         touched = self._note(kb, delta)
         if (run.special and self._foreign) or _loses_most(kb, delta):
             return self._anew(kb, delta.time)

@@ -57,7 +57,7 @@ def _running(name: str, ontology: Ontology) -> Iterator[Worker]:
 
 @pytest.fixture(scope="session")
 def shipped() -> Ontology:
-    """The shipped ontologies: nothing links once their definitions are set aside."""
+    """The shipped ontologies as they are."""
     return load_ontology([ONTOLOGIES / "tracking.ttl", ONTOLOGIES / "city.ttl"])
 
 

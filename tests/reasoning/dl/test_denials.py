@@ -15,9 +15,7 @@ from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.dl.cross_check import compare
 from sensorstream.reasoning.dl.denials import with_values_denied_by_class
 from sensorstream.reasoning.dl.entailment import clashing
-from sensorstream.reasoning.dl.gate import read_without_named
 from sensorstream.reasoning.dl.process import JavaProcess
-from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.testing import triples
 
 from .test_datatypes import BASE, Window, x
@@ -127,14 +125,6 @@ def test_all_in_one_document_contradict_in_the_cross_check_and_in_explanations(
     assert found.contradiction == (told is not None)
     why = clashing((), said, seconds=60, clock=SystemClock())
     assert (told in why.axioms) if told else why.axioms == ()
-
-
-def test_what_is_denied_of_one_is_no_axiom_for_the_others() -> None:
-    document = Terminology.of(ontology(DENIED)).document()
-    assert x("four").n3.encode() in document
-    left = read_without_named(document)
-    assert left is not None
-    assert not [each for each in left.splitlines() if x("four").n3.encode() in each]
 
 
 def test_a_denied_link_stays_as_it_is_written() -> None:

@@ -22,12 +22,9 @@ from sensorstream.model.vocabulary import (
     OWL_SAME_AS,
     RDF_TYPE,
 )
-from sensorstream.reasoning.dl.islands import Islands
 from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.whole_islands import WholeIslands
 from sensorstream.reasoning.ontology import load_ontology, to_ntriples
 
 ONTOLOGY = """
@@ -59,7 +56,7 @@ class Run:
         self,
         terminology: Terminology,
         static: tuple[Triple, ...],
-        reasoner: DlReasoner | WholeIslands,
+        reasoner: DlReasoner,
     ) -> None:
         self.kb = KnowledgeBase()
         self.kb.add(Origin.STATIC, static)
@@ -167,32 +164,6 @@ def test_a_named_individual_is_reached_without_a_link(run: Run) -> None:
     assert run.change(set(), frozenset({(A, RDF_TYPE, x("Guest"))})) == set()
 
 
-def test_an_island_that_named_individuals_cannot_reach_is_asked_about_alone(
-    parts: tuple[Terminology, tuple[Triple, ...], Worker],
-) -> None:
-    terminology, static, worker = parts
-    questions = Questions(terminology, worker, 4096)
-    worker.start()
-    run = Run(terminology, static, WholeIslands(terminology, questions))
-    people: set[Triple] = {(x(f"p{n}"), RDF_TYPE, x("Guest")) for n in range(3)}
-    run.change(people)
-    asked: list[tuple[object, ...]] = []
-    joined = Islands.joined
-
-    def watched(self: Islands, start: object) -> object:
-        island = joined(self, start)  # type: ignore[arg-type]
-        asked.append(island.members)
-        return island
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Islands, "joined", watched)
-        run.change({(A, x("door"), B)})
-        assert asked == [(A, B)]
-        asked.clear()
-        run.change({(C, RDF_TYPE, x("Guest"))})
-        assert set(asked[-1]) == {x("hall"), C, *(x(f"p{n}") for n in range(3))}
-
-
 def test_different_from_itself_is_a_contradiction(run: Run) -> None:
     from sensorstream.errors import Inconsistent
 
@@ -200,21 +171,6 @@ def test_different_from_itself_is_a_contradiction(run: Run) -> None:
     run.kb.apply(Origin.WINDOW, delta)
     with pytest.raises(Inconsistent):
         run.reasoner.react(run.kb, delta)
-
-
-def test_shapes_met_before_are_not_asked_about_again(
-    parts: tuple[Terminology, tuple[Triple, ...], Worker],
-) -> None:
-    terminology, static, worker = parts
-    questions = Questions(terminology, worker, 4096)
-    worker.start()
-    run = Run(terminology, static, WholeIslands(terminology, questions))
-    memo = questions.memo
-    for number in range(20):
-        node = x(f"n{number}")
-        run.change({(node, RDF_TYPE, x("Room")), (node, x("colour"), Literal(str(number)))})
-    assert memo.misses < 10
-    assert memo.hits > 2 * 15
 
 
 def test_links_that_owlready2_infers_are_inferred(

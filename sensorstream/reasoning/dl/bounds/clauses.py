@@ -41,13 +41,15 @@ class Alternative:
 class Clause:
     """If all triples of ``body`` hold, one of ``heads`` does; without heads that is impossible.
 
-    The two terms of each pair of ``apart`` must be different names.
+    The two terms of each pair of ``apart`` must be different names. The variables of each group of
+    ``alike`` may change places: the clause says the same then.
     """
 
     name: str
     body: tuple[TriplePattern, ...]
     heads: tuple[Alternative, ...]
     apart: tuple[tuple[Variable, Variable], ...] = ()
+    alike: tuple[tuple[Variable, ...], ...] = ()
 
 
 def implies(name: str, body: tuple[TriplePattern, ...], head: TriplePattern) -> Clause:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import Final
 from urllib.parse import quote
 
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS
+from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.bounds.clauses import VALUES, Alternative, Clause, implies
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
@@ -42,6 +43,32 @@ def is_of_pairs(clause: Clause) -> bool:
         isinstance(each.predicate, IRI) and each.predicate.startswith(_NUMBER)
         for each in clause.body
     )
+
+
+def alternatives_apart(clauses: Sequence[Clause]) -> Iterator[Clause]:
+    """Differences between individuals that are alternatives in one clause."""
+    lists: dict[IRI, dict[IRI, str]] = {}
+    chosen: list[set[IRI]] = []
+    for clause in clauses:
+        ends = {
+            end
+            for head in clause.heads
+            for triple in head.triples
+            for end in (triple.subject, triple.object)
+            if isinstance(end, IRI) and triple.predicate != RDF_TYPE
+        }
+        if len(clause.heads) > 1:
+            chosen.append(ends)
+        elif not clause.body:
+            for head in clause.heads:
+                for each in head.triples:
+                    if isinstance(each.predicate, IRI) and each.predicate.startswith(_NUMBER):
+                        assert isinstance(each.subject, IRI)
+                        lists.setdefault(each.predicate, {})[each.subject] = clause.name
+    for members in lists.values():
+        for ends in chosen:
+            for one, other in combinations(sorted(ends & members.keys()), 2):
+                yield implies(members[one], (), TriplePattern(one, OWL_DIFFERENT_FROM, other))
 
 
 def tells_pairs_apart(clauses: Iterable[Clause]) -> bool:

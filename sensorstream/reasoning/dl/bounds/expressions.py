@@ -73,6 +73,7 @@ class _Draft:
 
     body: list[TriplePattern] = field(default_factory=list)
     heads: list[Alternative] = field(default_factory=list)
+    alike: list[tuple[Variable, ...]] = field(default_factory=list)
     certain: bool = False
     """The clause holds by itself: it says nothing."""
     variables: int = 0
@@ -88,7 +89,7 @@ _Turn: TypeAlias = Callable[[_Draft, str, Term, Variable], None]
 class Expressions:
     """Turns inclusions between class expressions into clauses, which it collects."""
 
-    __slots__ = ("_above", "_axioms", "_below", "_depth", "_outside", "clauses", "values")
+    __slots__ = ("_above", "_axioms", "_below", "_depth", "_made", "_outside", "clauses", "values")
 
     def __init__(self, axioms: Axioms) -> None:
         """Read the datatype properties.
@@ -102,6 +103,7 @@ class Expressions:
         self._below: dict[Term, IRI] = {}
         self._outside: dict[Term, IRI] = {}
         self._depth = 0
+        self._made = 0
         self.clauses: list[Clause] = []
 
     def role(self, term: Term) -> Role:
@@ -139,6 +141,15 @@ class Expressions:
         finally:
             self._depth -= 1
 
+    def forget(self) -> None:
+        """Forget the names of expressions, because not all may be said of the last ones."""
+        for names in (self._above, self._below, self._outside):
+            names.clear()
+
+    def _new(self, kind: str) -> IRI:
+        self._made += 1
+        return IRI(f"{PREFIX}{kind}-{self._made}")
+
     def within(self, name: str, node: Term) -> IRI:
         """The class itself, or a name for an expression that contains no more than it."""
         return self._known(node) or self._name_below(node, name)
@@ -163,7 +174,8 @@ class Expressions:
         if not any(_X in (each.subject, each.object) for each in draft.body):
             draft.body.insert(0, member(_X, THING))
         body = tuple(dict.fromkeys(draft.body))
-        self.clauses.append(Clause(name, body, tuple(dict.fromkeys(draft.heads))))
+        heads = tuple(dict.fromkeys(draft.heads))
+        self.clauses.append(Clause(name, body, heads, alike=tuple(draft.alike)))
 
     def _left(self, draft: _Draft, name: str, node: Term, one: Variable) -> None:
         """The condition that ``one`` is in the expression."""
@@ -297,6 +309,8 @@ class Expressions:
             raise Untreated(f"a limit of {number} neighbours")
         filler, of_values = self._filler(node), self._role(node).of_values
         others = [self._link(draft, name, node, filler, one) for _ in range(number)]
+        if number > 1 and not of_values:
+            draft.alike.append(tuple(others))
         for pair in combinations(others, 2):
             same = TriplePattern(pair[0], OWL_SAME_AS, pair[1])
             draft.heads.append(Alternative((self.values.same(*pair) if of_values else same,)))
@@ -334,7 +348,7 @@ class Expressions:
         """A class of at least the members of an expression."""
         found = self._above.get(node)
         if found is None:
-            found = self._above[node] = IRI(f"{PREFIX}above-{len(self._above)}")
+            found = self._above[node] = self._new("above")
             kind, value = kind_of(self._axioms, node)
             if kind == OWL_ONE_OF:
                 for each in self._axioms.members(value):
@@ -348,7 +362,7 @@ class Expressions:
         """A class of at most the members of an expression."""
         found = self._below.get(node)
         if found is None:
-            found = self._below[node] = IRI(f"{PREFIX}below-{len(self._below)}")
+            found = self._below[node] = self._new("below")
             kind, value = kind_of(self._axioms, node)
             if kind in COUNTS:
                 number, least, most = limits_of(kind, value)
@@ -372,7 +386,7 @@ class Expressions:
         """A class without the members of an expression."""
         found = self._outside.get(node)
         if found is None:
-            found = self._outside[node] = IRI(f"{PREFIX}outside-{len(self._outside)}")
+            found = self._outside[node] = self._new("outside")
             draft = _Draft([member(_X, found)])
             self._nested(self._left, draft, name, node, _X)
             self._finish(draft, name)

@@ -23,8 +23,8 @@ from sensorstream.reasoning.dl.bounds.clauses import (
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 
 _Ground: TypeAlias = IRI | Literal
-_Fact: TypeAlias = tuple[_Ground, IRI, _Ground]
-_Row: TypeAlias = dict[Variable, _Ground]
+Fact: TypeAlias = tuple[_Ground, IRI, _Ground]
+Row: TypeAlias = dict[Variable, _Ground]
 _Key: TypeAlias = tuple[object, object]
 _ROUNDS: Final = 5
 """How often what was found may lead to more."""
@@ -33,7 +33,7 @@ _ROUNDS: Final = 5
 def foreseen(clauses: Iterable[Clause]) -> list[Clause]:
     """The classes of individuals that follow from clauses whose neighbours only exist."""
     clauses = tuple(clauses)
-    certain = _Certain(clauses)
+    certain = Certain(clauses)
     existing = [
         each
         for each in clauses
@@ -52,11 +52,11 @@ def foreseen(clauses: Iterable[Clause]) -> list[Clause]:
     return list(found)
 
 
-def _concluded(certain: _Certain, clause: Clause) -> Iterator[Clause]:
+def _concluded(certain: Certain, clause: Clause) -> Iterator[Clause]:
     (head,) = clause.heads
-    names: _Row = {}
-    body = [_ground(triple, names) for triple in clause.body]
-    more = [_ground(triple, names) for triple in head.triples]
+    names: Row = {}
+    body = [ground(triple, names) for triple in clause.body]
+    more = [ground(triple, names) for triple in head.triples]
     without = certain.closure(body)
     for s, p, o in sorted(certain.closure([*body, *more]) - without, key=str):
         if p == RDF_TYPE and isinstance(o, IRI) and o != THING:
@@ -65,7 +65,7 @@ def _concluded(certain: _Certain, clause: Clause) -> Iterator[Clause]:
                     yield implies(clause.name, clause.body, member(variable, o))
 
 
-def _ground(triple: TriplePattern, names: _Row) -> _Fact:
+def ground(triple: TriplePattern, names: Row) -> Fact:
     """The triple with a name for each variable."""
 
     def named(end: PatternTerm) -> _Ground:
@@ -78,7 +78,7 @@ def _ground(triple: TriplePattern, names: _Row) -> _Fact:
     return named(triple.subject), triple.predicate, named(triple.object)
 
 
-class _Certain:
+class Certain:
     """The clauses with one conclusion and nobody unnamed, found by what they need."""
 
     def __init__(self, clauses: Iterable[Clause]) -> None:
@@ -96,7 +96,7 @@ class _Certain:
                 (clause, place)
             )
 
-    def closure(self, facts: list[_Fact]) -> set[_Fact]:
+    def closure(self, facts: list[Fact]) -> set[Fact]:
         """The facts with all that the clauses conclude from them."""
         known = dict.fromkeys(facts)
         ahead = list(known)
@@ -121,7 +121,7 @@ def _key(predicate: object, end: object) -> _Key:
     return predicate, end if predicate == RDF_TYPE else None
 
 
-def _rows(body: list[TriplePattern], known: Iterable[_Fact], row: _Row) -> Iterator[_Row]:
+def _rows(body: list[TriplePattern], known: Iterable[Fact], row: Row) -> Iterator[Row]:
     if not body:
         yield row
         return
@@ -131,7 +131,7 @@ def _rows(body: list[TriplePattern], known: Iterable[_Fact], row: _Row) -> Itera
             yield from _rows(body[1:], known, extended)
 
 
-def _match(triple: TriplePattern, fact: _Fact, row: _Row) -> _Row | None:
+def _match(triple: TriplePattern, fact: Fact, row: Row) -> Row | None:
     if triple.predicate != fact[1]:
         return None
     extended = dict(row)
@@ -144,7 +144,7 @@ def _match(triple: TriplePattern, fact: _Fact, row: _Row) -> _Row | None:
     return extended
 
 
-def _filled(triple: TriplePattern, row: _Row) -> _Fact | None:
+def _filled(triple: TriplePattern, row: Row) -> Fact | None:
     """The conclusion; None: it would be about a literal."""
     ends = [
         row[end] if isinstance(end, Variable) else end for end in (triple.subject, triple.object)

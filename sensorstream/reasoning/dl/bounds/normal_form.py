@@ -29,12 +29,15 @@ from sensorstream.reasoning.dl.bounds.clauses import THING, Clause, Untreated, i
 from sensorstream.reasoning.dl.bounds.data_ranges import known_value
 from sensorstream.reasoning.dl.bounds.differences import (
     all_different,
+    alternatives_apart,
     is_of_pairs,
     tells_pairs_apart,
 )
+from sensorstream.reasoning.dl.bounds.enumerations import Enumerations, enumerations
 from sensorstream.reasoning.dl.bounds.expressions import Expressions
 from sensorstream.reasoning.dl.bounds.foreseen import foreseen
 from sensorstream.reasoning.dl.bounds.literal_values import Value
+from sensorstream.reasoning.dl.bounds.needs import Needs, needs
 from sensorstream.reasoning.dl.bounds.property_axioms import (
     KINDS,
     PROPERTY_AXIOMS,
@@ -73,8 +76,11 @@ class NormalForm:
 
     clauses: tuple[Clause, ...]
     untreated: tuple[str, ...]
+    needs: Needs
+    """What one of the axioms left out needs to say anything about ``?x``."""
     above: NormalForm | None
     values: Values
+    enumerations: Enumerations
 
 
 def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
@@ -88,24 +94,34 @@ def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
     expressions = Expressions(axioms)
     values = expressions.values
     untreated: dict[str, None] = {}
+    needed: dict[TriplePattern, None] = {}
     for triple in triples:
         try:
             expressions.clauses += _clauses(axioms, expressions, triple)
         except Untreated as error:
             untreated[f"{_told(triple)}: {error}"] = None
+            expressions.forget()
+            needed.update(dict.fromkeys(needs(axioms, expressions, triple)))
     values.connect()
-    above, left_out = stand_ins(values, _mentioned(triples))
+    above, left_out, of_values = stand_ins(values, _mentioned(triples))
     clauses = [*expressions.clauses, *values.clauses(), *_always()]
     if not tells_pairs_apart(clauses):
         clauses = [each for each in clauses if not is_of_pairs(each)]
-    if any(each.object == THING for clause in clauses for each in clause.body):
+    asked = [*needed, *(each for clause in clauses for each in clause.body)]
+    if any(each.object == THING for each in asked):
         clauses += things(axioms, clauses)
     clauses += foreseen(clauses)
+    listed = enumerations(clauses)
+    clauses += alternatives_apart([listed.unfold(each) for each in clauses])
     return NormalForm(
         tuple(dict.fromkeys(clauses)),
         tuple(untreated),
-        NormalForm(tuple(dict.fromkeys(above)), tuple(left_out), None, values),
+        tuple(needed),
+        NormalForm(
+            tuple(dict.fromkeys(above)), tuple(left_out), tuple(of_values), None, values, listed
+        ),
         values,
+        listed,
     )
 
 

@@ -10,7 +10,8 @@ other.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
@@ -27,7 +28,9 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     SAME_VALUE,
     Alternative,
     Clause,
+    member,
 )
+from sensorstream.reasoning.dl.bounds.needs import Needs
 from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
 from sensorstream.reasoning.dl.bounds.stand_ins import loosened
 from sensorstream.reasoning.dl.bounds.values import Values
@@ -37,10 +40,12 @@ from sensorstream.sparql.algebra import (
     Call,
     Comparison,
     Exists,
+    Expression,
     Extend,
     Filter,
     Graph,
     Not,
+    Or,
     Pattern,
     TriplePattern,
     Variable,
@@ -54,12 +59,14 @@ LOWER: Final = IRI(f"{PREFIX}lower")
 class Bound:
     """Rules, and the axioms that they leave out, each with the reason.
 
-    A lower bound is sound whatever is left out. An upper bound is complete only if nothing is. Both
-    are so only if the assertions include what :meth:`facts_of` says of each of their terms.
+    A lower bound is sound whatever is left out. An upper bound is complete only about individuals
+    ``?x`` that are connected with nobody for whom one of ``needs`` holds. Both are so only if the
+    assertions include what :meth:`facts_of` says of each of their terms.
     """
 
     rules: tuple[DerivationRule, ...]
     untreated: tuple[str, ...]
+    needs: Needs
     _values: Values
     _names_matter: bool
 
@@ -89,20 +96,19 @@ def lower(axioms: tuple[Triple, ...]) -> Bound:
     form = normal_form(axioms)
     rules: list[DerivationRule] = []
     for clause in form.clauses:
-        for certain in _certain(clause, form.values):
-            rules.extend(_conclusions(certain, _body(certain)))
-    return _bound(rules, form.untreated, form)
+        rules.extend(_without_choice(clause, form))
+    return _bound(rules, form.untreated, form.needs, form)
 
 
 def upper(axioms: tuple[Triple, ...]) -> Bound:
     """Rules that derive everything that the axioms and the assertions entail, if they have a model.
 
     If no ``ss:contradiction`` is derived, they have one: what is derived is a model. A clause with
-    several alternatives derives all; an individual that only exists is one for all clauses
-    that ask for the same, but one of its own for each individual about which the lower bound shows
-    that it must exist. A clause is left alone where the lower bound satisfies it: that
-    holds in every model, so the bound stays complete, and as the lower bound does not read the
-    upper one, the two are strata.
+    several alternatives derives all; an individual that only exists is one for all clauses that
+    ask for the same, but another one for each individual with a name. A clause is left alone where
+    the lower bound satisfies it: that holds in every model, so the bound stays complete, and as the
+    lower bound does not read the upper one, the two are strata. For the same reason two individuals
+    that the lower bound shows to be different are not made the same.
 
     Raises:
         OntologyError: as :func:`lower`.
@@ -113,20 +119,36 @@ def upper(axioms: tuple[Triple, ...]) -> Bound:
     clauses += [each for clause in form.clauses for each in loosened(clause)]
     made: dict[tuple[TriplePattern, ...], int] = {}
     rules: list[DerivationRule] = []
-    for clause in clauses:
+    for number, clause in enumerate(clauses):
         body = _body(clause)
         if len(clause.heads) > 1 or any(head.unnamed for head in clause.heads):
-            for certain in _certain(clause, form.values):
-                rules.extend(_conclusions(certain, _body(certain)))
+            rules.extend(_without_choice(clause, form))
             for head in clause.heads:
                 body = Filter(Not(Exists(Graph(LOWER, BGP(head.triples)))), body)
-        rules.extend(_conclusions(clause, body, made))
-    return _bound(rules, (*form.untreated, *form.above.untreated), form)
+        elif any(map(_merges, clause.heads)):
+            ((same,),) = (head.triples for head in clause.heads)
+            differ = TriplePattern(same.subject, OWL_DIFFERENT_FROM, same.object)
+            apart = replace(clause, body=(*clause.body, differ), heads=())
+            rules.extend(_conclusions(apart, _body(apart)))
+        clause = form.enumerations.unfold(clause)
+        rules.extend(_alternatives(clause, body, made, IRI(f"{PREFIX}choice-{number}")))
+    above = form.above
+    return _bound(rules, (*form.untreated, *above.untreated), (*form.needs, *above.needs), form)
 
 
-def _bound(rules: list[DerivationRule], untreated: tuple[str, ...], form: NormalForm) -> Bound:
+def _bound(
+    rules: list[DerivationRule], untreated: tuple[str, ...], needs: Needs, form: NormalForm
+) -> Bound:
+    # Who is connected with whom is asked of individuals that have a name.
     names = any(each.object == NAMED for clause in form.clauses for each in clause.body)
-    return Bound(tuple(dict.fromkeys(rules)), untreated, form.values, names)
+    names = names or bool(form.untreated or (form.above and form.above.untreated))
+    return Bound(tuple(dict.fromkeys(rules)), untreated, needs, form.values, names)
+
+
+def _without_choice(clause: Clause, form: NormalForm) -> Iterator[DerivationRule]:
+    """What a clause concludes for certain."""
+    for certain in _certain(form.enumerations.unfold(clause), form.values):
+        yield from _conclusions(certain, _body(certain))
 
 
 def _certain(clause: Clause, values: Values) -> Iterator[Clause]:
@@ -147,11 +169,16 @@ def _certain(clause: Clause, values: Values) -> Iterator[Clause]:
                 apart.append((one, other))
             else:
                 body.append(TriplePattern(one, OWL_DIFFERENT_FROM, other))
-        yield Clause(clause.name, tuple(body), others, tuple(apart))
+        yield Clause(clause.name, tuple(body), others, tuple(apart), clause.alike)
 
 
 def _is_equality(head: Alternative) -> bool:
     return head.triples[0].predicate in (OWL_SAME_AS, SAME_VALUE)
+
+
+def _merges(head: Alternative) -> bool:
+    """Whether two individuals are the same then."""
+    return head.triples[0].predicate == OWL_SAME_AS
 
 
 def _body(clause: Clause) -> Pattern:
@@ -165,63 +192,97 @@ def _body(clause: Clause) -> Pattern:
             assert not isinstance(one, BlankNode)
             assert not isinstance(other, BlankNode)
             body = Filter(Comparison("!=", one, other), body)
+    for group in clause.alike:
+        for one, other in pairwise(group):
+            body = Filter(_in_order(one, other), body)
     return body
 
 
-def _conclusions(
-    clause: Clause, body: Pattern, made: dict[tuple[TriplePattern, ...], int] | None = None
-) -> Iterator[DerivationRule]:
+def _in_order(one: Variable, other: Variable) -> Expression:
+    """Of the ways in which variables that are alike can change places, one; blank nodes have no
+    order.
+    """
+    order = Comparison("<", Call("STR", (one,)), Call("STR", (other,)))
+    return Or(order, Or(Call("ISBLANK", (one,)), Call("ISBLANK", (other,))))
+
+
+def _conclusions(clause: Clause, body: Pattern) -> Iterator[DerivationRule]:
+    """What a clause without a choice says."""
     for head in clause.heads:
-        if head.unnamed:
-            assert made is not None
-            yield from _existences(clause, head, body, made)
-        else:
-            yield DerivationRule(clause.name, head.triples, body)
+        yield DerivationRule(clause.name, head.triples, body)
     if not clause.heads:
         about = clause.body[0].subject
         reason = TriplePattern(about, CONTRADICTION, Literal(clause.name))
         yield DerivationRule(clause.name, (reason,), body)
 
 
-def _existences(
-    clause: Clause, head: Alternative, body: Pattern, made: dict[tuple[TriplePattern, ...], int]
+def _alternatives(
+    clause: Clause, body: Pattern, made: dict[tuple[TriplePattern, ...], int], choice: IRI
 ) -> Iterator[DerivationRule]:
-    """Rules for individuals or values that only exist: their names are constants.
+    """All that a clause may say.
 
-    The constants depend on what is said of them alone, not on who is linked to them. But if the
-    lower bound satisfies the body, each linked individual has one of its own: that is a name
-    computed from others, and no recursive rule may compute names.
+    Alternatives with different conditions also say ``choice``: who looks for what a fact depends on
+    finds the others by it.
+    """
+    special = [head for head in clause.heads if head.unnamed or _merges(head)]
+    tied: tuple[TriplePattern, ...] = ()
+    if special and len(clause.heads) > 1:
+        linked = [_linked(head) for head in special if head.unnamed]
+        tied = (member(linked[0] if linked else clause.body[0].subject, choice),)
+    if not clause.heads:
+        yield from _conclusions(clause, body)
+    for head in clause.heads:
+        if head.unnamed:
+            yield from _existences(clause, head, body, made, tied)
+        elif _merges(head):
+            ((same,),) = (head.triples,)
+            differ = TriplePattern(same.subject, OWL_DIFFERENT_FROM, same.object)
+            apart = Filter(Not(Exists(Graph(LOWER, BGP((differ,))))), body)
+            yield DerivationRule(clause.name, (same, *tied), apart)
+        else:
+            yield DerivationRule(clause.name, (*head.triples, *tied), body)
+
+
+def _existences(
+    clause: Clause,
+    head: Alternative,
+    body: Pattern,
+    made: dict[tuple[TriplePattern, ...], int],
+    tied: tuple[TriplePattern, ...],
+) -> Iterator[DerivationRule]:
+    """Rules for individuals or values that only exist: each linked individual has its own.
+
+    The names depend on what is said of them and on who is linked to them. Those who are linked to
+    names, or to blank nodes, are constants: names of names would have no end.
     """
     places = {each: Variable(f"u{place}") for place, each in enumerate(head.unnamed)}
     shape = tuple(_with(triple, places, Variable("x")) for triple in head.triples)
     number = made.setdefault(shape, len(made))
     constants = {each: f"{PREFIX}some-{number}-{place.name}" for each, place in places.items()}
-    triples = (*head.triples, *head.made)
-    (linked,) = {
-        end
-        for triple in head.triples
-        for end in (triple.subject, triple.object)
-        if isinstance(end, Variable) and end not in head.unnamed
-    }
-    certain = And(Call("ISIRI", (linked,)), Exists(Graph(LOWER, BGP(clause.body))))
+    triples = (*head.triples, *head.made, *tied)
+    linked = _linked(head)
+    is_made = Call("STRSTARTS", (Call("STR", (linked,)), Literal(PREFIX)))
+    named = And(Call("ISIRI", (linked,)), Not(is_made))
     names = {each: IRI(name) for each, name in constants.items()}
     yield DerivationRule(
-        clause.name, tuple(_with(t, names) for t in triples), Filter(Not(certain), body)
+        clause.name, tuple(_with(t, names) for t in triples), Filter(Not(named), body)
     )
-    own: Pattern = _within_lower(body)
-    own = Filter(Call("ISIRI", (linked,)), own)
+    own: Pattern = Filter(named, body)
     for each, name in constants.items():
         text = Call("CONCAT", (Literal(f"{name}:"), Call("STR", (linked,))))
         own = Extend(own, each, Call("IRI", (text,)))
     yield DerivationRule(clause.name, triples, own)
 
 
-def _within_lower(body: Pattern) -> Pattern:
-    """The same solutions, of the lower bound."""
-    match body:
-        case Filter(condition, inner):
-            return Filter(condition, _within_lower(inner))
-    return Graph(LOWER, body)
+def _linked(head: Alternative) -> Variable:
+    """The one to whom unnamed individuals are linked."""
+    (linked,) = {
+        end
+        for triple in head.triples
+        for end in (triple.subject, triple.object)
+        if isinstance(end, Variable) and end not in head.unnamed
+    }
+    return linked
 
 
 def _with(

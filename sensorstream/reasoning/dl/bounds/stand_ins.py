@@ -38,13 +38,21 @@ _REASON: Final = "values that exist"
 _X, _Y, _Z = Variable("x"), Variable("y"), Variable("z")
 
 
-def stand_ins(values: Values, mentioned: dict[Value, Literal]) -> tuple[list[Clause], list[str]]:
-    """Clauses of the upper bound, and what is left out; ``mentioned`` are the axioms' values."""
+def stand_ins(
+    values: Values, mentioned: dict[Value, Literal]
+) -> tuple[list[Clause], list[str], list[TriplePattern]]:
+    """Clauses of the upper bound, what is left out, and whom that may concern.
+
+    ``mentioned`` are the axioms' values. What is left out concerns ``?x`` if it has one of the
+    patterns returned.
+    """
     found: list[Clause] = []
     left_out: list[str] = []
+    concerned: list[TriplePattern] = []
     for family, made in values.made.items():
         if len(made) > _MOST and values.compared:
             left_out.append(f"{family.n3}: values in {len(made)} data ranges")
+            concerned += [TriplePattern(_X, link, _Y) for link in values.links(family)]
             continue
         found += _of_family(values, family, mentioned)
     if found and values.compared:
@@ -52,7 +60,7 @@ def stand_ins(values: Values, mentioned: dict[Value, Literal]) -> tuple[list[Cla
     for one, other in ((_X, _Y), (_Y, _X)):
         body = (member(_X, _FEW), TriplePattern(one, DIFFERENT_VALUE, other))
         found.append(Clause(_REASON, body, ()))
-    return found, left_out
+    return found, left_out, concerned
 
 
 def loosened(clause: Clause) -> Iterator[Clause]:

@@ -20,9 +20,10 @@ from sensorstream.reasoning.dl.gap.components import (
     is_own,
 )
 from sensorstream.reasoning.dl.gap.pair import Moved, Pair
+from sensorstream.reasoning.dl.gap.whole import is_whole
 from sensorstream.reasoning.dl.islands import Island, names, of_facts
 from sensorstream.reasoning.dl.memo import Answer
-from sensorstream.reasoning.dl.probes import Entailed
+from sensorstream.reasoning.dl.probes import Entailed, triples_of
 from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.sizes import IslandSizes
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -142,11 +143,16 @@ class Answers:
             for fact in component.roots
             if self._is_sayable(fact) and _says(told[fact[0]], fact, numbers)
         ]
+        for one in component.whole:
+            follow = triples_of(told[one], numbers[one], island.members, OWL_SAME_AS)
+            types = ((one, RDF_TYPE, each) for each in told[one].types)
+            found += [fact for fact in (*types, *follow) if self._is_news(fact)]
         same = {fact: None for fact in found if fact[1] == OWL_SAME_AS}
         if same:
             found += [
                 fact for fact in component.roots if fact not in same and self._is_shared(fact, same)
             ]
+            found += filter(self._is_news, self._shared(component.whole, same))
         return tuple(dict.fromkeys(found))
 
     def _is_shared(self, fact: Triple, same: dict[Triple, None]) -> bool:
@@ -163,9 +169,27 @@ class Answers:
             (one, p, other) in self._pair.least for one in (s, *subjects) for other in (o, *objects)
         )
 
+    def _shared(self, nodes: Iterable[Subject], same: dict[Triple, None]) -> Iterator[Triple]:
+        """The property values of individuals that equal others have, too."""
+        names: dict[Term, list[Subject]] = {}
+        for one, _, other in same:
+            names.setdefault(other, []).append(one)
+        for node in nodes:
+            if node in names:
+                for s, p, o in self._pair.least.all_about(node):
+                    for one in (s, *names.get(s, ())):
+                        for other in (o, *names.get(o, ())):
+                            if p not in (RDF_TYPE, OWL_SAME_AS):
+                                yield one, p, other
+
+    def _is_news(self, fact: Triple) -> bool:
+        """Whether a fact can be said, and does not follow by the lower bound."""
+        return self._is_sayable(fact) and fact not in self._pair.least
+
     def _is_asked(self, fact: Triple) -> bool:
         """Whether a fact, if it is open, is to be decided."""
-        return self._pair.is_open(fact) and (fact[1] == CONTRADICTION or self._is_sayable(fact))
+        asked = fact[1] == CONTRADICTION or is_whole(fact) or self._is_sayable(fact)
+        return asked and self._pair.is_open(fact)
 
     def _is_sayable(self, fact: Triple) -> bool:
         """Whether a fact is about named individuals, in the words of the ontology."""

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sensorstream.errors import Overrun
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget
 from sensorstream.reasoning.dl.gap.plans import (
     Derivation,
@@ -311,12 +311,12 @@ class Closure:
         s, p, o = triple
         ranks, objects = self._store.ranks, self._store.objects
         own = ranks[triple]
-        if is_found(triple):
+        if _is_of_one_name(triple):
             return
         if p == OWL_SAME_AS and not isinstance(o, Literal):
             yield Row(own, ((o, p, s),))
-            for other in self._all_about(s):
-                if other != triple and not is_found(other):
+            for other in self.all_about(s):
+                if other != triple and not _is_of_one_name(other):
                     for new in _replaced(other, s, o):
                         yield Row(max(own, ranks[other]), (new,))
         for same in objects.get((OWL_SAME_AS, s), ()):
@@ -334,7 +334,7 @@ class Closure:
         """The derivations of a triple by equality: the reverse of :meth:`_equated`."""
         s, p, o = triple
         ranks, subjects = self._store.ranks, self._store.subjects
-        if is_found(triple):
+        if _is_of_one_name(triple):
             return
 
         def made(equality: Triple, other: Triple) -> Iterator[Derivation]:
@@ -353,13 +353,19 @@ class Closure:
             for same in subjects.get((OWL_SAME_AS, o), ()):
                 yield from made((same, OWL_SAME_AS, o), (s, p, same))
 
-    def _all_about(self, node: Subject) -> Iterator[Triple]:
+    def all_about(self, node: Subject) -> Iterator[Triple]:
+        """The triples with an individual at either end."""
         yield from self.about(node)
         for p in self._properties:
             if p != RDF_TYPE:
                 for s in self._store.subjects.get((p, node), ()):
                     if s != node:
                         yield s, p, node
+
+
+def _is_of_one_name(triple: Triple) -> bool:
+    """Whether equality leaves a triple alone; of each name a contradiction is derived by itself."""
+    return triple[1] == CONTRADICTION or is_found(triple)
 
 
 def _replaced(

@@ -17,6 +17,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, THING
 from sensorstream.reasoning.dl.gap.pair import Moved, Pair
 from sensorstream.reasoning.dl.gap.premises import owner_of
+from sensorstream.reasoning.dl.gap.whole import whole
 
 _Key = TypeVar("_Key", Triple, Subject)
 
@@ -35,6 +36,8 @@ class Component:
     individuals: dict[Subject, None] = field(default_factory=dict)
     shared: dict[Triple, None] = field(default_factory=dict)
     """Open facts of names that several individuals share; each component has its own."""
+    whole: dict[Subject, None] = field(default_factory=dict)
+    """Individuals of which everything is asked; ``given`` has all that is known of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,12 @@ class Components:
                 found[component] = None
         for fact in moved.least.removed:
             found.update(self._of_given.get(fact, {}))
+        if self._pair.may_be_whole:
+            for fact in (*moved.least.added, *moved.least.removed):
+                for one in individuals_of(fact):
+                    component = self._of_open.get(whole(one))
+                    if component is not None:
+                        found[component] = None
         if self._with_shared:
             changes = (*moved.least, *moved.most, moved.touched)
             for facts in changes:
@@ -153,10 +162,22 @@ class Components:
                 component.open[fact] = None
                 component.individuals.update(dict.fromkeys(about))
                 self._follow(component, fact, ahead)
+                for one in about:
+                    if one not in component.whole and self._pair.is_whole(one):
+                        self._take_whole(component, one, ahead)
             ahead = []
             for fact in component.shared:
                 self._follow(component, fact, ahead)
             ahead = [e for e in ahead if e not in component.open and e not in component.shared]
+
+    def _take_whole(self, component: Component, one: Subject, ahead: list[Triple]) -> None:
+        """Enter everything that is known of an individual, and all that is open."""
+        component.whole[one] = None
+        ahead.append(whole(one))
+        for fact in self._pair.least.about(one):
+            if not is_own(fact):
+                component.given[fact] = None
+        ahead.extend(fact for fact in self._pair.most.about(one) if self._pair.is_open(fact))
 
     def _follow(self, component: Component, fact: Triple, ahead: list[Triple]) -> None:
         """The open facts that a fact depends on, or is an alternative to."""

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sensorstream.errors import Overrun
-from sensorstream.model.terms import Literal, Term, Triple
+from sensorstream.model.terms import Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget
 from sensorstream.reasoning.dl.bounds.clauses import THING
 from sensorstream.reasoning.dl.bounds.rules import Bound, lower, upper
+from sensorstream.reasoning.dl.gap import whole
 from sensorstream.reasoning.dl.gap.closure import Change, Closure
 from sensorstream.reasoning.dl.gap.plans import kind_of
 from sensorstream.reasoning.dl.gap.premises import Searches, conclusions, is_search
@@ -44,10 +45,19 @@ class Pair:
         searches = Searches()
         below = conclusions(self._lower.rules, searches)
         above = conclusions(self._upper.rules, searches)
+        above += whole.rules(
+            self._upper.needs,
+            terminology.schema.object_properties,
+            sorted(terminology.linking),
+            sorted(terminology.named),
+            everybody=bool(terminology.whole),
+        )
         self.budget = budget
         with budget.lift():
             self.least = Closure([*below, *searches.rules], budget)
             self.most = Closure(above, budget)
+        self.may_be_whole = bool(self._upper.needs)
+        """Whether anybody may be asked about with all that it is connected with."""
         # The kinds of facts of the lower bound that the upper one is told, as if asserted.
         self._shown: frozenset[Term] = frozenset(
             kind_of(triple) for each in above for triple in each.premises if is_search(triple)
@@ -59,10 +69,9 @@ class Pair:
         self._told: dict[Triple, tuple[Triple, ...]] = {}
         self._counts: dict[Triple, int] = {}
 
-    @property
-    def untreated(self) -> tuple[str, ...]:
-        """The axioms that a bound leaves out, each with the reason: then nothing is known."""
-        return self._upper.untreated
+    def is_whole(self, one: Subject) -> bool:
+        """Whether an individual is asked about with all that it is connected with."""
+        return self.may_be_whole and whole.whole(one) in self.most
 
     def is_open(self, fact: Triple) -> bool:
         """Whether a fact is between the bounds."""

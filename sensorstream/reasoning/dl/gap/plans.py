@@ -6,13 +6,24 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
+from sensorstream.errors import InternalFault
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Meter
-from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.rows import compiled
 from sensorstream.reasoning.dl.gap.premises import Conclusion, predicate_of, term_of
-from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
+from sensorstream.sparql.algebra import (
+    And,
+    Call,
+    Comparison,
+    Expression,
+    Not,
+    Or,
+    PatternTerm,
+    TriplePattern,
+    Variable,
+)
+from sensorstream.sparql.walk import variables
 
 _TYPE: Final = "t"
 _SAME_KIND: Final = "({s} != s or {o} != o)"
@@ -103,7 +114,7 @@ def kind_of(triple: TriplePattern) -> IRI:
 
 def by_premise(conclusion: Conclusion, place: int, store: Store) -> Find:
     """:class:`Row` for each solution with the triple as this premise, and as no premise before."""
-    text = _Text(store)
+    text = _Text(store, conclusion)
     first = conclusion.premises[place]
     text.bind(first)
     text.ranks.append(text.rank(first))
@@ -116,7 +127,7 @@ def by_premise(conclusion: Conclusion, place: int, store: Store) -> Find:
 
 def by_absence(conclusion: Conclusion, place: int, store: Store) -> Find:
     """:class:`Row` for each solution that needs the triple to be absent."""
-    text = _Text(store)
+    text = _Text(store, conclusion)
     first = conclusion.absent[place]
     text.bind(first)
     text.join(conclusion.premises)
@@ -127,7 +138,7 @@ def by_absence(conclusion: Conclusion, place: int, store: Store) -> Find:
 
 def by_head(conclusion: Conclusion, place: int, store: Store) -> Find:
     """:class:`Derivation` for each solution that has the triple as this head."""
-    text = _Text(store)
+    text = _Text(store, conclusion)
     text.bind(conclusion.heads[place])
     text.unname(conclusion)
     text.join(conclusion.premises)
@@ -137,7 +148,7 @@ def by_head(conclusion: Conclusion, place: int, store: Store) -> Find:
 
 def without_premises(conclusion: Conclusion, store: Store) -> Find:
     """:class:`Row` for the one solution of a conclusion that has no premises."""
-    text = _Text(store)
+    text = _Text(store, conclusion)
     text.finish(conclusion, conclusion.absent)
     return text.rows(conclusion)
 
@@ -145,9 +156,10 @@ def without_premises(conclusion: Conclusion, store: Store) -> Find:
 class _Text:
     """The text of a function, and the constants that it uses."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, conclusion: Conclusion) -> None:
         self.ranks: list[str] = []
         self._store = store
+        self._tests = list(conclusion.tests)
         self._names: dict[Variable, str] = {}
         self._constants: dict[str, object] = {
             "ranks": store.ranks.get,
@@ -159,6 +171,7 @@ class _Text:
             "max": max,
             "literal": Literal,
             "iri": IRI,
+            "blank": BlankNode,
             "isinstance": isinstance,
         }
         self._known: dict[Term, str] = {}
@@ -184,10 +197,12 @@ class _Text:
     def join(self, premises: list[TriplePattern] | tuple[TriplePattern, ...]) -> None:
         """Find the premises one after the other, those with known ends first."""
         ahead = list(premises)
+        self._test()
         while ahead:
             best = min(ahead, key=self._cost)
             ahead.remove(best)
             self._add(best)
+            self._test()
 
     def differ(self, first: TriplePattern, others: tuple[TriplePattern, ...]) -> None:
         """The triple that is given is none of these others."""
@@ -200,11 +215,6 @@ class _Text:
         """The conditions, and the computed names."""
         for triple in absent:
             self._parts.append(f"if {self._triple(triple)} not in closed")
-        for number, test in enumerate(conclusion.tests):
-            places = {name.name: place for place, name in enumerate(self._names)}
-            self._constants[f"test{number}"] = test_of(test, places)
-            cells = "".join(f"{each}, " for each in self._names.values())
-            self._parts.append(f"if test{number}(({cells}))")
         for number, (variable, prefix, owner) in enumerate(conclusion.names):
             self._constants[f"prefix{number}"] = prefix
             made = f"iri(prefix{number} + {self._names[owner]})"
@@ -213,6 +223,40 @@ class _Text:
             else:
                 name = self._names[variable] = f"v{len(self._names)}"
                 self._parts.append(f"for {name} in ({made},)")
+
+    def _test(self) -> None:
+        """The conditions on what is known so far: a row that fails is followed no further."""
+        for test in [each for each in self._tests if variables(each) <= self._names.keys()]:
+            self._tests.remove(test)
+            self._parts.append(f"if {self._condition(test)}")
+
+    def _condition(self, test: Expression) -> str:
+        """A condition on names: they are compared as they are written."""
+        match test:
+            case Not(operand):
+                return f"not {self._condition(operand)}"
+            case And(left, right):
+                return f"({self._condition(left)} and {self._condition(right)})"
+            case Or(left, right):
+                return f"({self._condition(left)} or {self._condition(right)})"
+            case Comparison("!=", left, right):
+                return f"{self._operand(left)} != {self._operand(right)}"
+            case Comparison("<", Call("STR", (left,)), Call("STR", (right,))):
+                return f"{self._operand(left)} < {self._operand(right)}"
+            case Call("ISIRI", (one,)):
+                return f"isinstance({self._operand(one)}, iri)"
+            case Call("ISBLANK", (one,)):
+                return f"isinstance({self._operand(one)}, blank)"
+            case Call("STRSTARTS", (Call("STR", (one,)), Literal() as start)):
+                name = f"start{len(self._constants)}"
+                self._constants[name] = start.lexical
+                return f"{self._operand(one)}.startswith({name})"
+        raise InternalFault(f"a bound has an unknown condition: {test}")
+
+    def _operand(self, each: Expression) -> str:
+        if isinstance(each, Variable | IRI | Literal):
+            return self._cell(each)
+        raise InternalFault(f"a bound compares {each}")
 
     def unname(self, conclusion: Conclusion) -> None:
         """Computed names that are known tell their owners."""

@@ -14,9 +14,7 @@ from sensorstream.reasoning.dl.bounds.clauses import PREFIX
 from sensorstream.reasoning.dl.bounds.rules import LOWER
 from sensorstream.sparql.algebra import (
     BGP,
-    And,
     Call,
-    Comparison,
     Exists,
     Expression,
     Extend,
@@ -66,11 +64,7 @@ class _Body:
     """A rule's body in parts."""
 
     premises: tuple[TriplePattern, ...] = ()
-    within_lower: bool = False
-    """The premises are facts of the lower bound."""
     absent: list[tuple[TriplePattern, ...]] = field(default_factory=list)
-    uncertain: list[tuple[Variable, tuple[TriplePattern, ...]]] = field(default_factory=list)
-    """Where the lower bound has these facts, the individual has a name of its own."""
     tests: list[Expression] = field(default_factory=list)
     names: list[Naming] = field(default_factory=list)
 
@@ -89,11 +83,10 @@ class Searches:
         self,
         patterns: Sequence[TriplePattern],
         shared: Sequence[Variable],
-        tests: Sequence[Expression] = (),
         *,
         name: str,
     ) -> TriplePattern:
-        """The fact that holds of ``shared`` where the patterns and tests do.
+        """The fact that holds of ``shared`` where the patterns do.
 
         ``name`` is that of the rule which looks for it.
         """
@@ -104,8 +97,7 @@ class Searches:
         others = [each for each in mine if each not in places]
         places.update((each, Variable(f"y{place}")) for place, each in enumerate(others))
         renamed = tuple(_renamed(each, places) for each in patterns)
-        conditions = tuple(_renamed_test(each, places) for each in tests)
-        key = (renamed, conditions, len(shared))
+        key = (renamed, len(shared))
         head = self._heads.get(key)
         if head is None:
             name = IRI(f"{FOUND}{len(self._heads)}")
@@ -114,7 +106,7 @@ class Searches:
             if len(shared) == _PAIR:
                 head = TriplePattern(one, name, places[shared[1]])
             self._heads[key] = head
-            self.rules.append(Conclusion(name, renamed, (head,), tests=conditions))
+            self.rules.append(Conclusion(name, renamed, (head,)))
         return _renamed(head, {place: name for name, place in places.items()})
 
 
@@ -123,45 +115,23 @@ def conclusions(rules: Iterable[DerivationRule], searches: Searches) -> list[Con
     heads: dict[tuple[str, Pattern], dict[TriplePattern, None]] = {}
     for rule in rules:
         heads.setdefault((rule.name, rule.body), {}).update(dict.fromkeys(rule.head))
-    found = (_conclusion(*key, tuple(told), searches) for key, told in heads.items())
-    return [each for each in found if each is not None]
+    return [_conclusion(*key, tuple(told), searches) for key, told in heads.items()]
 
 
 def _conclusion(
     name: str, pattern: Pattern, heads: tuple[TriplePattern, ...], searches: Searches
-) -> Conclusion | None:
+) -> Conclusion:
     body = _Body()
     _read(pattern, body)
-    premises = body.premises
-    bound = {each for triple in premises for each in triple_variables(triple)}
-    absent = [_absent(name, each, bound, searches) for each in body.absent]
-    others = dict.fromkeys(
-        each for triple in absent for each in triple_variables(triple) if each in bound
-    )
-    tests = body.tests
-    if body.within_lower:
-        shared = {**dict.fromkeys(naming.owner for naming in body.names), **others}
-        if len(shared) > _PAIR:
-            # Then the rule for all that share a name applies to everyone.
-            return None
-        premises = (searches.fact(premises, tuple(shared), tests, name=name),)
-        tests = []
-    for owner, patterns in body.uncertain:
-        shared = {owner: None, **others}
-        if len(shared) <= _PAIR:
-            # The same fact as that of the rule that gives names of their own.
-            known = [*tests, Call("ISIRI", (owner,))]
-            absent.append(searches.fact(patterns, tuple(shared), known, name=name))
-    return Conclusion(name, premises, heads, tuple(absent), tuple(tests), tuple(body.names))
+    bound = {each for triple in body.premises for each in triple_variables(triple)}
+    absent = tuple(_absent(name, each, bound, searches) for each in body.absent)
+    return Conclusion(name, body.premises, heads, absent, tuple(body.tests), tuple(body.names))
 
 
 def _read(pattern: Pattern, body: _Body) -> None:
     match pattern:
         case BGP(patterns):
             body.premises = patterns
-        case Graph(graph, BGP(patterns)) if graph == LOWER:
-            body.premises = patterns
-            body.within_lower = True
         case Filter(condition, inner):
             _read(inner, body)
             _condition(condition, body)
@@ -182,10 +152,6 @@ def _condition(condition: Expression, body: _Body) -> None:
     match condition:
         case Not(Exists(Graph(graph, BGP(patterns)))) if graph == LOWER:
             body.absent.append(patterns)
-        case Not(
-            And(Call("ISIRI", (Variable() as owner,)), Exists(Graph(graph, BGP(patterns))))
-        ) if graph == LOWER:
-            body.uncertain.append((owner, patterns))
         case _:
             body.tests.append(condition)
 
@@ -205,18 +171,6 @@ def _renamed(triple: TriplePattern, names: dict[Variable, Variable]) -> TriplePa
         return names.get(term, term) if isinstance(term, Variable) else term
 
     return TriplePattern(end(triple.subject), triple.predicate, end(triple.object))
-
-
-def _renamed_test(test: Expression, names: dict[Variable, Variable]) -> Expression:
-    def operand(each: Expression) -> Expression:
-        return names.get(each, each) if isinstance(each, Variable) else each
-
-    match test:
-        case Comparison(operator, left, right):
-            return Comparison(operator, operand(left), operand(right))
-        case Call(name, arguments):
-            return Call(name, tuple(map(operand, arguments)))
-    raise InternalFault(f"a bound has an unknown condition: {test}")
 
 
 def predicate_of(triple: TriplePattern) -> IRI:

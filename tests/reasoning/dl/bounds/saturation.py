@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.dl.bounds.rules import LOWER
@@ -23,6 +23,7 @@ from sensorstream.sparql.algebra import (
     Filter,
     Graph,
     Not,
+    Or,
     Pattern,
     TriplePattern,
     Variable,
@@ -99,8 +100,17 @@ def _holds(condition: Expression, facts: Facts, lower: Facts, row: Row) -> bool:
             return next(solutions(pattern, facts, lower, row), None) is not None
         case And(left, right):
             return _holds(left, facts, lower, row) and _holds(right, facts, lower, row)
+        case Or(left, right):
+            return _holds(left, facts, lower, row) or _holds(right, facts, lower, row)
         case Call("ISIRI", (argument,)):
             return isinstance(_value(argument, row), IRI)
+        case Call("STRSTARTS", (one, Literal() as start)):
+            return _text(one, row).startswith(start.lexical)
+        case Call("ISBLANK", (argument,)):
+            return isinstance(_value(argument, row), BlankNode)
+        case Comparison("<", Call("STR", (left,)), Call("STR", (right,))):
+            names = _value(left, row), _value(right, row)
+            return all(isinstance(each, IRI) for each in names) and str(names[0]) < str(names[1])
         case Comparison("!=", left, right):
             return _value(left, row) != _value(right, row)
     raise AssertionError(condition)

@@ -65,11 +65,38 @@ def test_who_certainly_exists_is_another_one_for_each() -> None:
     assert least == most == set()
 
 
-def test_who_exists_in_some_models_is_one_for_all() -> None:
+def test_who_exists_in_some_models_is_another_one_for_each() -> None:
     text = f":A rdfs:subClassOf {SOME.format(':p', ':B')} . :p a owl:InverseFunctionalProperty ."
     text += f":D rdfs:subClassOf {UNION.format(':A', ':E')} ."
     _, most, _ = between(text, a(N1, D), a(N2, D))
-    assert (N1, "same", N2) in most
+    assert most == {(each, "type", kind) for each in (N1, N2) for kind in (A, E)}
+
+
+LISTED = """:B owl:equivalentClass [ a owl:Class ; owl:oneOf ( :o1 :o2 ) ] .
+    [] a owl:AllDifferent ; owl:distinctMembers ( :o1 :o2 :n8 :n9 ) ."""
+
+
+def test_individuals_that_a_neighbour_may_be_are_not_made_the_same() -> None:
+    text = f":A rdfs:subClassOf {SOME.format(':p', ':B')} . :p a owl:FunctionalProperty . {LISTED}"
+    least, most, _ = between(text, a(N1, A))
+    assert most - least == {(N1, P, IRI(f"{BASE}o{number}")) for number in (1, 2)}
+
+
+def test_the_only_individual_that_a_neighbour_may_be_is_the_neighbour() -> None:
+    one = "[ a owl:Class ; owl:oneOf ( :o1 ) ]"
+    text = f":A rdfs:subClassOf {SOME.format(':p', one)} ."
+    least, most, _ = between(text, a(N1, A))
+    assert least == most == {(N1, P, IRI(f"{BASE}o1"))}
+
+
+def test_individuals_that_differ_are_not_made_the_same_by_a_function() -> None:
+    text = f":A rdfs:subClassOf {UNION.format(':B', ':C')} . :p a owl:FunctionalProperty ."
+    text += " :B rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:hasValue :o1 ] ."
+    text += " :C rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:hasValue :o2 ] ."
+    text += " :o1 owl:differentFrom :o2 ."
+    _, most, contradiction = between(text, a(N1, A))
+    assert {each for each in most if each[1] == "same"} == set()
+    assert contradiction
 
 
 def test_who_is_known_to_exist_is_not_made() -> None:

@@ -1,0 +1,70 @@
+"""What was measured, as tables in Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from benchmarks.foreign.measure import SHAPES
+
+_NOT_GIVEN: Final = re.compile(
+    r", which (?:is|are) not (?:one )?of the given| \(nor is |: expected"
+)
+"""Where the ways out begin in an error."""
+
+
+def tables(found: Mapping[str, Any]) -> str:
+    """All tables: how files load, how ontologies are reasoned with, and what gave no figure."""
+    return "\n".join((*_loaded(found), "", *_reasoned(found), *_remarks(found)))
+
+
+def _loaded(found: Mapping[str, Any]) -> Iterator[str]:
+    yield "| file | triples | loads | needs | without that |"
+    yield "|---|---|---|---|---|"
+    for name, row in found.get("loaded", {}).items():
+        loads = "yes" if row["loads"] else "no"
+        why = _short(_NOT_GIVEN.split(row["why"])[0], 160)
+        yield f"| {name} | {row['triples']} | {loads} | {row['needs']} | {why} |"
+
+
+def _reasoned(found: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        "| ontology | reasoner | starts in s | by | messages | refused | questions "
+        "| types | missing | unfounded | alone | chain | hub | clique |"
+    )
+    yield f"|{'---|' * 14}"
+    columns = ("start", "way", "messages", "refused", "asked", "types", "missing", "unfounded")
+    for key, row in found.get("reasoned", {}).items():
+        name, _, reasoner = key.partition("|")
+        cells = [str(row.get(each, "")) for each in columns]
+        cells += [_span(row.get(each, "")) for each in SHAPES]
+        yield f"| {name} | {reasoner} | {' | '.join(cells)} |"
+
+
+def _remarks(found: Mapping[str, Any]) -> Iterator[str]:
+    """Why a row has empty cells."""
+    lines = []
+    for key, row in found.get("reasoned", {}).items():
+        told = [row[each] for each in ("oracle", "failed") if each in row]
+        if told:
+            name, _, reasoner = key.partition("|")
+            lines.append(f"- {name}, {reasoner}: {_short('; '.join(told), 200)}")
+    if lines:
+        yield from ("", "What gave no figure:", "", *lines)
+
+
+def _span(told: list[float] | str) -> str:
+    """The least and the most of several figures."""
+    if isinstance(told, str):
+        return told
+    least, most = (
+        f"{each:.2g}" if each < 100 else f"{each:.0f}" for each in (min(told), max(told))
+    )
+    return least if least == most else f"{least} to {most}"
+
+
+def _short(text: str, limit: int) -> str:
+    text = " ".join(text.split()).replace("|", "/").replace("'<", "<").replace(">'", ">")
+    text = text.replace("<", "`<").replace(">", ">`")
+    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -1,0 +1,65 @@
+"""Charts of numbers over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from nicegui import ui
+
+Points: TypeAlias = Sequence[tuple[float, float]]
+
+
+class LineChart:
+    """Lines, each with a name; the horizontal axis as ECharts' ``axis`` says."""
+
+    def __init__(self, title: str, axis: Mapping[str, Any]) -> None:
+        self._chart = ui.echart(
+            {
+                "title": {"text": title, "textStyle": {"fontSize": 13}},
+                "animation": False,
+                "tooltip": {"trigger": "axis"},
+                "legend": {"show": False, "right": 0, "top": 0},
+                "grid": {"left": 55, "right": 15, "top": 35, "bottom": 30},
+                "xAxis": dict(axis),
+                "yAxis": {"type": "value", "scale": True},
+                "series": [],
+            }
+        ).classes("chart")
+        self._chart.props(f'role=img aria-label="{title}"')
+
+    def draw(self, lines: Mapping[str, Points]) -> None:
+        """Draw these lines in place of those before."""
+        series = [
+            {"name": name, "type": "line", "showSymbol": len(points) < 2, "data": list(points)}
+            for name, points in lines.items()
+        ]
+        options = self._chart.options
+        if series != options["series"]:
+            options["series"] = series
+            options["legend"]["show"] = len(series) > 1
+            self._chart.update()
+
+
+class Bars:
+    """A bar for each name."""
+
+    def __init__(self, title: str, names: Sequence[str]) -> None:
+        self._chart = ui.echart(
+            {
+                "title": {"text": title, "textStyle": {"fontSize": 13}},
+                "animation": False,
+                "grid": {"left": 100, "right": 15, "top": 35, "bottom": 30},
+                "xAxis": {"type": "value", "min": 0},
+                "yAxis": {"type": "category", "data": list(names)},
+                "series": [{"type": "bar", "data": []}],
+            }
+        ).classes("chart")
+        self._chart.props(f'role=img aria-label="{title}"')
+
+    def draw(self, values: Sequence[float]) -> None:
+        """Draw these values, in the order of the names."""
+        series = self._chart.options["series"][0]
+        if series["data"] != list(values):
+            series["data"] = list(values)
+            self._chart.update()

@@ -1,0 +1,134 @@
+"""The operators of a query, drawn from left to right, with what flows between them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from textwrap import shorten, wrap
+from typing import Any, Final
+
+from nicegui import ui
+
+from sensorstream.console.names import short
+
+_WIDTH: Final = 180
+_HEIGHT: Final = 62
+_GAP: Final = 70
+"""Between columns; rows have a third of it."""
+_LETTERS: Final = 28
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where an operator or a window stands: its column and its row, from 0."""
+
+    key: str
+    column: int
+    row: int
+
+
+def layout(graph: Mapping[str, Any]) -> list[Spot]:
+    """A spot for each window and operator: each to the right of all that feed it."""
+    feeds: dict[int, list[int]] = {node["id"]: [] for node in graph["nodes"]}
+    for edge in graph["edges"]:
+        feeds[edge["to"]].append(edge["from"])
+    # Windows stand in the first column, if there are some.
+    left = 0 if graph["windows"] else -1
+    columns: dict[int, int] = {}
+    # Nodes come by their depth, so what feeds one stands before it.
+    for node in graph["nodes"]:
+        columns[node["id"]] = 1 + max((columns[each] for each in feeds[node["id"]]), default=left)
+    rows: dict[int, int] = {}
+    spots = []
+    keyed = [(f"w{number}", 0) for number in range(len(graph["windows"]))]
+    keyed.extend((str(number), column) for number, column in columns.items())
+    for key, column in keyed:
+        row = rows.get(column, 0)
+        rows[column] = row + 1
+        spots.append(Spot(key, column, row))
+    return spots
+
+
+class OperatorGraph:
+    """The picture of one query."""
+
+    def __init__(self) -> None:
+        self._before: tuple[float, dict[int, int]] | None = None
+        self._drawing = ui.html("", sanitize=False).classes("operators")
+
+    def show(self, graph: Mapping[str, Any], active: Sequence[int] = ()) -> None:
+        """Draw a graph; ``active`` operators stand out."""
+        now = time.monotonic()
+        given = {each["id"]: each["added"] + each["removed"] for each in graph["nodes"]}
+        rates = {}
+        if self._before is not None and now > self._before[0]:
+            at, counts = self._before
+            rates = {
+                key: (value - counts.get(key, value)) / (now - at) for key, value in given.items()
+            }
+        self._before = now, given
+        self._drawing.set_content(drawing(graph, rates, active))
+
+
+def drawing(
+    graph: Mapping[str, Any], rates: Mapping[int, float], active: Sequence[int] = ()
+) -> str:
+    """A graph as SVG; ``rates`` are what operators give out a second."""
+    spots = {each.key: each for each in layout(graph)}
+    columns = 1 + max((each.column for each in spots.values()), default=0)
+    rows = 1 + max((each.row for each in spots.values()), default=0)
+    width, height = columns * (_WIDTH + _GAP), rows * (_HEIGHT + _GAP // 3)
+    edges = [(str(each["from"]), str(each["to"]), each["from"]) for each in graph["edges"]]
+    fed = {each["to"] for each in graph["edges"]}
+    if len(graph["windows"]) == 1:
+        # What reads nothing else reads the window.
+        edges.extend(
+            ("w0", str(each["id"]), -1) for each in graph["nodes"] if each["id"] not in fed
+        )
+    parts = [_edge(spots[start], spots[end], rates.get(of)) for start, end, of in edges]
+    for number, window in enumerate(graph["windows"]):
+        said = f"{window['triples']} triples"
+        parts.append(_box(spots[f"w{number}"], str(window["window"]), said, "window"))
+    for node in graph["nodes"]:
+        said = f"+{node['added']} -{node['removed']}"
+        if node["memory"]:
+            said += f", {node['memory']} rows kept"
+        kind = "operator active" if node["id"] in active else "operator"
+        parts.append(_box(spots[str(node["id"])], short(node["operator"]), said, kind))
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-label="Operators of the query">{"".join(parts)}</svg>'
+    )
+
+
+def _corner(spot: Spot) -> tuple[int, int]:
+    return spot.column * (_WIDTH + _GAP) + 4, spot.row * (_HEIGHT + _GAP // 3) + 4
+
+
+def _box(spot: Spot, text: str, said: str, kind: str) -> str:
+    x, y = _corner(spot)
+    lines = wrap(shorten(text, 2 * _LETTERS, placeholder=" …"), _LETTERS)[:2]
+    written = "".join(
+        f'<text x="{x + 8}" y="{y + 17 + 16 * number}">{escape(line)}</text>'
+        for number, line in enumerate(lines)
+    )
+    return (
+        f'<g class="{kind}"><title>{escape(text)}</title>'
+        f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT - 8}" rx="6"/>{written}'
+        f'<text class="count" x="{x + 8}" y="{y + 49}">{escape(said)}</text></g>'
+    )
+
+
+def _edge(start: Spot, end: Spot, rate: float | None) -> str:
+    x1, y1 = _corner(start)
+    x2, y2 = _corner(end)
+    x1, y1, y2 = x1 + _WIDTH, y1 + _HEIGHT // 2 - 4, y2 + _HEIGHT // 2 - 4
+    middle = (x1 + x2) // 2
+    label = "" if rate is None else f"{rate:.1f}/s"
+    return (
+        f'<path d="M{x1} {y1} C{middle} {y1} {middle} {y2} {x2 - 6} {y2}"/>'
+        f'<path class="head" d="M{x2} {y2} l-8 -4 v8 z"/>'
+        f'<text class="rate" x="{x1 + 6}" y="{y1 - 5}">{label}</text>'
+    )

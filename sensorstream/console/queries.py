@@ -1,0 +1,84 @@
+"""The continuous queries that run, and a place to write new ones."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from nicegui import ui
+
+from sensorstream.console import places
+from sensorstream.console.links import go
+from sensorstream.console.notices import Notice
+from sensorstream.console.pages import Visit
+from sensorstream.console.presets import presets
+from sensorstream.console.refreshing import keep_fresh
+from sensorstream.console.tables import Action, Column, Row, Table
+from sensorstream.console.trials import Trial
+
+_PAUSE: Final = 2.0
+_COLUMNS: Final = (
+    Column("name", "Query", lambda row: places.query(str(row["name"]))),
+    Column("form", "Form"),
+    Column("reports", "Reports", is_number=True),
+    Column("last_report", "Last at"),
+    Column("next_report", "Next at"),
+    Column("state", "State"),
+    Column("anew", "Evaluated anew, because"),
+)
+
+
+async def build(visit: Visit) -> None:
+    """The queries; below them the editor."""
+    doing = Notice()
+    table = Table(_COLUMNS, key="name", path="/queries", empty="No query runs.")
+
+    async def read() -> None:
+        table.show([_row(each) for each in await visit.client.queries()])
+
+    async def stop(row: Row) -> None:
+        with doing.of():
+            await visit.client.unregister(str(row["name"]))
+            await read()
+
+    table.add(Action("stop", "Stop", stop))
+    keep_fresh(_PAUSE, read)
+    ui.html("A new query", tag="h2").classes("part")
+    _editor(visit)
+
+
+def _editor(visit: Visit) -> None:
+    known = {each.name: each for each in presets()}
+    about = ui.label()
+    notice, trial = Notice(), Trial()
+
+    def begin() -> None:
+        chosen = known.get(str(preset.value))
+        if chosen is not None:
+            editor.set_value(chosen.text)
+            about.set_text(f"{chosen.about} Its vocabulary is that of examples/{chosen.name}.")
+
+    async def attempt() -> None:
+        with notice.of():
+            text = editor.value.encode()
+            trial.show(await visit.client.try_put("queries", text, name.value or "trial"))
+
+    async def register() -> None:
+        with notice.of():
+            text = editor.value
+            if name.value:
+                made = await visit.client.put("queries", text.encode(), name.value)
+            else:
+                made = await visit.client.register(text)
+            go(places.query(str(made["name"])))
+
+    with ui.element("div").classes("form"):
+        preset = ui.select(list(known), label="Begin with", on_change=begin).classes("wide")
+        name = ui.input("Name (if the text has none)")
+        ui.button("Try it on recent messages", on_click=attempt).props("no-caps")
+        ui.button("Register", on_click=register).props("no-caps")
+    editor = ui.codemirror(language="SPARQL").classes("editor").props('aria-label="Query"')
+
+
+def _row(row: dict[str, Any]) -> Row:
+    state = row["state"] if row["stopped"] is None else f"{row['state']}: {row['stopped']}"
+    return {**row, "state": state, "anew": row["anew"] or ""}

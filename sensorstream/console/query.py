@@ -1,0 +1,166 @@
+"""One continuous query: its results as they come, its operators, and single steps through them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from nicegui import ui
+
+from sensorstream.client.reports import QueryReport
+from sensorstream.console import places
+from sensorstream.console.charts import LineChart
+from sensorstream.console.facts import Facts
+from sensorstream.console.links import link
+from sensorstream.console.operator_graph import OperatorGraph
+from sensorstream.console.pages import Visit
+from sensorstream.console.refreshing import keep_fresh
+from sensorstream.console.steps import Steps
+from sensorstream.console.tables import Column, Row, Table
+from sensorstream.console.versions import Versions
+from sensorstream.errors import SensorStreamError
+
+_PAUSE: Final = 2.0
+_KEPT: Final = 300
+"""Reports whose numbers the chart shows."""
+_LINES: Final = 12
+
+
+async def build(visit: Visit) -> None:
+    """The page of ``asked["name"]``."""
+    name = visit.asked.get("name", "")
+    client = visit.client
+    state = await client.query_state(name)
+    facts = Facts()
+    with ui.tabs().props("no-caps align=left") as tabs:
+        results, graph, steps, text = (
+            ui.tab(each) for each in ("Results", "Operators", "Steps", "Text")
+        )
+    with ui.tab_panels(tabs, value=results).classes("w-full panels"):
+        with ui.tab_panel(results):
+            live = _Results(visit, name, state["variables"])
+        with ui.tab_panel(graph):
+            operators = OperatorGraph()
+            plan = ui.element("pre").classes("plan")
+        with ui.tab_panel(steps):
+            Steps(client, name)
+        with ui.tab_panel(text):
+            ui.code(str(state["query"]), language="text").classes("w-full")
+            versions = Versions(visit, "queries", name, lambda: str(state["query"]), live.put)
+    await versions.read()
+    told: list[str] = []
+
+    async def read() -> None:
+        now = await client.query_state(name)
+        facts.show(_facts(now))
+        if tabs.value == "Operators":
+            found = await client.query_graph(name)
+            operators.show(found)
+            if found["plan"] != told:
+                told[:] = found["plan"]
+                plan.clear()
+                with plan:
+                    ui.label("\n".join(told))
+        elif tabs.value == "Results":
+            await live.read()
+
+    keep_fresh(_PAUSE, read)
+    link("All queries", places.address(places.QUERIES.path))
+
+
+class _Results:
+    """The whole result of now, and the numbers of the reports over time."""
+
+    def __init__(self, visit: Visit, name: str, variables: Sequence[str]) -> None:
+        self._visit, self._name, self._variables = visit, name, variables
+        self._reports: deque[QueryReport] = deque(maxlen=_KEPT)
+        self._chart = LineChart("Numbers of the reports", {"type": "category"})
+        columns = [Column(each, f"?{each}") for each in variables]
+        path = f"/queries/{name}/results"
+        self._table = Table(columns, key="@row", path=path, empty="There is no result now.")
+        self._latest = ui.label().props("role=status")
+        task = asyncio.create_task(self._follow())
+        ui.context.client.on_delete(task.cancel)
+
+    async def read(self) -> None:
+        """Show what there is now."""
+        if self._variables:
+            found = await self._visit.client.results(self._name)
+            self._table.show(rows_of(found.columns, found.rows))
+        lines = lines_of(self._reports)
+        self._chart.draw(dict(list(lines.items())[:_LINES]))
+        if self._reports:
+            last = self._reports[-1]
+            self._latest.set_text(f"Last report at {last.time}: {_told(last)}")
+
+    async def put(self, text: str, media_type: str) -> None:
+        """Put another text in force."""
+        await self._visit.client.put("queries", text.encode(), self._name)
+
+    async def _follow(self) -> None:
+        after = ""
+        while True:
+            try:
+                async for report in self._visit.client.follow(self._name, after):
+                    after = report.id
+                    self._reports.append(report)
+                return
+            except SensorStreamError:
+                # The page says that the server is away; what is missed is read from where it was.
+                await asyncio.sleep(_PAUSE)
+
+
+def rows_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Row]:
+    """The rows of a table from those of a result."""
+    return [
+        {
+            "@row": number,
+            **{
+                name: "" if value is None else str(value)
+                for name, value in zip(columns, row, strict=True)
+            },
+        }
+        for number, row in enumerate(rows)
+    ]
+
+
+def lines_of(reports: Sequence[QueryReport] | deque[QueryReport]) -> dict[str, list[Any]]:
+    """A line for each number that reports name: by its variable and the other values of its row."""
+    lines: dict[str, list[Any]] = {}
+    for report in reports:
+        if report.results is None or report.operation == "-":
+            continue
+        for row in report.results:
+            numbers = {name: value for name, value in row.items() if _is_number(value)}
+            others = [str(value) for name, value in row.items() if name not in numbers and value]
+            for name, value in numbers.items():
+                key = " ".join([f"?{name}", *others])
+                lines.setdefault(key, []).append((str(report.time), float(value)))
+    return lines
+
+
+def _is_number(value: object) -> bool:
+    return hasattr(value, "__float__") and not isinstance(value, bool | str)
+
+
+def _told(report: QueryReport) -> str:
+    if report.answer is not None:
+        return str(report.answer).lower()
+    if report.graph is not None:
+        return f"{report.operation} {len(report.graph.splitlines())} statements"
+    rows = 0 if report.results is None else len(report.results)
+    return f"{report.operation} {rows} rows"
+
+
+def _facts(state: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "State": str(state["state"])
+        + (f": {state['stopped']}" if state["stopped"] is not None else ""),
+        "Form": " ".join(each for each in (state["form"], state["relation"]) if each),
+        "Evaluated anew": str(state["anew"] or ""),
+        "Reports": str(state["reports"]),
+        "Next report at": "" if state["next_report"] is None else str(state["next_report"]),
+        "Registered by": str(state["registered"]),
+    }

@@ -1,0 +1,85 @@
+"""The rules in force, by their files."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from nicegui import ui
+
+from sensorstream.console import places
+from sensorstream.console.links import go
+from sensorstream.console.pages import Visit
+from sensorstream.console.refreshing import keep_fresh
+from sensorstream.console.tables import Column, Row, Table
+
+_PAUSE: Final = 5.0
+_LANGUAGES: Final = {
+    ".rules": "rule language",
+    ".ttl": "RML",
+    ".turtle": "RML",
+    ".xsl": "stylesheet",
+    ".xslt": "stylesheet",
+    ".ru": "rule set of the reasoner",
+    ".dotr": "rules over time",
+}
+_ON_DISK: Final = {
+    "same": "the same on disk",
+    "differs": "was edited on disk since",
+    "absent": "is not on disk",
+}
+_FILES: Final = (
+    Column("name", "File", lambda row: places.rule_file(str(row["name"]))),
+    Column("language", "Language"),
+    Column("state", ""),
+)
+_RULES: Final = (
+    Column("name", "Rule"),
+    Column("kind", "Kind"),
+    Column("place", "Where", lambda row: _file_of(row)),
+)
+
+
+async def build(visit: Visit) -> None:
+    """The files, then the rules in their order."""
+    origin = ui.label().props("role=status")
+    files = Table(_FILES, key="name", path="/rules", empty="No rule file is in force.")
+    with ui.element("div").classes("form"):
+        name = ui.input("New file (name with its ending)")
+
+        def begin() -> None:
+            if name.value:
+                go(places.rule_file(name.value))
+
+        ui.button("Write it", on_click=begin).props("no-caps")
+    ui.html("Rules", tag="h2").classes("part")
+    rules = Table(_RULES, key="key", path="/rules", empty="No rule is in force.")
+
+    async def read() -> None:
+        found = await visit.client.rule_files()
+        said = "the settings" if found["origin"] == "settings" else f"change {found['origin']}"
+        origin.set_text(f"In force by {said}.")
+        files.show([_file(each) for each in [*found["files"], *found["over_time"]]])
+        rules.show([_rule(number, each) for number, each in enumerate(found["rules"])])
+
+    keep_fresh(_PAUSE, read)
+
+
+def language(name: str) -> str:
+    """What a rule file of this name is written in; "" for an unknown ending."""
+    return _LANGUAGES.get(name[name.rfind(".") :] if "." in name else "", "")
+
+
+def _file(row: dict[str, Any]) -> Row:
+    state = _ON_DISK.get(str(row.get("on_disk")), "")
+    return {"name": row["name"], "language": language(str(row["name"])), "state": state}
+
+
+def _rule(number: int, row: dict[str, Any]) -> Row:
+    at = row["position"]
+    file = "" if at is None else str(at["file"]).rsplit("/", 1)[-1]
+    place = "" if at is None else f"{file}, line {at['line']}"
+    return {**row, "key": number, "file": file, "place": place}
+
+
+def _file_of(row: Row) -> str:
+    return places.rule_file(str(row["file"])) if row["file"] else ""

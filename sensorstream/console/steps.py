@@ -1,0 +1,131 @@
+"""Single steps through the last instants of a query: what came into each operator and went out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from nicegui import ui
+
+from sensorstream.client.asynchronous import AsyncClient
+from sensorstream.console.names import short
+from sensorstream.console.notices import Notice
+from sensorstream.console.operator_graph import OperatorGraph
+
+_INSTANTS: Final = 20
+_PAUSE: Final = 1.2
+_MOST: Final = 30
+"""Rows of each change that a step shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator at one instant, or the statements that came (``operator`` is None)."""
+
+    time: object
+    operator: int | None
+    title: str
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    left_out: int
+
+
+def steps_of(instants: Sequence[Mapping[str, Any]]) -> list[Step]:
+    """The steps of the instants, in the order in which changes travelled."""
+    found: list[Step] = []
+    for instant in instants:
+        for graph in instant["graphs"]:
+            title = f"Statements {graph['graph']}"
+            found.append(_step(instant["time"], None, title, graph, _statement))
+        for step in instant["steps"]:
+            title = short(step["operator"])
+            found.append(_step(instant["time"], step["id"], title, step["out"], _solution))
+    return found
+
+
+def _step(
+    time: object, operator: int | None, title: str, change: Mapping[str, Any], written: Any
+) -> Step:
+    added, removed = (tuple(map(written, change[key])) for key in ("added", "removed"))
+    left = change["added_count"] + change["removed_count"] - len(added) - len(removed)
+    return Step(time, operator, title, added[:_MOST], removed[:_MOST], left)
+
+
+def _statement(statement: str) -> str:
+    return short(statement)
+
+
+def _solution(row: Mapping[str, Mapping[str, str]]) -> str:
+    return ", ".join(
+        f"?{name} = {short(term['value'] if term['type'] != 'uri' else '<' + term['value'] + '>')}"
+        for name, term in row.items()
+    )
+
+
+class Steps:
+    """Buttons to go through the steps; the operator of the step stands out in the picture."""
+
+    def __init__(self, client: AsyncClient, name: str) -> None:
+        self._client, self._name = client, name
+        self._steps: list[Step] = []
+        self._at = 0
+        self._graph_data: Mapping[str, Any] | None = None
+        ui.label(
+            "The first reading begins a record of the query's instants, which costs a little "
+            "at each; it ends with the button below."
+        )
+        self._notice = Notice()
+        with ui.element("div").classes("form"):
+            ui.button("Read the last instants", on_click=self._read).props("no-caps")
+            self._button("first_page", "First", lambda: self._go(0))
+            self._button("chevron_left", "Previous", lambda: self._go(self._at - 1))
+            self._button("chevron_right", "Next", lambda: self._go(self._at + 1))
+            self._button("last_page", "Last", lambda: self._go(len(self._steps) - 1))
+            self._timer = ui.timer(_PAUSE, self._advance, active=False)
+            ui.switch("Animate", on_change=lambda event: self._animate(event.value))
+            ui.button("End the record", on_click=self._end).props("no-caps flat")
+        self._where = ui.label().props("role=status")
+        self._graph = OperatorGraph()
+        self._changes = ui.element("div")
+
+    def _button(self, icon: str, name: str, do: Any) -> None:
+        ui.button(icon=icon, on_click=do).props(f'flat dense aria-label="{name}"').tooltip(name)
+
+    def _animate(self, is_on: bool) -> None:
+        self._timer.active = is_on
+
+    def _advance(self) -> None:
+        self._go(0 if self._at + 1 >= len(self._steps) else self._at + 1)
+
+    async def _read(self) -> None:
+        with self._notice.of():
+            self._graph_data = await self._client.query_graph(self._name)
+            self._steps = steps_of(await self._client.steps(self._name, _INSTANTS))
+            self._go(0)
+
+    async def _end(self) -> None:
+        with self._notice.of():
+            await self._client.end_steps(self._name)
+            self._where.set_text("The record has ended.")
+
+    def _go(self, at: int) -> None:
+        if not self._steps:
+            self._where.set_text("Nothing has happened since the record began.")
+            return
+        self._at = min(max(at, 0), len(self._steps) - 1)
+        step = self._steps[self._at]
+        told = f"Step {self._at + 1} of {len(self._steps)}, at {step.time}: {step.title}"
+        self._where.set_text(told)
+        if self._graph_data is not None:
+            active = () if step.operator is None else (step.operator,)
+            self._graph.show(self._graph_data, active)
+        self._changes.clear()
+        with self._changes:
+            for sign, kind, rows in (("+", "added", step.added), ("-", "removed", step.removed)):
+                for row in rows:
+                    ui.label(f"{sign} {row}").classes(kind)
+            if step.left_out > 0:
+                ui.label(f"and {step.left_out} more")
+            if not (step.added or step.removed):
+                ui.label("Nothing went out.")

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from selenium import webdriver
+
+from sensorstream import Client
+from sensorstream.console.individual import lines_of, statements_of, way_of
+from sensorstream.console.maps import coordinates, point_of
+from tests.console.browsing import (
+    faults,
+    follow,
+    open_page,
+    press,
+    send_face,
+    shown,
+    take_picture,
+)
+from tests.console.conftest import Keyed
+
+Eventually = Callable[[Callable[[], object]], None]
+E = "http://example.org/"
+
+
+def test_a_point_is_read_from_wkt() -> None:
+    assert point_of("POINT(24.9 60.2)") == (24.9, 60.2)
+    assert point_of("<http://www.opengis.net/def/crs/EPSG/0/4326> Point (1 -2e1)") == (1.0, -20.0)
+    assert point_of("POINT(1)") is None
+    assert point_of("POINT(- -)") is None
+    assert point_of("LINESTRING(1 2, 3 4)") is None
+
+
+def test_coordinates_are_known_by_their_names() -> None:
+    assert coordinates(["hasName", "lat", "long"]) == ("long", "lat")
+    assert coordinates(["hasXLocation", "hasYLocation"]) == ("hasXLocation", "hasYLocation")
+    assert coordinates(["hasXLocation", "lat"]) is None
+
+
+def row(name: str, value: float, since: int) -> dict[str, object]:
+    return {
+        "predicate": f"{E}{name}",
+        "object": str(value),
+        "number": value,
+        "valid_from": since,
+        "valid_to": since + 1,
+    }
+
+
+def test_numbers_are_lines_over_time_the_oldest_first() -> None:
+    rows = [row("t", 3.0, 9), row("t", 2.0, 5), row("once", 1.0, 1)]
+    assert lines_of(rows) == {"t": [(5, 2.0), (9, 3.0)]}
+
+
+def test_a_way_has_a_place_for_each_moment_at_which_both_coordinates_are_known() -> None:
+    rows = [row("y", 7.0, 4), row("x", 5.0, 3), row("y", 2.0, 1), row("x", 1.0, 1)]
+    assert way_of(rows) == [("1", (1.0, 2.0)), ("3", (5.0, 2.0)), ("4", (5.0, 7.0))]
+
+
+def test_a_statement_is_written_as_in_turtle() -> None:
+    value = {
+        "value": 'a "b"\\\n',
+        "kind": "literal",
+        "datatype": f"{E}t",
+        "language": None,
+        "valid_from": 1,
+        "valid_to": None,
+        "message_id": "m1",
+        "inferred": False,
+        "rule": None,
+    }
+    (found,) = statements_of({"iri": f"{E}s", "properties": {f"{E}p": [value]}})
+    assert found["statement"] == f'<{E}s> <{E}p> "a \\"b\\"\\\\\\n"^^<{E}t>'
+
+
+def test_a_researcher_asks_why_something_is_a_member_of_a_class(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    with Client(keyed.url, key=keyed.key) as client:
+        send_face(client, 851, certainty=90)
+        send_face(client, 851, certainty=95)
+        iri = "http://sensorstream.example/tracking#human-851"
+        open_page(browser, keyed, "/individuals")
+        eventually(lambda: "human-851" in shown(browser))
+        take_picture(browser, "individuals")
+        follow(browser, "human-851")
+        eventually(lambda: "hasCertainty 95" in shown(browser))
+        assert iri in shown(browser)
+        # What has ended is in history a moment later.
+        eventually(
+            lambda: client.sql(f"select 1 from history.statements where subject = '{iri}'").rows
+        )
+        browser.refresh()
+        eventually(lambda: "Its past" in shown(browser))
+        press(browser, "Why")
+        eventually(lambda: "said by a message" in shown(browser))
+        take_picture(browser, "individual")
+    assert faults(browser) == []

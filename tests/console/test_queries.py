@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+
+from sensorstream import Client, QueryReport, Results
+from sensorstream.console.operator_graph import Spot, drawing, layout
+from sensorstream.console.presets import presets
+from sensorstream.console.query import lines_of
+from sensorstream.console.steps import steps_of
+from tests.console.browsing import (
+    faults,
+    open_page,
+    press,
+    send_face,
+    shown,
+    take_picture,
+    write,
+)
+from tests.console.conftest import Keyed
+
+Eventually = Callable[[Callable[[], object]], None]
+NAME = "urn:x:places"
+QUERY = """PREFIX : <http://sensorstream.example/tracking#>
+REGISTER QUERY <urn:x:places> AS
+SELECT RSTREAM ?x (COUNT(?p) AS ?people) { ?p :hasXLocation ?x } GROUP BY ?x"""
+
+
+def node(number: int, depth: int) -> dict[str, Any]:
+    return {"id": number, "depth": depth}
+
+
+def test_an_operator_stands_to_the_right_of_all_that_feed_it() -> None:
+    graph = {
+        "windows": [{}],
+        "nodes": [node(1, 0), node(2, 0), node(3, 1), node(4, 2)],
+        "edges": [{"from": 1, "to": 3}, {"from": 2, "to": 4}, {"from": 3, "to": 4}],
+    }
+    assert layout(graph) == [
+        Spot("w0", 0, 0),
+        Spot("1", 1, 0),
+        Spot("2", 1, 1),
+        Spot("3", 2, 0),
+        Spot("4", 3, 0),
+    ]
+
+
+def test_what_stands_in_a_query_is_no_markup_in_its_picture() -> None:
+    counts = {"added": 2, "removed": 1, "memory": 0}
+    graph = {
+        "windows": [{"window": "last 5 <b>", "triples": 3}],
+        "nodes": [{**node(1, 0), **counts, "operator": 'Filter ?x = "<script>"'}],
+        "edges": [],
+    }
+    drawn = drawing(graph, {1: 0.5}, [1])
+    assert "<script>" not in drawn
+    assert "<b>" not in drawn
+    assert "+2 -1" in drawn
+    assert 'class="operator active"' in drawn
+
+
+def test_a_line_is_a_number_with_the_other_values_of_its_row() -> None:
+    def report(time: int, *rows: tuple[Any, ...]) -> QueryReport:
+        return QueryReport(str(time), "q", time, "=", Results(("room", "n"), rows))
+
+    reports = [report(1, ("a", 2), ("b", 3)), report(2, ("a", 4.5))]
+    gone = QueryReport("3", "q", 3, "-", Results(("room", "n"), (("a", 9),)))
+    assert lines_of([*reports, gone]) == {
+        "?n a": [("1", 2.0), ("2", 4.5)],
+        "?n b": [("1", 3.0)],
+    }
+
+
+def test_steps_tell_what_came_and_what_each_operator_gave_out() -> None:
+    instant = {
+        "time": 7,
+        "graphs": [
+            {
+                "graph": "outside the windows",
+                "added": ["<http://e.org/s> <http://e.org/p> <http://e.org/o>"],
+                "added_count": 3,
+                "removed": [],
+                "removed_count": 0,
+            }
+        ],
+        "steps": [
+            {
+                "id": 4,
+                "operator": "Pattern ?s <http://e.org/p> ?o",
+                "in": [],
+                "out": {
+                    "added": [],
+                    "added_count": 0,
+                    "removed": [{"s": {"type": "uri", "value": "http://e.org/s"}}],
+                    "removed_count": 1,
+                },
+            }
+        ],
+    }
+    came, gave = steps_of([instant])
+    assert (came.operator, came.added, came.left_out) == (None, ("s p o",), 2)
+    assert (gave.operator, gave.title, gave.removed) == (4, "Pattern ?s p ?o", ("?s = s",))
+
+
+def test_the_papers_queries_are_there_to_begin_with() -> None:
+    known = {each.name: each for each in presets()}
+    assert {"auctions/figure-6.rq", "fire/fire.dotr", "stocks/query-1.rq"} <= known.keys()
+    assert known["stocks/query-1.rq"].about.startswith("A fall by more than 30 percent")
+
+
+def test_a_researcher_registers_a_query_and_steps_through_it(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    with Client(keyed.url, key=keyed.key) as client:
+        open_page(browser, keyed, "/queries")
+        eventually(lambda: "A new query" in shown(browser))
+        write(browser, QUERY.replace("COUNT", "CONT"))
+        press(browser, "Try it on recent messages")
+        eventually(lambda: "line 3, column" in shown(browser))
+        write(browser, QUERY)
+        press(browser, "Try it on recent messages")
+        eventually(lambda: "No fault was found" in shown(browser))
+        take_picture(browser, "queries")
+        press(browser, "Register")
+        eventually(lambda: "Results" in shown(browser) and "State\nrunning" in shown(browser))
+        try:
+            tab(browser, "Steps")
+            press(browser, "Read the last instants")
+            eventually(lambda: "Nothing has happened since the record began" in shown(browser))
+            for number in range(901, 905):
+                send_face(client, number)
+            press(browser, "Read the last instants")
+            eventually(lambda: "Step 1 of" in shown(browser))
+            assert "+ human-90" in shown(browser)
+            browser.find_element(By.CSS_SELECTOR, "[aria-label=Next]").click()
+            eventually(lambda: "Step 2 of" in shown(browser))
+            take_picture(browser, "steps")
+            tab(browser, "Results")
+            eventually(lambda: "Last report at" in shown(browser))
+            take_picture(browser, "results")
+            tab(browser, "Operators")
+            eventually(lambda: "Group by ?x" in shown(browser))
+            take_picture(browser, "operators")
+            open_page(browser, keyed, "/queries")
+            eventually(lambda: NAME in shown(browser))
+            press(browser, "Stop")
+            eventually(lambda: NAME not in shown(browser))
+            assert client.queries() == []
+        finally:
+            for each in client.queries():
+                client.unregister(each["name"])
+    assert faults(browser) == []
+
+
+def tab(browser: webdriver.Chrome, name: str) -> None:
+    """Show another part of the page."""
+    browser.find_element(By.XPATH, f"//*[@role='tab'][normalize-space()='{name}']").click()

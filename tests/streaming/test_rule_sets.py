@@ -1,0 +1,101 @@
+"""Rule sets in the pipeline: what rules infer, and state that they switch, key by key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sensorstream.app.wiring import read_deployment
+from sensorstream.history.database import engine
+from sensorstream.history.views import install_views
+from sensorstream.history.writer_lock import Writes
+from sensorstream.journal.records import Record
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
+from tests.streaming.conftest import seen, write_deployment
+from tests.streaming.test_keyed_engines import of_one_engine
+from tests.streaming.test_stream import finished, raised, rows, started, write
+
+ENTAILED = """
+:by a owl:ObjectProperty ; rdfs:range :Camera . :Camera a owl:Class .
+:by owl:propertyChainAxiom ( :near :by ) . :near a owl:ObjectProperty , owl:TransitiveProperty .
+:Far a owl:Class ; owl:equivalentClass
+  [ a owl:Restriction ; owl:onProperty :x ; owl:hasValue 80 ] .
+"""
+OWN = """PREFIX : <http://example.org/t#>
+# met
+INSERT { ?a a :Met } WHERE { ?a :by ?c ; :x ?x . ?b :by ?c ; :x ?x FILTER(?a != ?b) } ;
+# alone
+INSERT { ?a a :Alone }
+WHERE { ?a :x ?x FILTER NOT EXISTS { GRAPH <urn:sensorstream:window> { ?a :x 80 } } } ;
+# seat
+INSERT { ?a :seat [ a :Seat ; :of ?a ] } WHERE { ?a a :Far } ;
+# back
+DELETE { ?a :x ?x } INSERT { ?a :x 80 } WHERE { ?a a :Alone ; :x ?x FILTER(?x > 90) } ;
+"""
+COUNTED = """
+rule counted
+when select { SELECT ?p { ?p a :Met } } becomes true
+then alert info "{?p} has met somebody" key "{?p}"
+"""
+
+
+def ruled(folder: Path, more: str) -> Settings:
+    """The deployment with OWL 2 RL and rules of its own; each camera is an individual."""
+    settings = write_deployment(folder, more)
+    (folder / "own.ru").write_text(OWN)
+    for name, old, new in (
+        ("t.ttl", ":x a owl", ENTAILED + ":x a owl"),
+        (
+            "t.rules",
+            "; :x {$person/@x} .",
+            "; :x {$person/@x} ; :by :{/seen/@by} ; :near :{/seen/@by}-1 .",
+        ),
+        ("t.rules", "rule far", COUNTED + "\nrule far"),
+        ("sensorstream.toml", 'profile = "plain"', 'profile = "owl2rl, own.ru"'),
+    ):
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, new, 1))
+    return load_settings(settings.path, {})
+
+
+def people(record: Callable[..., Record], count: int) -> list[Record]:
+    """Messages of two cameras in turn."""
+    return [
+        record(time, seen(camera, time, (time * 5 % 7, time * 37 % 101), (time % 3, 80)), camera)
+        for time, camera in zip(range(1, count + 1), ("north", "south") * count, strict=False)
+    ]
+
+
+def test_rule_sets_do_on_spark_what_they_do_in_a_server_over_a_restart(
+    tmp_path: Path, new_database: Callable[[], str], record: Callable[..., Record]
+) -> None:
+    pytest.importorskip("pyspark", reason="the extra spark is not installed")
+    url, expected = new_database(), new_database()
+    more = (
+        f'[history]\nurl = "{url}"\ncheckpoint_every = 5\n[spark]\nmaster = "local[2]"\n'
+        f'[pipeline]\nfolder = "{tmp_path / "state"}"\n'
+    )
+    settings = ruled(tmp_path, more)
+    deployment = read_deployment(settings)
+    records = people(record, 40)
+    write(expected, records, Writes.ALL, of_one_engine(deployment, records))
+
+    for part in (records[:23], records[23:]):
+        write(url, part, Writes.JOURNAL, None)
+        finished(started(settings, "--once"))
+
+    database = engine(expected)
+    install_views(database, deployment.ontology.schema, Timeline.INTEGER)
+    database.dispose()
+    for relation in ("individuals", "statements", "far", "x"):
+        assert rows(url, relation) == rows(expected, relation), relation
+    assert raised(url) == raised(expected)
+    assert {rule for rule, *_ in raised(url)} == {"far", "counted"}
+    told = str(rows(url, "statements"))
+    for each in ("#Far", "#Met", "#Alone", "#Seat", "#near"):
+        assert each in told, each
