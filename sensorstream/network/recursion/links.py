@@ -19,6 +19,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.operators.delta_join import DeltaJoin, Pattern
 from sensorstream.network.recursion.derived import Derived
+from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.rule import Clause
 from sensorstream.sparql.algebra import BGP, TriplePattern, Variable
 
@@ -46,6 +47,22 @@ def transitive(clause: Clause) -> IRI | None:
     return None
 
 
+def _is_symmetric(property: IRI, linear: FlatClosure) -> bool:
+    """Whether a rule says so, of all triples of the property."""
+    for rule in linear.rules:
+        one, other = rule.premise.subject, rule.premise.object
+        if (
+            rule.premise.predicate == property
+            and isinstance(one, Variable)
+            and isinstance(other, Variable)
+            and one != other
+            and not rule.conditions
+            and TriplePattern(other, property, one) in rule.head
+        ):
+            return True
+    return False
+
+
 class Links:
     """The triples of transitive properties that hold for another reason than that.
 
@@ -71,15 +88,24 @@ class Links:
         self._others: dict[Triple, int] = {}
         self._touched = derived.follow(self._properties)
 
-    def operator(self, network: Network, property: IRI) -> tuple[Node, TriplePattern]:
-        """The solutions of a link and a pair, and the pair that each makes."""
+    def operator(
+        self, network: Network, property: IRI, linear: FlatClosure | None
+    ) -> tuple[Node, tuple[TriplePattern, ...]]:
+        """The solutions of a link and a pair, and the pairs that each makes.
+
+        Where the property is symmetric, too, the pair the other way round is one: it also follows
+        from links, the other way round.
+        """
 
         def make() -> Node:
             first = Pattern(self.index, _X, property, _Y)
             second = Pattern(self._derived.kb.index, _Y, property, _Z)
             return DeltaJoin((first, second), (), ("x", "y", "z"), network.dispatcher)
 
-        return network.share(("links", property), make), TriplePattern(_X, property, _Z)
+        pairs: tuple[TriplePattern, ...] = (TriplePattern(_X, property, _Z),)
+        if linear is not None and _is_symmetric(property, linear):
+            pairs = (*pairs, TriplePattern(_Z, property, _X))
+        return network.share(("links", property), make), pairs
 
     def counted(self, triples: Iterable[Triple], change: int) -> Iterator[Triple]:
         """Note that other rules derive triples, or do not any more (``change`` is -1)."""

@@ -220,8 +220,8 @@ class Stratum:
             if linear is not None:
                 template = _with_conclusions(template, linear)
             return node, _writer(template, self._count)
-        node, pair = self._links.operator(self._network, property)
-        template = _template((pair,), node.variables)
+        node, pairs = self._links.operator(self._network, property, linear)
+        template = _template(pairs, node.variables)
         write_pairs = _writer(template, self._add_up)
         if linear is None:
             return node, write_pairs
@@ -307,9 +307,11 @@ def _with_conclusions(
 def _conclusions_alone(
     template: Callable[[Row], Iterator[Triple]], linear: FlatClosure
 ) -> Callable[[Row], Iterator[Triple]]:
+    """What follows from the first triple that a row makes, beside the others."""
+
     def triples(row: Row) -> Iterator[Triple]:
-        for triple in template(row):
-            yield from linear.conclusions(triple)
+        made = tuple(template(row))
+        return (each for each in linear.conclusions(made[0]) if each not in made)
 
     return triples
 
