@@ -28,6 +28,7 @@ class Place:
 
 OVERVIEW: Final = Place("/", "Overview", "schema", "o")
 QUERIES: Final = Place("/queries", "Queries", "polyline", "q")
+ASK: Final = Place("/ask", "Ask", "help_outline", "k")
 ALERTS: Final = Place("/alerts", "Alerts", "notifications", "a")
 RULES: Final = Place("/rules", "Rules", "rule", "r")
 ONTOLOGY: Final = Place("/ontology", "Ontology", "account_tree", "t")
@@ -41,6 +42,7 @@ PLACES: Final = (
     MESSAGES,
     INDIVIDUALS,
     QUERIES,
+    ASK,
     ALERTS,
     RULES,
     ONTOLOGY,

@@ -11,6 +11,7 @@ from nicegui import ui
 
 from sensorstream.client.reports import QueryReport
 from sensorstream.console import places
+from sensorstream.console.answers import rows_of
 from sensorstream.console.charts import LineChart
 from sensorstream.console.facts import Facts
 from sensorstream.console.links import link
@@ -18,7 +19,7 @@ from sensorstream.console.operator_graph import OperatorGraph
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
 from sensorstream.console.steps import Steps
-from sensorstream.console.tables import Column, Row, Table
+from sensorstream.console.tables import Column, Table
 from sensorstream.console.versions import Versions
 from sensorstream.errors import SensorStreamError
 
@@ -110,20 +111,6 @@ class _Results:
             except SensorStreamError:
                 # The page says that the server is away; what is missed is read from where it was.
                 await asyncio.sleep(_PAUSE)
-
-
-def rows_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Row]:
-    """The rows of a table from those of a result."""
-    return [
-        {
-            "@row": number,
-            **{
-                name: "" if value is None else str(value)
-                for name, value in zip(columns, row, strict=True)
-            },
-        }
-        for number, row in enumerate(rows)
-    ]
 
 
 def lines_of(reports: Sequence[QueryReport] | deque[QueryReport]) -> dict[str, list[Any]]:

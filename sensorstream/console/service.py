@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from sensorstream.console import (
     alert,
     alerts,
+    ask,
     individual,
     individuals,
     message,
@@ -39,6 +40,7 @@ from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Page, Visit, page_of
 from sensorstream.console.places import (
     ALERTS,
+    ASK,
     BASE,
     ICON,
     INDIVIDUALS,
@@ -64,6 +66,7 @@ PAGES: Final = (
     ),
     page_of(QUERIES, queries.build),
     Page("/query", QUERIES, lambda asked: local_name(asked.get("name", "")), query.build),
+    page_of(ASK, ask.build),
     page_of(ALERTS, alerts.build),
     Page("/alerts/{alert_id}", ALERTS, lambda asked: f"Alert {asked['alert_id']}", alert.build),
     Page("/receivers", ALERTS, lambda asked: "Receivers", receivers.build),

@@ -1,0 +1,207 @@
+"""Questions in SPARQL and SQL: about now, about history, about both, and by Spark."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from nicegui import ui
+
+from sensorstream.client.results import Results
+from sensorstream.console import places
+from sensorstream.console.answers import show_answer, show_graph
+from sensorstream.console.links import go
+from sensorstream.console.notices import Notice
+from sensorstream.console.pages import Visit
+from sensorstream.console.questions import SPARQL, SQL
+from sensorstream.console.refreshing import keep_fresh
+from sensorstream.console.tables import Action, Column, Row, Table
+from sensorstream.console.times import moment
+
+_PAUSE: Final = 3.0
+_STEPS: Final = 1000
+_LANGUAGES: Final = {"sparql": "SPARQL", "sql": "SQL"}
+_ON: Final = {
+    "cache": "what holds now",
+    "history": "history",
+    "all": "now and history",
+    "archive": "the archive",
+    "spark": "Spark, as a job",
+}
+_NOT_CODE: Final = re.compile(r"#[^\n]*|<[^<>\s]*>|\"[^\"\n]*\"|'[^'\n]*'")
+_FORM: Final = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
+_SPAN: Final = "select min(valid_from) as first, max(valid_to) as last from history.statements"
+_JOBS: Final = (
+    Column("id", "Job"),
+    Column("text", "Question"),
+    Column("state", "State"),
+    Column("progress", "Progress"),
+    Column("rows", "Rows", is_number=True),
+    Column("submitted_at", "Since"),
+)
+
+
+async def build(visit: Visit) -> None:
+    """The question of the address, if it has one, is asked at once."""
+    asked = visit.asked
+    client = visit.client
+    notice = Notice()
+    with ui.element("div").classes("form"):
+        language = ui.select(
+            _LANGUAGES,
+            label="Language",
+            value=asked.get("language", "sparql"),
+            on_change=lambda: offer(),
+        )
+        on = ui.select(_ON, label="About", value=asked.get("on", "cache"))
+        example = ui.select([], label="Begin with", on_change=lambda: begin()).classes("wide")
+        at = ui.input("As of (a moment)", value=asked.get("at", ""))
+        ui.button("Ask", on_click=lambda: ask()).props("no-caps")
+        ui.button("Explain", on_click=lambda: explain()).props("no-caps flat")
+        ui.button("Link", on_click=lambda: share()).props("no-caps flat")
+    with ui.element("div").classes("form"):
+        slider = ui.slider(min=0, max=_STEPS, value=_STEPS, on_change=lambda: slide())
+        slider.props('aria-label="As of"').classes("wide")
+    editor = ui.codemirror(asked.get("text", ""), language="SPARQL").classes("editor short")
+    editor.props('aria-label="Question"')
+    answer = ui.element("div").props("role=status")
+    span: list[Any] = []
+
+    def offer() -> None:
+        is_sql = language.value == "sql"
+        example.set_options(list(SQL if is_sql else SPARQL))
+        editor.language = "PostgreSQL" if is_sql else "SPARQL"
+        if is_sql and on.value in ("cache", "all"):
+            on.set_value("history")
+
+    def begin() -> None:
+        known = SQL if language.value == "sql" else SPARQL
+        if example.value in known:
+            editor.set_value(known[example.value])
+
+    def slide() -> None:
+        if len(span) == 2:
+            at.set_value(moment_at(span[0], span[1], slider.value / _STEPS))
+            if on.value == "cache":
+                on.set_value("all")
+
+    def share() -> None:
+        go(_here(editor.value, language.value, on.value, at.value))
+
+    async def ask() -> None:
+        with notice.of():
+            await _ask(visit, answer, editor.value, language.value, on.value, at.value or None)
+            await read()
+
+    async def explain() -> None:
+        with notice.of():
+            answer.clear()
+            if language.value == "sql":
+                found = await client.sql(f"EXPLAIN {editor.value}")
+                with answer:
+                    ui.code("\n".join(str(row[0]) for row in found.rows), language="text")
+                return
+            with answer:
+                told = "The plan of a question in SPARQL is told by 'sensorstream explain'."
+                ui.label(f"{told} Of a continuous query its page shows the operators.")
+
+    offer()
+    ui.html("Jobs", tag="h2").classes("part")
+    jobs = Table(_JOBS, key="id", path="/jobs", empty="There are none.")
+
+    async def read() -> None:
+        jobs.show([_job(each) for each in await client.jobs()])
+
+    async def show_job(row: Row) -> None:
+        with notice.of():
+            found = await client.job_results(str(row["id"]))
+            answer.clear()
+            with answer:
+                show_answer(found, f"/jobs/{row['id']}/result")
+
+    async def end_job(row: Row) -> None:
+        with notice.of():
+            await client.delete_job(str(row["id"]))
+            await read()
+
+    jobs.add(Action("show", "Show", show_job, lambda row: row["state"] == "done"))
+    jobs.add(Action("end", "End and forget", end_job))
+    keep_fresh(_PAUSE, read)
+    if asked.get("text"):
+        await ask()
+    with Notice().of():
+        ((first, last),) = (await client.sql(_SPAN)).rows
+        if first is not None and last is not None:
+            span[:] = [first, last]
+    slider.set_visibility(len(span) == 2)
+
+
+async def _ask(
+    visit: Visit, answer: ui.element, text: str, language: str, on: str, at: str | None
+) -> None:
+    client = visit.client
+    path = "/sparql"
+    shown: Results | str | bool
+    if on == "spark":
+        started = await client.start_job(text, language, at=at)
+        shown = f"Job {started['id']} waits for Spark."
+    elif language == "sql":
+        path = "/docs"
+        shown = await client.sql(text, on="archive" if on == "archive" else "history")
+    else:
+        path = places.address("/sparql", query=text, on=on, at=at).removeprefix(places.BASE)
+        form = form_of(text)
+        if form == "ASK":
+            shown = await client.ask(text, on=on, at=at)
+        elif form in ("CONSTRUCT", "DESCRIBE"):
+            graph = await client.construct(text, on=on, at=at)
+            answer.clear()
+            with answer:
+                show_graph(graph)
+            return
+        else:
+            shown = await client.query(text, on=on, at=at)
+    answer.clear()
+    with answer:
+        if isinstance(shown, Results):
+            show_answer(shown, path)
+        else:
+            ui.label(str(shown).lower() if isinstance(shown, bool) else shown).classes("answer")
+
+
+def form_of(text: str) -> str:
+    """The form of a SPARQL query; SELECT if the text has none, so that the server says so."""
+    found = _FORM.search(_NOT_CODE.sub(" ", text))
+    return "SELECT" if found is None else found[1].upper()
+
+
+def moment_at(first: Any, last: Any, part: float) -> str:
+    """A moment between two: of integers, or of times in UTC."""
+    if isinstance(first, int):
+        return str(round(first + (last - first) * part))
+    begin, end = (_time(each).timestamp() for each in (first, last))
+    return f"{datetime.fromtimestamp(begin + (end - begin) * part, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _time(value: Any) -> datetime:
+    return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+
+
+def _here(text: str, language: str, on: str, at: str) -> str:
+    return places.address(places.ASK.path, text=text, language=language, on=on, at=at or None)
+
+
+def _job(row: dict[str, Any]) -> Row:
+    done = row["progress"]
+    progress = "" if done is None else f"{done['tasks_done']} of {done['tasks']} tasks"
+    error = row["error"]
+    state = row["state"] if error is None else f"{row['state']}: {error.get('detail', '')}"
+    return {
+        "id": row["id"],
+        "text": row["text"][:200],
+        "state": state,
+        "progress": progress,
+        "rows": row["rows"],
+        "submitted_at": moment(row["submitted_at"]),
+    }
