@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from sensorstream.model.terms import Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.bounds.rules import lower, upper
 from sensorstream.reasoning.dl.gap.closure import Closure
@@ -76,13 +78,21 @@ class Bounds:
         return said(least.all), said(saturate(self.rules[1], given, least).all)
 
 
-def said(facts: object) -> Facts:
-    """What closures and saturation have in common: no search, nobody equal to themselves."""
-    return {
+def said(facts: Iterable[tuple[str, str, str]]) -> Facts:
+    """What closures and saturation have in common: no search, nobody equal to themselves.
+
+    A contradiction is told of one of those who are equal.
+    """
+    found = {
         (s, p, o)
-        for s, p, o in facts  # type: ignore[attr-defined]
+        for s, p, o in facts
         if "#found-" not in p + o and not (p == OWL_SAME_AS and s == o)
     }
+    equal: dict[str, str] = {}
+    for s, p, o in found:
+        if p == OWL_SAME_AS:
+            equal[s] = min(equal.get(s, s), o)
+    return {(equal.get(s, s) if p == CONTRADICTION else s, p, o) for s, p, o in found}
 
 
 @settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
