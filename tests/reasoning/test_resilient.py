@@ -34,11 +34,10 @@ UNBOUNDED = f"""
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 :attendedBy a owl:ObjectProperty .
-:Crowd a owl:Class ; rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :attendedBy ;
+:Actor rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :attendedBy ;
     owl:minCardinality "99"^^xsd:nonNegativeInteger ] .
-:hasCertainty rdfs:domain :Crowd .
 """
-"""Whoever has a certainty needs an axiom that has no rules: the process is asked."""
+"""Whoever is an actor needs an axiom that has no rules: the process is asked."""
 TRACKING = Path(__file__).parents[2] / "ontologies" / "tracking.ttl"
 
 
