@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import tempfile
@@ -12,11 +13,12 @@ import click
 
 
 @click.command("demo")
+@click.option("--keep", is_flag=True, help="Leave the servers running to look around.")
 @click.option(
-    "--keep",
+    "--folder",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Keep the two deployments in this folder, which must be new or empty.",
+    help="Put the two deployments into this folder, which must be new or empty, and leave them.",
 )
 @click.option(
     "--data",
@@ -24,35 +26,42 @@ import click
     metavar="DIR",
     help="A folder of the CityBench benchmark, for recorded instead of simulated city data.",
 )
-def command(keep: Path | None, data: Path | None) -> None:
+def command(keep: bool, folder: Path | None, data: Path | None) -> None:
     """See the main job live, in about a minute.
 
     Starts two servers on free ports with a PostgreSQL and a reasoner each, a webhook receiver and
     Spark; sends a tracker's and a city's messages; shows what is inferred, raised and kept. Exits
     with 3 if an expected effect is missing.
     """
-    # SIGTERM must also stop the servers of the demo.
-    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(1))
+    # These must also stop the servers of the demo.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda _number, _frame: sys.exit(1))
 
     from sensorstream.demo.scenario import Scenario
     from sensorstream.simulation.citybench import beside_the_source
 
-    if keep is not None and keep.exists() and any(keep.iterdir()):
-        raise click.BadParameter(f"'{keep}' is not empty; give a new folder", param_hint="--keep")
+    if folder is not None and folder.exists() and any(folder.iterdir()):
+        told = f"'{folder}' is not empty; give a new folder"
+        raise click.BadParameter(told, param_hint="--folder")
     with ExitStack() as stack:
-        if keep is None:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-")))
-        else:
-            folder = keep
-        Scenario(folder, data or beside_the_source(), stack).run()
-        _farewell(keep)
+        place = folder
+        if place is None:
+            place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-")))
+        wait = _until_interrupted if keep else None
+        Scenario(place, data or beside_the_source(), stack, wait).run()
+        _farewell(folder)
+
+
+def _until_interrupted() -> None:
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.pause()
 
 
 def _farewell(kept: Path | None) -> None:
     click.echo("\nEvery claim was checked and holds. Next steps:\n")
     if kept is None:
         click.echo("  sensorstream init my-deployment            your own working folder")
-        click.echo("  sensorstream demo --keep demo-data         the same, with files to look at")
+        click.echo("  sensorstream demo --keep                   the same, and it stays to look at")
     else:
         config = f"-c {kept / 'city' / 'sensorstream.toml'}"
         click.echo(f"  sensorstream serve {config}")

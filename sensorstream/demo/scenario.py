@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,11 +80,21 @@ class RunningDeployment:
 class Scenario:
     """The demo, chapter by chapter. What it starts is stopped when ``stack`` closes."""
 
-    def __init__(self, folder: Path, data: Path | None, stack: ExitStack) -> None:
-        """``data`` is a CityBench folder; without one the city is made up."""
+    def __init__(
+        self,
+        folder: Path,
+        data: Path | None,
+        stack: ExitStack,
+        look_around: Callable[[], None] | None = None,
+    ) -> None:
+        """``data`` is a CityBench folder; without one the city is made up.
+
+        ``look_around`` returns when the servers, which are left running for it, are to stop.
+        """
         self._folder = folder
         self._data = data
         self._stack = stack
+        self._look_around = look_around
         self._output = Output()
 
     def run(self) -> None:
@@ -103,6 +113,8 @@ class Scenario:
         self._ask_window_and_history(city)
         self._track_on_spark(tracking)
         self._measure((tracking, city))
+        if self._look_around is not None:
+            self._wait((tracking, city), self._look_around)
         self._stop((tracking, city))
 
     def _start(self) -> tuple[RunningDeployment, RunningDeployment]:
@@ -129,6 +141,7 @@ class Scenario:
                 deployments.append(RunningDeployment(name, config, process, client))
         for each in deployments:
             out.expect(each.client.url, f"{each.name} listens on {each.client.url}")
+        out.say("A browser shows a page there, while this runs.")
         tracking, city = deployments
         return tracking, city
 
@@ -313,6 +326,16 @@ class Scenario:
             ["phase", "what", *(each.name for each in deployments)],
             [*rows, ["t_p", "all of them", *totals]],
         )
+
+    def _wait(
+        self, deployments: Sequence[RunningDeployment], look_around: Callable[[], None]
+    ) -> None:
+        out = self._output
+        out.chapter("Both go on, for you to look around")
+        for each in deployments:
+            out.say(f"{each.name}: {each.client.url}")
+        out.say("Ctrl-C ends them.")
+        look_around()
 
     def _stop(self, deployments: Sequence[RunningDeployment]) -> None:
         out = self._output

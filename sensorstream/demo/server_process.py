@@ -49,6 +49,8 @@ class ServerProcess:
                 [*_SERVE, "-c", str(config), "--port", str(port)],
                 stdout=subprocess.PIPE,
                 stderr=log,
+                # Ctrl-C goes to this process only, which then stops that one.
+                start_new_session=True,
             )
 
     def url(self) -> str:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 DEMO = [sys.executable, "-m", "sensorstream", "demo"]
@@ -11,7 +14,7 @@ DEMO = [sys.executable, "-m", "sensorstream", "demo"]
 
 @pytest.mark.timeout(1200)
 def test_everything_the_demo_promises_happens(tmp_path: Path) -> None:
-    shown = subprocess.run([*DEMO, "--keep", str(tmp_path)], capture_output=True, text=True)
+    shown = subprocess.run([*DEMO, "--folder", str(tmp_path)], capture_output=True, text=True)
     assert shown.returncode == 0, shown.stdout + shown.stderr
     for claim in (
         "HermiT infers that this human is also: Actor, AtEntrance, ConfidentDetection, Mobile",
@@ -31,7 +34,7 @@ def test_everything_the_demo_promises_happens(tmp_path: Path) -> None:
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
-    shown = subprocess.run([*DEMO, "--keep", str(tmp_path)], capture_output=True, text=True)
+    shown = subprocess.run([*DEMO, "--folder", str(tmp_path)], capture_output=True, text=True)
     assert shown.returncode == 2
     assert "is not empty" in shown.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.txt"]
@@ -39,7 +42,7 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_demo_that_is_stopped_stops_its_servers(tmp_path: Path) -> None:
     with subprocess.Popen(
-        [*DEMO, "--keep", str(tmp_path)], stdout=subprocess.PIPE, text=True
+        [*DEMO, "--folder", str(tmp_path)], stdout=subprocess.PIPE, text=True
     ) as demo:
         assert demo.stdout is not None
         while "city listens on" not in demo.stdout.readline():
@@ -48,3 +51,27 @@ def test_a_demo_that_is_stopped_stops_its_servers(tmp_path: Path) -> None:
         demo.communicate(timeout=300)
     for name in ("tracking", "city"):
         assert not (tmp_path / name / "data" / "cluster" / "postmaster.pid").exists()
+
+
+def test_a_demo_that_is_kept_goes_on_until_it_is_interrupted(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*DEMO, "--keep", "--folder", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as demo:
+        assert demo.stdout is not None
+        told = ""
+        while "Ctrl-C ends them" not in told:
+            line = demo.stdout.readline()
+            assert line, told
+            told += line
+        url = told.rpartition("tracking: ")[2].split()[0]
+        page = httpx.get(f"{url}/", follow_redirects=True, timeout=60, trust_env=False)
+        assert page.status_code == 200
+        assert "SensorStream" in page.text
+        # As a terminal does: to all that run in it.
+        os.killpg(demo.pid, signal.SIGINT)
+        rest, _ = demo.communicate(timeout=300)
+    assert "both left cleanly on SIGTERM" in rest
+    assert demo.returncode == 0
