@@ -12,6 +12,7 @@ from nicegui import ui
 from sensorstream.client.results import Results
 from sensorstream.console import places
 from sensorstream.console.charts import LineChart
+from sensorstream.console.listings import Listing
 from sensorstream.console.maps import Map, Place, coordinates, point_of
 from sensorstream.console.names import local_name
 from sensorstream.console.tables import Column, Row, Table
@@ -47,7 +48,7 @@ def show_graph(text: str) -> None:
     ui.button("Download", on_click=lambda: ui.download.content(text, "graph.nt")).props(
         "no-caps flat"
     )
-    ui.code("\n".join(lines[:_MOST]), language="text").classes("w-full")
+    Listing("\n".join(lines[:_MOST]), "Graph")
 
 
 def rows_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Row]:

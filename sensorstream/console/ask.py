@@ -11,7 +11,9 @@ from nicegui import ui
 from sensorstream.client.results import Results
 from sensorstream.console import places
 from sensorstream.console.answers import show_answer, show_graph
+from sensorstream.console.code_editor import code_editor
 from sensorstream.console.links import go
+from sensorstream.console.listings import Listing
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
 from sensorstream.console.questions import SPARQL, SQL
@@ -63,8 +65,7 @@ async def build(visit: Visit) -> None:
     with ui.element("div").classes("form"):
         slider = ui.slider(min=0, max=_STEPS, value=_STEPS, on_change=lambda: slide())
         slider.props('aria-label="As of"').classes("wide")
-    editor = ui.codemirror(asked.get("text", ""), language="SPARQL").classes("editor short")
-    editor.props('aria-label="Question"')
+    editor = code_editor("Question", asked.get("text", ""), "SPARQL").classes("short")
     answer = ui.element("div").props("role=status")
     span: list[Any] = []
 
@@ -100,7 +101,7 @@ async def build(visit: Visit) -> None:
             if language.value == "sql":
                 found = await client.sql(f"EXPLAIN {editor.value}")
                 with answer:
-                    ui.code("\n".join(str(row[0]) for row in found.rows), language="text")
+                    Listing("\n".join(str(row[0]) for row in found.rows), "Plan")
                 return
             with answer:
                 told = "The plan of a question in SPARQL is told by 'sensorstream explain'."

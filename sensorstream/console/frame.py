@@ -24,6 +24,7 @@ def frame(here: Place, title: str, watch: Watch, *, signed_in: bool) -> Iterator
     """A page at a place in the list of pages; the block says what stands on it."""
     ui.page_title(f"{title} · SensorStream")
     ui.add_css(_STYLE)
+    ui.add_head_html('<script>document.documentElement.lang = "en"</script>')
     ui.colors(primary="#1f5f8b", secondary="#37474f", accent="#8a4f00")
     dark = ui.dark_mode(None)
     with ui.header().classes("items-center"):

@@ -9,6 +9,7 @@ from nicegui import ui
 from sensorstream.console import places
 from sensorstream.console.facts import Facts
 from sensorstream.console.links import link
+from sensorstream.console.listings import Listing
 from sensorstream.console.names import local_name
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
@@ -63,7 +64,7 @@ async def build(visit: Visit) -> None:
         ui.label("It is not kept any more.")
         return
     text = content[:_MOST_BYTES].decode("utf-8", "replace")
-    ui.code(text, language="xml").classes("w-full")
+    Listing(text, "Content")
     if len(content) > _MOST_BYTES:
         ui.label(f"The first {_MOST_BYTES} of {len(content)} bytes.")
     link("The whole content as it came", places.twin(f"/messages/{id_}/content"))

@@ -103,6 +103,7 @@ class _Tree:
         with ui.element("section"):
             ui.html(title, tag="h2").classes("part")
             self._tree = ui.tree([], label_key="label").classes("terms")
+            self._tree.set_visibility(False)
 
     def show(self, name: str, now: Mapping[str, int], before: Mapping[str, int]) -> None:
         """Show the terms whose names contain a text, and those above them."""
@@ -114,6 +115,7 @@ class _Tree:
         if nodes != self._tree.props["nodes"]:
             self._tree.props["nodes"] = nodes
             self._tree.update()
+            self._tree.set_visibility(bool(nodes))
 
 
 def _node(

@@ -7,6 +7,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.code_editor import code_editor
 from sensorstream.console.links import choices, go
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -79,8 +80,8 @@ async def _edit(visit: Visit, message_id: str) -> None:
     content = await visit.client.message_content(message_id)
     ui.html("Edit and take in anew", tag="h2").classes("part")
     ui.label(message_id)
-    editor = ui.codemirror(content.decode("utf-8", "replace"), language="XML").classes("editor")
-    editor.props(f'aria-label="Content of {message_id}"')
+    text = content.decode("utf-8", "replace")
+    editor = code_editor(f"Content of {message_id}", text, "XML")
     notice = Notice()
     outcome = ui.label().props("role=status")
 

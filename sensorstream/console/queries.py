@@ -7,6 +7,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.code_editor import code_editor
 from sensorstream.console.links import go
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -76,7 +77,7 @@ def _editor(visit: Visit) -> None:
         name = ui.input("Name (if the text has none)")
         ui.button("Try it on recent messages", on_click=attempt).props("no-caps")
         ui.button("Register", on_click=register).props("no-caps")
-    editor = ui.codemirror(language="SPARQL").classes("editor").props('aria-label="Query"')
+    editor = code_editor("Query", language="SPARQL")
 
 
 def _row(row: dict[str, Any]) -> Row:

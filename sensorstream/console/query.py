@@ -15,6 +15,7 @@ from sensorstream.console.answers import rows_of
 from sensorstream.console.charts import LineChart
 from sensorstream.console.facts import Facts
 from sensorstream.console.links import link
+from sensorstream.console.listings import Listing
 from sensorstream.console.operator_graph import OperatorGraph
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
@@ -44,14 +45,13 @@ async def build(visit: Visit) -> None:
             live = _Results(visit, name, state["variables"])
         with ui.tab_panel(graph):
             operators = OperatorGraph()
-            plan = ui.element("pre").classes("plan")
+            plan = Listing("", "Plan")
         with ui.tab_panel(steps):
             Steps(client, name)
         with ui.tab_panel(text):
-            ui.code(str(state["query"]), language="text").classes("w-full")
+            Listing(str(state["query"]), "Query")
             versions = Versions(visit, "queries", name, lambda: str(state["query"]), live.put)
     await versions.read()
-    told: list[str] = []
 
     async def read() -> None:
         now = await client.query_state(name)
@@ -59,11 +59,7 @@ async def build(visit: Visit) -> None:
         if tabs.value == "Operators":
             found = await client.query_graph(name)
             operators.show(found)
-            if found["plan"] != told:
-                told[:] = found["plan"]
-                plan.clear()
-                with plan:
-                    ui.label("\n".join(told))
+            plan.show("\n".join(found["plan"]))
         elif tabs.value == "Results":
             await live.read()
 

@@ -8,6 +8,7 @@ from typing import Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.code_editor import Language, code_editor
 from sensorstream.console.links import link
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -16,7 +17,7 @@ from sensorstream.console.trials import Trial
 from sensorstream.console.versions import Versions
 from sensorstream.errors import SensorStreamError, UnknownRules
 
-_COLOURED_AS: Final = {
+_COLOURED_AS: Final[dict[str, Language]] = {
     "rule language": "SPARQL",
     "RML": "Turtle",
     "stylesheet": "XML",
@@ -30,8 +31,7 @@ async def build(visit: Visit) -> None:
     name = visit.asked["name"]
     client = visit.client
     state = ui.label(language(name)).props("role=status")
-    editor = ui.codemirror(language=_COLOURED_AS.get(language(name))).classes("editor")  # type: ignore[arg-type]
-    editor.props(f'aria-label="Text of {name}"')
+    editor = code_editor(f"Text of {name}", language=_COLOURED_AS.get(language(name)))
     in_force: dict[str, str | None] = {"text": None}
     notice = Notice()
     trial = Trial()

@@ -87,6 +87,8 @@ def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], ob
     api = FastAPI(openapi_url=None, routes=[*sign_in.routes(upstream), *twins.routes(upstream)])
     # The server passes on requests of HTTP, not web sockets.
     pages.config.socket_io_js_transports = ["polling"]
+    # A bar that nobody can read: each page says itself what it waits for.
+    pages.config.quasar_config["loadingBar"]["skipHijack"] = True
     # Each key that somebody presses is a packet; those pressed during a request come together.
     Payload.max_decode_packets = _PACKETS
     watches = Watches(upstream)

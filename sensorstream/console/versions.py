@@ -6,9 +6,8 @@ import difflib
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from nicegui import ui
-
 from sensorstream.client.versions import Kind
+from sensorstream.console.listings import Listing
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
 from sensorstream.console.tables import Action, Column, Row, Table
@@ -39,15 +38,13 @@ class Versions:
         self._table = Table(
             _COLUMNS, key="change", path=path, empty="It was never changed on this server."
         )
-        self._difference = ui.code("", language="diff").classes("w-full")
-        self._difference.set_visibility(False)
+        self._difference = Listing("", "Difference")
 
         async def compare(row: Row) -> None:
             with self._notice.of():
                 text = (await visit.client.version(kind, row["change"], name))[0]
                 told = difference(text.decode(), in_force(), row["change"])
-                self._difference.set_content(told or "There is no difference.")
-                self._difference.set_visibility(True)
+                self._difference.show(told or "There is no difference.")
 
         async def go_back(row: Row) -> None:
             with self._notice.of():

@@ -9,6 +9,7 @@ from nicegui import ui
 
 from sensorstream.console import places
 from sensorstream.console.links import link
+from sensorstream.console.listings import Listing
 from sensorstream.console.names import short
 
 _BASES: Final = {
@@ -39,7 +40,7 @@ def show_alert(why: Mapping[str, Any]) -> None:
             at = rule["position"]
             if at is not None:
                 ui.label(f", line {at['line']}").classes("inline")
-        ui.code(str(rule["text"]), language="text").classes("w-full")
+        Listing(str(rule["text"]), f"Rule {rule['name']}")
     if because is not None:
         for name, value in because["bindings"].items():
             ui.label(f"?{name} = {short(str(value))}").tooltip(str(value))

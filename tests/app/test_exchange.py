@@ -50,7 +50,7 @@ HEAD = """
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 :Actor a owl:Class . :Human a owl:Class ; rdfs:subClassOf :Actor .
 :Staff a owl:Class . :Visitor a owl:Class . :level a owl:DatatypeProperty .
-:attendedBy a owl:ObjectProperty . :Crowd a owl:Class ; rdfs:subClassOf [ a owl:Restriction ;
+:attendedBy a owl:ObjectProperty . :Actor rdfs:subClassOf [ a owl:Restriction ;
     owl:onProperty :attendedBy ; owl:minCardinality "99"^^xsd:nonNegativeInteger ] .
 """
 FIRST = HEAD + ":Staff owl:disjointWith :Visitor ."

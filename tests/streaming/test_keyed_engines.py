@@ -178,8 +178,6 @@ INSERT { ?a a :Met }
 WHERE { ?a :by ?s ; :x ?x . ?b :by ?s ; :x ?x FILTER(?a != ?b) } ;
 # alone
 INSERT { ?a a :Alone } WHERE { ?a :x ?x FILTER NOT EXISTS { ?a a :Met } } ;
-# nearer
-DELETE { ?a :x ?x } INSERT { ?a :x 71 } WHERE { ?a a :Alone ; :x ?x FILTER(?x > 90) } ;
 """
 
 

@@ -1,0 +1,88 @@
+"""No page keeps somebody out: axe-core finds no serious fault, and a phone shows all of it.
+
+The colours within editors, and the arrows of trees, are those of the libraries: left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from urllib.parse import quote
+
+import pytest
+from selenium import webdriver
+
+from sensorstream import Client
+from tests.console.browsing import open_page, send_face, shown
+from tests.console.conftest import Keyed
+
+Eventually = Callable[[Callable[[], object]], None]
+AXE = (files("axe_core_python") / "axe.min.js").read_text("utf-8")
+RUN = """
+const done = arguments[arguments.length - 1];
+const part = {exclude: [['.cm-content'], ['.q-tree__arrow']]};
+axe.run(part, {resultTypes: ['violations']}).then(found => done(JSON.stringify(
+  found.violations.filter(each => ['serious', 'critical'].includes(each.impact)).map(each => [
+    each.id, each.nodes.map(node => node.html.slice(0, 200)).slice(0, 3)]))));
+"""
+SETTLED = "return document.getAnimations().every(each => each.playState !== 'running')"
+IRI = "http://sensorstream.example/tracking#human-990"
+QUERY = """PREFIX : <http://sensorstream.example/tracking#>
+REGISTER QUERY <urn:x:seen> AS SELECT RSTREAM (COUNT(?p) AS ?n) { ?p a :Human }"""
+PAGES = {
+    "/": "Messages",
+    "/messages": "Received",
+    "/messages/{message}": "Content",
+    "/individuals": "Last message",
+    f"/individual?iri={quote(IRI, safe='')}": "hasCertainty",
+    "/queries": "A new query",
+    "/query?name=urn%3Ax%3Aseen": "Results",
+    "/ask": "Jobs",
+    "/alerts": "Silences",
+    "/alerts/{alert}": "What became of it",
+    "/receivers": "Address",
+    "/rules": "uncertain-face",
+    "/rules/tracking.rules": "Versions",
+    "/ontology": "hasCertainty",
+    "/quarantine": "Received",
+    "/settings": "http.keys",
+}
+
+
+@pytest.fixture(scope="module")
+def known(keyed: Keyed) -> Iterator[dict[str, str]]:
+    """A message with an alert, and a query."""
+    with Client(keyed.url, key=keyed.key) as client:
+        message = send_face(client, 990, certainty=10)
+        client.register(QUERY)
+        yield {"message": message, "alert": f"{message}-1"}
+        client.unregister("urn:x:seen")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_can_be_used_by_everybody(
+    path: str,
+    keyed: Keyed,
+    known: dict[str, str],
+    browser: webdriver.Chrome,
+    eventually: Eventually,
+) -> None:
+    try:
+        browser.set_window_size(375, 800)
+        open_page(browser, keyed, path.format(**known))
+        eventually(lambda: PAGES[path] in shown(browser))
+        width = "return [document.documentElement.scrollWidth, window.innerWidth]"
+        wide, there = browser.execute_script(width)
+        assert wide <= there
+        browser.set_window_size(1300, 850)
+        browser.execute_script(AXE)
+        for shade in ("light", "dark"):
+            found = json.loads(browser.execute_async_script(RUN))
+            assert found == [], shade
+            browser.find_element("css selector", "[aria-label='Light or dark']").click()
+            eventually(lambda: "body--dark" in browser.page_source)
+            # The colours of buttons change slowly.
+            eventually(lambda: browser.execute_script(SETTLED))
+    finally:
+        browser.set_window_size(1300, 850)
