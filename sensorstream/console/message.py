@@ -68,8 +68,6 @@ async def build(visit: Visit) -> None:
     if len(content) > _MOST_BYTES:
         ui.label(f"The first {_MOST_BYTES} of {len(content)} bytes.")
     link("The whole content as it came", places.twin(f"/messages/{id_}/content"))
-    ui.label(" ").classes("inline")
-    link("Try rules on it", places.address(places.BENCH_PATH, message=id_))
 
 
 def facts_of(life: Row) -> dict[str, str]:

@@ -36,7 +36,6 @@ QUARANTINE: Final = Place("/quarantine", "Quarantine", "report", "n")
 SETTINGS: Final = Place("/settings", "Settings", "settings", "s")
 MESSAGES: Final = Place("/messages", "Messages", "mail", "m")
 INDIVIDUALS: Final = Place("/individuals", "Individuals", "category", "i")
-BENCH_PATH: Final = "/bench"
 PLACES: Final = (
     OVERVIEW,
     MESSAGES,
