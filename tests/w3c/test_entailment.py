@@ -9,21 +9,15 @@ from tests.w3c.manifests import EntailmentCase, entailment_cases, parameters
 
 _DESCRIBING = [case for case in entailment_cases() if case.regimes == ("OWL-Direct",)]
 _BEYOND = ("sparqldl-11", "sparqldl-12")
-SLOW = "the upper bounds of these questions have grown so large that one takes over 400 s"
-DIRECT = "OWL-Direct"
 
 
 @pytest.mark.parametrize("case", parameters(entailment_cases()))
 def test_a_query_has_the_stated_result_under_each_regime_or_is_open(case: EntailmentCase) -> None:
-    if DIRECT in case.regimes:
-        pytest.skip(SLOW)
     assert fault_of_entailment(case, ("hermit",)) is None
 
 
 @pytest.mark.parametrize("case", parameters(_DESCRIBING))
 def test_pellet_answers_what_only_reasoners_can(case: EntailmentCase) -> None:
-    if DIRECT in case.regimes:
-        pytest.skip(SLOW)
     assert fault_under_direct(case, ("pellet",)) is None
 
 
@@ -31,8 +25,6 @@ def test_pellet_answers_what_only_reasoners_can(case: EntailmentCase) -> None:
     "case", parameters([case for case in entailment_cases() if case.name in _BEYOND])
 )
 def test_what_is_open_under_another_regime_passes_under_owl_direct(case: EntailmentCase) -> None:
-    if DIRECT in case.regimes:
-        pytest.skip(SLOW)
     assert fault_under_direct(case, ("hermit", "pellet")) is None
 
 

@@ -114,7 +114,7 @@ class Answers:
             if fact[1] == CONTRADICTION:
                 raise self._inconsistent([fact])
 
-    def _ask(self, components: list[Component]) -> dict[Component, _Decided]:
+    def _ask(self, components: Iterable[Component]) -> dict[Component, _Decided]:
         islands = [self._island(each) for each in components]
         answers = self._questions.ask(islands)
         decided = {}

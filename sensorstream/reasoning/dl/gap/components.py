@@ -16,6 +16,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Tri
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, THING
 from sensorstream.reasoning.dl.gap.pair import Moved, Pair
+from sensorstream.reasoning.dl.gap.plans import Derivation
 from sensorstream.reasoning.dl.gap.premises import owner_of
 from sensorstream.reasoning.dl.gap.whole import whole
 
@@ -38,14 +39,31 @@ class Component:
     """Open facts of names that several individuals share; each component has its own."""
     whole: dict[Subject, None] = field(default_factory=dict)
     """Individuals of which everything is asked; ``given`` has all that is known of them."""
+    waiting: dict[Subject, list[Derivation]] = field(default_factory=dict)
+    """Of shared facts, those derivations that concern the component only if an individual comes.
+
+    Known as long as components are being found.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
     """The components that there are no longer, and those that are new."""
 
-    gone: list[Component]
-    new: list[Component]
+    gone: dict[Component, None] = field(default_factory=dict)
+    new: dict[Component, None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """Facts to enter: ``known`` are in other components, which are taken first: that is cheap."""
+
+    components: dict[Triple, Component]
+    new: list[Triple] = field(default_factory=list)
+    known: list[Triple] = field(default_factory=list)
+
+    def add(self, fact: Triple) -> None:
+        (self.known if fact in self.components else self.new).append(fact)
 
 
 class Components:
@@ -67,31 +85,34 @@ class Components:
         Raises:
             Overrun: they depend on too much; nothing has changed.
         """
-        renewed = Renewed([], [])
+        renewed = Renewed()
         try:
             self._renew(moved, renewed)
         except Overrun:
             self.undo(renewed)
             raise
+        for component in renewed.new:
+            component.waiting.clear()
         return renewed
 
     def _renew(self, moved: Moved, renewed: Renewed) -> None:
-        ahead: dict[Triple, None] = {}
+        roots: dict[Triple, None] = {}
         for component in self._concerned(moved):
-            self._take_out(component, renewed, ahead)
+            self._take_out(component, renewed)
+            roots.update(component.roots)
         for fact in (*moved.most.added, *moved.least.removed):
             if self._is_root(fact) and fact not in self._of_open:
-                ahead[fact] = None
-        while ahead:
-            root = next(iter(ahead))
-            del ahead[root]
-            if not self._pair.is_open(root) or root in self._of_open:
+                roots[fact] = None
+        # Those about nobody in particular come last: what they need is in components then.
+        joined: dict[Triple, tuple[Triple, ...]] = {}
+        for root in sorted(roots, key=lambda each: not individuals_of(each)):
+            if root not in roots or not self._pair.is_open(root) or root in self._of_open:
                 continue
             component = Component()
-            for part in self._seeds(root):
-                self._explore(component, part, renewed, ahead)
+            for part in self._seeds(root, joined):
+                self._explore(component, part, renewed, roots)
             self._enter(component)
-            renewed.new.append(component)
+            renewed.new[component] = None
 
     def undo(self, renewed: Renewed) -> None:
         """Take back what :meth:`renew` has done."""
@@ -124,78 +145,127 @@ class Components:
                 found.update(self._with_shared.get(one, {}))
         return found
 
-    def _seeds(self, root: Triple) -> list[Triple]:
-        """The root, or the facts of individuals that a root about nobody in particular needs."""
+    def _seeds(self, root: Triple, joined: dict[Triple, tuple[Triple, ...]]) -> list[Triple]:
+        """The root, after the facts of individuals that one about nobody in particular needs."""
         if individuals_of(root):
             return [root]
         found: dict[Triple, None] = {root: None}
         for fact in (ahead := [root]):
-            for derivation in self._pair.most.derivations(fact):
-                # What the fact is said together with is about those who share the name.
-                for premise in (*derivation.premises, *derivation.heads):
-                    if premise not in found and self._pair.is_open(premise):
-                        found[premise] = None
-                        if not individuals_of(premise):
-                            ahead.append(premise)
-        return list(found)
+            if fact not in joined:
+                joined[fact] = self._joined(fact)
+            for other in joined[fact]:
+                if other not in found:
+                    found[other] = None
+                    if not individuals_of(other):
+                        ahead.append(other)
+        return sorted(found, key=lambda each: not individuals_of(each))
+
+    def _joined(self, fact: Triple) -> tuple[Triple, ...]:
+        """The open facts of which a fact follows, or with which it is said.
+
+        What it is said together with is about those who share the name.
+        """
+        parts = (
+            part
+            for derivation in self._pair.most.derivations(fact)
+            for part in (*derivation.premises, *derivation.heads)
+        )
+        return tuple(dict.fromkeys(filter(self._pair.is_open, parts)))
 
     def _explore(
         self, component: Component, seed: Triple, renewed: Renewed, roots: dict[Triple, None]
     ) -> None:
-        ahead = [seed]
-        while ahead:
-            for fact in ahead:  # grows while it is read
-                if fact in component.open or fact in component.shared:
-                    continue
-                other = self._of_open.get(fact)
+        """Enter what a fact depends on; what another component depends on is known."""
+        ahead = _Ahead(self._of_open)
+        ahead.add(seed)
+        while True:
+            while ahead.known:
+                other = self._of_open.get(ahead.known.pop())
                 if other is not None:
-                    others: dict[Triple, None] = {}
-                    self._take_out(other, renewed, others)
-                    ahead.extend(others)
-                about = individuals_of(fact)
-                if self._is_root(fact):
-                    component.roots[fact] = None
-                    roots.pop(fact, None)
-                if not about:
-                    component.shared[fact] = None
-                    continue
+                    self._absorb(component, other, renewed, ahead)
+            if not ahead.new:
+                return
+            fact = ahead.new.pop()
+            if fact in component.open or fact in component.shared:
+                continue
+            if self._is_root(fact):
+                component.roots[fact] = None
+                roots.pop(fact, None)
+            about = individuals_of(fact)
+            if about:
                 component.open[fact] = None
-                component.individuals.update(dict.fromkeys(about))
-                self._follow(component, fact, ahead)
-                for one in about:
-                    if one not in component.whole and self._pair.is_whole(one):
-                        self._take_whole(component, one, ahead)
-            ahead = []
-            for fact in component.shared:
-                self._follow(component, fact, ahead)
-            ahead = [e for e in ahead if e not in component.open and e not in component.shared]
+                self._arrive(component, about, ahead)
+                for derivation in self._pair.most.derivations(fact):
+                    self._take(component, derivation, ahead)
+            else:
+                component.shared[fact] = None
+                for derivation in self._pair.most.derivations(fact):
+                    self._consider(component, derivation, ahead)
 
-    def _take_whole(self, component: Component, one: Subject, ahead: list[Triple]) -> None:
+    def _absorb(
+        self, component: Component, other: Component, renewed: Renewed, ahead: _Ahead
+    ) -> None:
+        """Enter another component; what it depends on was found before."""
+        known = other in renewed.new
+        self._take_out(other, renewed)
+        for name in ("roots", "open", "given", "shared", "whole"):
+            mine, theirs = getattr(component, name), getattr(other, name)
+            if known and len(theirs) > len(mine):
+                mine, theirs = theirs, mine
+                setattr(component, name, mine)
+            mine.update(theirs)
+        for one, derivations in other.waiting.items():
+            component.waiting.setdefault(one, []).extend(derivations)
+        self._arrive(component, other.individuals, ahead)
+        for one in [each for each in component.waiting if each in component.individuals]:
+            for derivation in component.waiting.pop(one):
+                self._consider(component, derivation, ahead)
+        if not known:
+            for fact in other.shared:
+                for derivation in self._pair.most.derivations(fact):
+                    self._consider(component, derivation, ahead)
+
+    def _arrive(self, component: Component, individuals: Iterable[Subject], ahead: _Ahead) -> None:
+        """Enter individuals, and what waited for them."""
+        for one in individuals:
+            if one in component.individuals:
+                continue
+            component.individuals[one] = None
+            for derivation in component.waiting.pop(one, ()):
+                self._consider(component, derivation, ahead)
+            if one not in component.whole and self._pair.is_whole(one):
+                self._take_whole(component, one, ahead)
+
+    def _take_whole(self, component: Component, one: Subject, ahead: _Ahead) -> None:
         """Enter everything that is known of an individual, and all that is open."""
         component.whole[one] = None
-        ahead.append(whole(one))
+        ahead.add(whole(one))
         for fact in self._pair.least.about(one):
             if not is_own(fact):
                 component.given[fact] = None
-        ahead.extend(fact for fact in self._pair.most.about(one) if self._pair.is_open(fact))
+        for fact in self._pair.most.about(one):
+            if self._pair.is_open(fact):
+                ahead.add(fact)
 
-    def _follow(self, component: Component, fact: Triple, ahead: list[Triple]) -> None:
-        """The open facts that a fact depends on, or is an alternative to."""
-        pair = self._pair
-        limited = fact in component.shared
-        for derivation in pair.most.derivations(fact):
-            if limited and not all(
-                one in component.individuals
-                for premise in derivation.premises
-                for one in individuals_of(premise)
-            ):
-                continue
-            for premise in derivation.premises:
-                if premise in pair.least:
-                    self._give(component, premise)
-                else:
-                    ahead.append(premise)
-            ahead.extend(head for head in derivation.heads if pair.is_open(head))
+    def _consider(self, component: Component, derivation: Derivation, ahead: _Ahead) -> None:
+        """Take in a derivation of a shared fact once all whom it is about are in the component."""
+        for premise in derivation.premises:
+            for one in individuals_of(premise):
+                if one not in component.individuals:
+                    component.waiting.setdefault(one, []).append(derivation)
+                    return
+        self._take(component, derivation, ahead)
+
+    def _take(self, component: Component, derivation: Derivation, ahead: _Ahead) -> None:
+        """Enter what a derivation needs; what it says besides are alternatives."""
+        for premise in derivation.premises:
+            if premise in self._pair.least:
+                self._give(component, premise)
+            else:
+                ahead.add(premise)
+        for head in derivation.heads:
+            if self._pair.is_open(head):
+                ahead.add(head)
 
     def _give(self, component: Component, fact: Triple) -> None:
         """Enter a fact of the lower bound, or those that it was derived from."""
@@ -206,13 +276,12 @@ class Components:
             elif not least.is_told(each) and each[2] != THING:
                 ahead.extend(e for e in least.first_premises(each) if e not in ahead)
 
-    def _take_out(self, component: Component, renewed: Renewed, roots: dict[Triple, None]) -> None:
+    def _take_out(self, component: Component, renewed: Renewed) -> None:
         self._leave(component)
         if component in renewed.new:
-            renewed.new.remove(component)
+            del renewed.new[component]
         else:
-            renewed.gone.append(component)
-        roots.update(component.roots)
+            renewed.gone[component] = None
 
     def _enter(self, component: Component) -> None:
         for fact in component.open:
