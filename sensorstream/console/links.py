@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from nicegui import ui
 
 from sensorstream.console.places import BASE
@@ -30,3 +32,8 @@ def choices(title: str, there: dict[str, tuple[str, str]], here: str) -> None:
 def go(address: str) -> None:
     """Show another page in the place of this one."""
     ui.navigate.to(address.removeprefix(BASE))
+
+
+def stay_at(address: str) -> None:
+    """Name this page by another address, without showing another one."""
+    ui.run_javascript(f"history.replaceState(history.state, '', {json.dumps(address)})")

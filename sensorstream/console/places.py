@@ -76,9 +76,9 @@ def alert(alert_id: str) -> str:
     return address(f"/alerts/{quote(alert_id, safe='')}")
 
 
-def query(name: str) -> str:
-    """The address of a continuous query's page."""
-    return address("/query", name=name)
+def query(name: str, part: object = None) -> str:
+    """The address of a continuous query's page, or of a part of it."""
+    return address("/query", name=name, part=part)
 
 
 def rule_file(name: str) -> str:

@@ -14,7 +14,7 @@ from sensorstream.console import places
 from sensorstream.console.answers import rows_of
 from sensorstream.console.charts import LineChart
 from sensorstream.console.facts import Facts
-from sensorstream.console.links import link
+from sensorstream.console.links import link, stay_at
 from sensorstream.console.listings import Listing
 from sensorstream.console.operator_graph import OperatorGraph
 from sensorstream.console.pages import Visit
@@ -22,12 +22,13 @@ from sensorstream.console.refreshing import keep_fresh
 from sensorstream.console.steps import Steps
 from sensorstream.console.tables import Column, Table
 from sensorstream.console.versions import Versions
-from sensorstream.errors import SensorStreamError
+from sensorstream.errors import SensorStreamError, UnknownQuery
 
 _PAUSE: Final = 2.0
 _KEPT: Final = 300
 """Reports whose numbers the chart shows."""
 _LINES: Final = 12
+_PARTS: Final = ("Results", "Operators", "Steps", "Text")
 
 
 async def build(visit: Visit) -> None:
@@ -36,11 +37,11 @@ async def build(visit: Visit) -> None:
     client = visit.client
     state = await client.query_state(name)
     facts = Facts()
+    asked = visit.asked.get("part")
+    first = asked if asked in _PARTS else _PARTS[0]
     with ui.tabs().props("no-caps align=left") as tabs:
-        results, graph, steps, text = (
-            ui.tab(each) for each in ("Results", "Operators", "Steps", "Text")
-        )
-    with ui.tab_panels(tabs, value=results).classes("w-full panels"):
+        results, graph, steps, text = map(ui.tab, _PARTS)
+    with ui.tab_panels(tabs, value=first).classes("w-full panels"):
         with ui.tab_panel(results):
             live = _Results(visit, name, state["variables"])
         with ui.tab_panel(graph):
@@ -51,6 +52,7 @@ async def build(visit: Visit) -> None:
         with ui.tab_panel(text):
             Listing(str(state["query"]), "Query")
             versions = Versions(visit, "queries", name, lambda: str(state["query"]), live.put)
+    tabs.on_value_change(lambda: stay_at(places.query(name, tabs.value)))
     await versions.read()
 
     async def read() -> None:
@@ -99,14 +101,17 @@ class _Results:
     async def _follow(self) -> None:
         after = ""
         while True:
+            # The page says that the server is away, or that the query is removed; what is missed
+            # is read from where it was.
             try:
                 async for report in self._visit.client.follow(self._name, after):
                     after = report.id
                     self._reports.append(report)
-                return
+            except UnknownQuery:
+                after = ""
             except SensorStreamError:
-                # The page says that the server is away; what is missed is read from where it was.
-                await asyncio.sleep(_PAUSE)
+                pass
+            await asyncio.sleep(_PAUSE)
 
 
 def lines_of(reports: Sequence[QueryReport] | deque[QueryReport]) -> dict[str, list[Any]]:
