@@ -91,15 +91,18 @@ def single_maps(
     timeline: Timeline,
     base: str = "",
     library: Library = NO_LIBRARY,
+    texts: FileTexts | None = None,
 ) -> tuple[PlannedRule, ...]:
     """Each triples map and each stylesheet as a separate rule, to report its results.
+
+    ``texts`` are those of the files; None: what is on disk.
 
     Raises:
         LanguageError: a file cannot be compiled.
         SettingsError: a file cannot be read.
     """
     found: list[PlannedRule] = []
-    texts = FileTexts()
+    texts = texts or FileTexts()
     for file in files:
         if is_rml(file):
             mapping = read_rml(texts.text(file), str(file), base, library)

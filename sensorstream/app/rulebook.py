@@ -11,6 +11,7 @@ from sensorstream.app.faults import faults
 from sensorstream.app.file_texts import text_of
 from sensorstream.app.live import Live
 from sensorstream.app.mapping_files import type_of
+from sensorstream.app.message_trials import MessageTrial
 from sensorstream.app.rule_sets import check_rule_sets, rule_sets_of
 from sensorstream.app.rule_texts import (
     check_named,
@@ -21,6 +22,7 @@ from sensorstream.app.rule_texts import (
 from sensorstream.app.trials import DeploymentTrial
 from sensorstream.app.versions import Match, Told, Versions, check_match, digest_of
 from sensorstream.app.wiring import Deployment
+from sensorstream.clock import SystemClock
 from sensorstream.errors import (
     ChangedMeanwhile,
     LanguageError,
@@ -172,6 +174,27 @@ class Rulebook:
     def try_all(self, files: Mapping[str, str]) -> DeploymentTrial:
         """What :meth:`put_all` would change; see :meth:`try_put`."""
         return self._try(_checked(files, self._texts()))
+
+    def try_message(self, content: bytes, source: str, files: Mapping[str, str]) -> MessageTrial:
+        """What the rules would make of a message, with other texts of some files; see `try_put`.
+
+        Raises:
+            RulesError: no rule file can have this name.
+            Busy: another trial is in progress.
+            ReasonerError: a reasoner does not start.
+            RunsOnSpark: the engines are not here.
+        """
+        now = self._live.exchange.deployment
+        texts = {**now.texts, **_checked(files, now.texts)}
+        with self._live.trials.alone("a message"):
+            new = now
+            if texts != now.texts:
+                found = tuple(_faults(now, texts))
+                if found:
+                    return MessageTrial(found)
+                new = self._live.exchange.deployment_with(texts)
+            arrival = new.timeline.of(SystemClock().now())
+            return self._live.trials.message(new, content, source, arrival)
 
     def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
         with self._live.trials.alone("other rules"):

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Final
 
-from sensorstream.app.wiring import Deployment, Machine, build_machine
+from sensorstream.app.message_trials import MessageTrial, try_message
+from sensorstream.app.wiring import Deployment, Machine, build_machine, with_plain
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
@@ -134,6 +135,12 @@ class Trials:
         """
         return _compared(now, new, self._records(), self._counter)
 
+    def message(
+        self, deployment: Deployment, content: bytes, source: str, now: int
+    ) -> MessageTrial:
+        """Try a message, in :meth:`alone`; see :func:`.try_message`."""
+        return try_message(deployment, content, source, now, self._counter)
+
     def query(self, deployment: Deployment, name: str, text: str) -> QueryTrial:
         """Try a query, in :meth:`alone`; see :meth:`compare`."""
         with ExitStack() as stack:
@@ -198,11 +205,7 @@ class _Side:
     def __init__(
         self, stack: ExitStack, deployment: Deployment, counter: Callable[[], float]
     ) -> None:
-        settings = deployment.settings
-        if settings.reasoning.profile in ("hermit", "pellet"):
-            plain = replace(settings.reasoning, profile="plain")
-            deployment = replace(deployment, settings=replace(settings, reasoning=plain))
-        self._machine: Machine = build_machine(deployment, counter)
+        self._machine: Machine = build_machine(with_plain(deployment), counter)
         self.engine = self._machine.engine
         stack.enter_context(closing(self.engine))
         self.effects: dict[str, Effect] = {}

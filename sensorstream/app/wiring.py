@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sensorstream.app.file_texts import FileTexts
@@ -255,6 +255,15 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
         rule_set=deployment.rule_set,
         limits=_message_limits(deployment.settings.limits, SystemClock().counter),
     )
+
+
+def with_plain(deployment: Deployment) -> Deployment:
+    """A deployment whose reasoner starts at once: the plain profile for HermiT and Pellet."""
+    settings = deployment.settings
+    if settings.reasoning.profile not in ("hermit", "pellet"):
+        return deployment
+    plain = replace(settings.reasoning, profile="plain")
+    return replace(deployment, settings=replace(settings, reasoning=plain))
 
 
 def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> OntologyVersion:

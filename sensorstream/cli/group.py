@@ -50,6 +50,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "query": "Query the knowledge base in SPARQL: what holds now, and what once held.",
         "queries": "Register, read, follow and remove the continuous queries of a running server.",
         "alerts": "List or follow the alerts of a running server, and see to them.",
+        "try-message": "Show what a server's rules, or others, would make of a message.",
         "why": "Show why an alert was raised or a statement holds, down to each XPath.",
         "why-not": "Show what keeps a rule from firing for an individual.",
         "webhooks": "Register webhooks with a running server, and see to their deliveries.",

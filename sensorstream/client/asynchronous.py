@@ -458,6 +458,12 @@ class AsyncClient:
         """What a whole set of rule files would change, told by recent messages; nothing is put."""
         return await self._do(operation.try_rule_files(files))
 
+    async def try_message(
+        self, content: str, files: Mapping[str, str] | None = None, source: str = "rest"
+    ) -> dict[str, Any]:
+        """What the rules make of a message, with other texts of some files; nothing is taken in."""
+        return await self._do(operation.try_message(content, files or {}, source))
+
     async def delete_rule_file(self, name: str) -> str:
         """Take a rule file out of force; the id of the change."""
         return await self._do(operation.delete_rule_file(name))

@@ -454,6 +454,12 @@ class Client:
         """What a whole set of rule files would change, told by recent messages; nothing is put."""
         return self._do(operation.try_rule_files(files))
 
+    def try_message(
+        self, content: str, files: Mapping[str, str] | None = None, source: str = "rest"
+    ) -> dict[str, Any]:
+        """What the rules make of a message, with other texts of some files; nothing is taken in."""
+        return self._do(operation.try_message(content, files or {}, source))
+
     def delete_rule_file(self, name: str) -> str:
         """Take a rule file out of force; the id of the change."""
         return self._do(operation.delete_rule_file(name))

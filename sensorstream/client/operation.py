@@ -237,6 +237,12 @@ def try_rule_files(files: Mapping[str, str]) -> Call[dict[str, Any]]:
     return Call("PUT", "/rules", json_object, options)
 
 
+def try_message(content: str, files: Mapping[str, str], source: str) -> Call[dict[str, Any]]:
+    """What rules would make of a message; nothing is taken in."""
+    body = {"message": content, "source": source, "files": dict(files)}
+    return Call("POST", "/trials", json_object, {"json": body, "timeout": _REASONER})
+
+
 def delete_rule_file(name: str) -> Call[str]:
     """Take a rule file out of force; the journal's id of the change."""
     return Call("DELETE", _rule_path(name), _change, {"timeout": _REASONER})

@@ -95,6 +95,7 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("GET", "/individuals/{iri}"): _READ,
         ("GET", "/latest"): _READ,
         ("GET", "/rules"): _READ,
+        ("POST", "/trials"): _INSPECT,
         ("GET", "/why"): _ASK,
         ("GET", "/why-not"): _ASK,
         ("PUT", "/rules"): _ADMINISTER,

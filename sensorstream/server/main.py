@@ -43,6 +43,7 @@ from sensorstream.server.rest import (
     settings,
     sparql,
     sql,
+    trials,
     webhooks,
     why,
     window,
@@ -129,6 +130,7 @@ def create_app(
             "/messages/batch": _BATCH_FACTOR * max_message_bytes,
             "/ontology": _BATCH_FACTOR * max_message_bytes,
             "/rules": _BATCH_FACTOR * max_message_bytes,
+            "/trials": _ESCAPING_FACTOR * max_message_bytes + _ENVELOPE_BYTES,
             "/soap": _ESCAPING_FACTOR * max_message_bytes + _ENVELOPE_BYTES,
         },
     )
@@ -166,6 +168,7 @@ def create_app(
         individuals.router(application),
         ontology.router(application),
         rules.router(application),
+        trials.router(application),
         quarantine.router(application),
         queries.router(application),
         audit.router(application),

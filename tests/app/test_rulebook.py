@@ -19,6 +19,7 @@ from sensorstream.errors import (
     UnknownVersion,
 )
 from sensorstream.settings import FunctionSettings, OntologySettings, RuleSettings, Settings
+from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
 
@@ -226,6 +227,36 @@ def test_what_cannot_be_put_is_refused_and_changes_nothing(
     # The same text is no change.
     assert rulebook.put("alerts.rules", ALERT % "first", "me") == "settings"
     assert list(rulebook.versions.all("alerts.rules")) == []
+
+
+def test_a_message_is_tried_with_the_rules_or_others_and_leaves_nothing(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    rulebook = application.rulebook
+    message = b"<p id='ann' t='5' level='7' note='new'/>"
+    before = rulebook.files()
+    tried = rulebook.try_message(message, "test", {})
+    assert (tried.status, tried.matched, tried.faults) == ("accepted", ("person",), ())
+    assert {each[1].rpartition("/")[2] for each in tried.statements} >= {"level"}
+    assert [each.text for each in tried.alerts] == ["first http://example.org/ann"]
+    (explained,) = tried.explanations
+    found = {each.role: each.values for each in explained.rules[0].expressions}
+    assert found[":level"] == ("7",)
+    assert [each.path for each in explained.unmapped] == ["/p/@note"]
+    other = rulebook.try_message(message, "test", {"map.rules": MAPPING % "grade"})
+    assert {each[1].rpartition("/")[2] for each in other.statements} >= {"grade"}
+    (fault,) = rulebook.try_message(message, "test", {"map.rules": MAPPING % "depth"}).faults
+    assert fault.position is not None
+    broken = rulebook.try_message(b"<p", "test", {})
+    assert (broken.status, broken.explanations) == ("rejected", ())
+    assert broken.unexplained == "the message cannot be read"
+    assert rulebook.files() == before
+    # Nor has any alert been raised when a message that is taken in has raised its own.
+    send(application, "bob", 1)
+    eventually(lambda: told(application))
+    assert told(application) == ["first bob"]
+    assert rulebook.try_message(message, "test", {}) == tried
 
 
 def test_rules_are_tried_on_recent_messages_and_put_nothing(

@@ -64,6 +64,7 @@ def bodies(client: Client) -> Bodies:
         "POST /sql": ("application/json", {"query": MANY}),
         "POST /jobs": ("application/json", {"language": "sql", "text": MANY}),
         "POST /webhooks": ("application/json", {"url": RECEIVER}),
+        "POST /trials": ("application/json", {"message": PAPER_MESSAGE.decode()}),
         "PUT /ontology": (ontology.media_type, ontology.text.encode()),
         "PUT /rules": ("application/json", {"files": rules}),
         "PUT /rules/{name}": ("text/plain", b"# nothing yet\n"),

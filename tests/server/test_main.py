@@ -24,6 +24,7 @@ PATHS = {
     "/alerts/{id}/why": {"get"},
     "/why": {"get"},
     "/why-not": {"get"},
+    "/trials": {"post"},
     "/alerts/{id}/history": {"get"},
     "/alerts/{id}/acknowledge": {"post"},
     "/alerts/{id}/clear": {"post"},

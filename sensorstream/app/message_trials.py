@@ -1,0 +1,120 @@
+"""What rules, or others that are not in force, would make of one message; nothing is changed.
+
+The message is taken in by an engine of its own that holds nothing else, as in :mod:`.trials`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+from sensorstream.app.file_texts import FileTexts
+from sensorstream.app.mapping_files import single_maps
+from sensorstream.app.rule_texts import mapping_paths, parse_texts
+from sensorstream.app.trial import Trial
+from sensorstream.app.wiring import Deployment, build_machine, with_plain
+from sensorstream.engine.arrival import Arrived
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import MessageError, SensorStreamError
+from sensorstream.journal.effects import in_order
+from sensorstream.mapping.document import parse_document
+from sensorstream.mapping.rule_report import Explanation, explain
+from sensorstream.model.events import Alert, Message
+from sensorstream.model.terms import Triple
+
+MOST_STATEMENTS: Final = 1000
+"""Of each sort, in an answer."""
+_ID: Final = "trial"
+_EXPLAINED_BYTES: Final = 256 * 1024
+_EXPLAINED_SECONDS: Final = 1.0
+"""Explaining takes a few times as long as mapping, and has no limit of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTrial:
+    """What would become of a message.
+
+    If something is at fault with the rules, ``faults`` has all of it, and nothing was tried.
+    ``statements`` are what the mapping rules made of it, ``added`` what semantic rules inserted,
+    ``inferred`` what follows by the profile ``reasoner``. ``unexplained`` is why there are no
+    ``explanations``, if that is so.
+    """
+
+    faults: tuple[SensorStreamError, ...] = ()
+    status: str = ""
+    reason: str = ""
+    matched: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
+    unexplained: str = ""
+    statements: tuple[Triple, ...] = ()
+    added: tuple[Triple, ...] = ()
+    inferred: tuple[Triple, ...] = ()
+    reasoner: str = ""
+    alerts: tuple[Alert, ...] = ()
+
+
+def try_message(
+    deployment: Deployment, content: bytes, source: str, now: int, counter: Callable[[], float]
+) -> MessageTrial:
+    """Take a message in by an engine that holds nothing; ``now`` is when it arrives.
+
+    Raises:
+        ReasonerError: the reasoner does not start.
+    """
+    deployment = with_plain(deployment)
+    machine = build_machine(deployment, counter)
+    message = Message(_ID, content, now, source)
+    with closing(machine.engine):
+        arrived = machine.mapper.map(message)
+        trial = Trial(machine.engine)
+        # A message may have to wait for others; here none come.
+        traces = [trial.take(arrived), trial.finish()]
+    outcomes = [each for trace in traces for each in in_order(trace.outcome)]
+    told = [each for each in outcomes if each.message.id == _ID and each.status != Status.HELD]
+    outcome = told[-1] if told else traces[0].outcome
+    made = dict.fromkeys(traces[0].made)
+    came = dict.fromkeys(triple for trace in traces for triple in trace.asserted)
+    inferred = dict.fromkeys(triple for trace in traces for triple in trace.inferred)
+    explanations, unexplained = _explained(deployment, message, arrived.seconds)
+    return MessageTrial(
+        status=outcome.status.value,
+        reason="" if outcome.rejection is None else str(outcome.rejection),
+        matched=outcome.matched,
+        warnings=arrived.mapped.warnings if isinstance(arrived, Arrived) else (),
+        explanations=explanations,
+        unexplained=unexplained,
+        statements=tuple(made),
+        added=tuple(each for each in came if each not in made),
+        inferred=tuple(each for each in inferred if each not in made),
+        reasoner=deployment.settings.reasoning.profile,
+        alerts=tuple(alert for each in outcomes for alert in each.alerts),
+    )
+
+
+def _explained(
+    deployment: Deployment, message: Message, seconds: float
+) -> tuple[tuple[Explanation, ...], str]:
+    """What each expression found, or why that cannot be told."""
+    if len(message.content) > _EXPLAINED_BYTES or seconds > _EXPLAINED_SECONDS:
+        return (), (
+            f"what each expression found is told of messages of up to {_EXPLAINED_BYTES} bytes "
+            f"that are mapped within {_EXPLAINED_SECONDS:g} s"
+        )
+    settings, schema = deployment.settings, deployment.ontology.schema
+    timeline, reference = deployment.timeline, deployment.reference
+    files = parse_texts(settings, deployment.texts)
+    paths = mapping_paths(settings, deployment.texts)
+    try:
+        document = parse_document(message.content, max_depth=settings.server.max_depth)
+    except MessageError:
+        return (), "the message cannot be read"
+    try:
+        library = reference.library_of("")
+        texts = FileTexts(paths)
+        others = single_maps(tuple(paths), schema, timeline, settings.rules.base, library, texts)
+        return explain(files, schema, timeline, document, message, reference, others), ""
+    except SensorStreamError as error:
+        return (), error.message

@@ -1,0 +1,159 @@
+"""``POST /trials``: what rules would make of a message, though nothing is taken in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from typing import Final
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from sensorstream.app.application import Application
+from sensorstream.app.message_trials import MOST_STATEMENTS, MessageTrial
+from sensorstream.errors import MalformedMessage
+from sensorstream.model.terms import Triple
+from sensorstream.server.known import AskedBody
+from sensorstream.server.rest.versioned import FaultBody, fault_bodies
+
+_ENCODING: Final = re.compile(r"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
+
+
+class MessageTrialBody(AskedBody):
+    """A message, and texts of rule files by name that count instead of those in force."""
+
+    message: str = Field(examples=["<Message/>"])
+    source: str = Field(default="rest", max_length=200)
+    files: dict[str, str] = Field(default={}, examples=[{"tracking.rules": "prefix : <urn:x:>"}])
+
+
+class ExpressionBody(BaseModel):
+    """An expression of a rule: how often it was evaluated, and what it found."""
+
+    role: str = Field(description="what it is for, such as `on message` or a property")
+    written: str
+    tried: int
+    found: int
+    missed: int = Field(description="how often it found nothing")
+    values: list[str] = Field(description="the first three")
+    cause: str = Field(description="why it found nothing, if that is known")
+
+
+class RuleReportBody(BaseModel):
+    """A mapping rule: whether it matched, else the likely cause."""
+
+    rule: str
+    matched: bool
+    cause: str
+    expressions: list[ExpressionBody]
+
+
+class UnmappedBody(BaseModel):
+    """A part of the message that no rule read."""
+
+    line: int
+    path: str
+    text: str
+    count: int
+
+
+class YieldBody(BaseModel):
+    """What an RML map or a stylesheet gave."""
+
+    rule: str
+    matched: bool
+    path: str
+    found: int
+    triples: int
+    missing: list[str]
+    cause: str
+    error: str
+
+
+class ExplanationBody(BaseModel):
+    """One message of the document."""
+
+    line: int
+    rules: list[RuleReportBody]
+    unmapped: list[UnmappedBody]
+    error: str
+    yields: list[YieldBody]
+
+
+class AlertTriedBody(BaseModel):
+    """An alert that would be raised."""
+
+    severity: str
+    rule: str = Field(description="or the kind of an alert of the system")
+    text: str
+
+
+class MessageTriedBody(BaseModel):
+    """Nothing was taken in: what is wrong with the rules, or what they make of the message."""
+
+    faults: list[FaultBody]
+    status: str = Field(description="that the message would have; empty: nothing was tried")
+    reason: str
+    matched: list[str]
+    warnings: list[str]
+    explanations: list[ExplanationBody]
+    unexplained: str = Field(description="why there are no explanations; empty if there are")
+    statements: list[str] = Field(description="what mapping rules make of it, as N-Triples")
+    added: list[str] = Field(description="what semantic rules insert")
+    inferred: list[str] = Field(description="what follows, by the profile `reasoner`")
+    reasoner: str = Field(description="`plain` in place of HermiT and Pellet")
+    left_out: int = Field(description=f"statements beyond the first {MOST_STATEMENTS} of a sort")
+    alerts: list[AlertTriedBody]
+
+
+def router(application: Application) -> APIRouter:
+    """Trials of messages."""
+    routes = APIRouter(tags=["rules"])
+
+    @routes.post("/trials", summary="Try a message")
+    def try_message(body: MessageTrialBody) -> MessageTriedBody:
+        """What the rules, or others, would make of a message: nothing is taken in or put.
+
+        An engine of its own, which holds nothing else, takes the message in.
+        """
+        content = _content(body.message)
+        return _body(application.rulebook.try_message(content, body.source, body.files))
+
+    return routes
+
+
+def _content(message: str) -> bytes:
+    """The bytes of a message, in the encoding that it declares."""
+    declared = _ENCODING.match(message)
+    encoding = "utf-8" if declared is None else declared.group(1)
+    try:
+        return message.encode(encoding)
+    except (LookupError, UnicodeError) as error:
+        raise MalformedMessage(f"the message is not text in {encoding}: {error}") from None
+
+
+def _body(trial: MessageTrial) -> MessageTriedBody:
+    sorts = (trial.statements, trial.added, trial.inferred)
+    statements, added, inferred = map(_lines, sorts)
+    return MessageTriedBody(
+        faults=fault_bodies(trial.faults),
+        status=trial.status,
+        reason=trial.reason,
+        matched=list(trial.matched),
+        warnings=list(trial.warnings),
+        explanations=[ExplanationBody.model_validate(asdict(each)) for each in trial.explanations],
+        unexplained=trial.unexplained,
+        statements=statements,
+        added=added,
+        inferred=inferred,
+        reasoner=trial.reasoner,
+        left_out=sum(max(0, len(each) - MOST_STATEMENTS) for each in sorts),
+        alerts=[
+            AlertTriedBody(severity=each.severity, rule=each.rule or each.kind, text=each.text)
+            for each in trial.alerts
+        ],
+    )
+
+
+def _lines(triples: tuple[Triple, ...]) -> list[str]:
+    return [" ".join(term.n3 for term in triple) for triple in triples[:MOST_STATEMENTS]]
