@@ -67,6 +67,7 @@ async def build(visit: Visit) -> None:
     Listing(text, "Content")
     if len(content) > _MOST_BYTES:
         ui.label(f"The first {_MOST_BYTES} of {len(content)} bytes.")
+    link("Try rules on it", places.bench(id_))
     link("The whole content as it came", places.twin(f"/messages/{id_}/content"))
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from nicegui import ui
 
+from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.console import places
 from sensorstream.console.links import link
 from sensorstream.console.names import local_name
@@ -93,6 +94,12 @@ async def build(visit: Visit) -> None:
     versions = Versions(visit, "ontology", "", lambda: text, put_again)
     await versions.read()
     link("The ontology as a file", places.twin("/ontology"))
+
+
+async def terms_of(client: AsyncClient) -> list[str]:
+    """The classes and properties of the ontology."""
+    found = [await client.query(question) for question in (_CLASSES, _PROPERTIES)]
+    return sorted({str(term) for each in found for term, _ in each.rows})
 
 
 class _Tree:

@@ -31,6 +31,7 @@ QUERIES: Final = Place("/queries", "Queries", "polyline", "q")
 ASK: Final = Place("/ask", "Ask", "help_outline", "k")
 ALERTS: Final = Place("/alerts", "Alerts", "notifications", "a")
 RULES: Final = Place("/rules", "Rules", "rule", "r")
+BENCH: Final = Place("/bench", "Bench", "construction", "b")
 ONTOLOGY: Final = Place("/ontology", "Ontology", "account_tree", "t")
 QUARANTINE: Final = Place("/quarantine", "Quarantine", "report", "n")
 SETTINGS: Final = Place("/settings", "Settings", "settings", "s")
@@ -44,6 +45,7 @@ PLACES: Final = (
     ASK,
     ALERTS,
     RULES,
+    BENCH,
     ONTOLOGY,
     QUARANTINE,
     SETTINGS,
@@ -84,6 +86,11 @@ def query(name: str, part: object = None) -> str:
 def rule_file(name: str) -> str:
     """The address of a rule file's page."""
     return address(f"/rules/{quote(name, safe='')}")
+
+
+def bench(message: object = None, rule: object = None) -> str:
+    """The address of the mapping bench with a message and a rule file."""
+    return address(BENCH.path, message=message, rule=rule)
 
 
 def twin(path: str) -> str:

@@ -8,8 +8,11 @@ from nicegui import ui
 
 from sensorstream.console import places
 from sensorstream.console.code_editor import code_editor
+from sensorstream.console.completion import Completion
 from sensorstream.console.links import go
+from sensorstream.console.marks import mark
 from sensorstream.console.notices import Notice
+from sensorstream.console.ontology import terms_of
 from sensorstream.console.pages import Visit
 from sensorstream.console.presets import presets
 from sensorstream.console.refreshing import keep_fresh
@@ -61,7 +64,9 @@ def _editor(visit: Visit) -> None:
     async def attempt() -> None:
         with notice.of():
             text = editor.value.encode()
-            trial.show(await visit.client.try_put("queries", text, name.value or "trial"))
+            tried = await visit.client.try_put("queries", text, name.value or "trial")
+            mark(editor, tried["faults"])
+            trial.show(tried)
 
     async def register() -> None:
         with notice.of():
@@ -78,6 +83,13 @@ def _editor(visit: Visit) -> None:
         ui.button("Try it on recent messages", on_click=attempt).props("no-caps")
         ui.button("Register", on_click=register).props("no-caps")
     editor = code_editor("Query", language="SPARQL")
+    completion = Completion(editor)
+
+    async def read_terms() -> None:
+        with notice.of():
+            completion.terms = await terms_of(visit.client)
+
+    ui.timer(0, read_terms, once=True)
 
 
 def _row(row: dict[str, Any]) -> Row:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final
 
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.code_editor import Language, code_editor
+from sensorstream.console.code_editor import code_editor
+from sensorstream.console.completion import Completion
 from sensorstream.console.links import link
+from sensorstream.console.marks import mark
 from sensorstream.console.notices import Notice
+from sensorstream.console.ontology import terms_of
 from sensorstream.console.pages import Visit
-from sensorstream.console.rules import language
+from sensorstream.console.rule_texts import put_over, text_of
+from sensorstream.console.rules import COLOURS, language
 from sensorstream.console.trials import Trial
 from sensorstream.console.versions import Versions
-from sensorstream.errors import SensorStreamError, UnknownRules
-
-_COLOURED_AS: Final[dict[str, Language]] = {
-    "rule language": "SPARQL",
-    "RML": "Turtle",
-    "stylesheet": "XML",
-    "rule set of the reasoner": "SPARQL",
-    "rules over time": "SPARQL",
-}
+from sensorstream.errors import UnknownRules
 
 
 async def build(visit: Visit) -> None:
@@ -31,26 +26,22 @@ async def build(visit: Visit) -> None:
     name = visit.asked["name"]
     client = visit.client
     state = ui.label(language(name)).props("role=status")
-    editor = code_editor(f"Text of {name}", language=_COLOURED_AS.get(language(name)))
+    editor = code_editor(f"Text of {name}", language=COLOURS.get(language(name)))
+    completion = Completion(editor)
     in_force: dict[str, str | None] = {"text": None}
     notice = Notice()
     trial = Trial()
 
     async def read() -> None:
-        try:
-            text = await client.rule_file(name)
-        except UnknownRules:
-            in_force["text"] = None
-            state.set_text(f"{language(name)}: this file is not in force")
-        else:
-            in_force["text"] = text
-            state.set_text(f"{language(name)}: in force")
+        in_force["text"] = text = await text_of(client, name)
+        told = "this file is not in force" if text is None else "in force"
+        state.set_text(f"{language(name)}: {told}")
         # A new file has none.
         with suppress(UnknownRules):
             await versions.read()
 
     async def put(text: str) -> None:
-        change = await client.put_rule_file(name, text)
+        change = await put_over(client, name, text, in_force["text"])
         editor.set_value(text)
         trial.clear()
         await read()
@@ -58,15 +49,12 @@ async def build(visit: Visit) -> None:
 
     async def attempt() -> None:
         with notice.of():
-            trial.show(await client.try_put("rules", editor.value.encode(), name))
+            tried = await client.try_put("rules", editor.value.encode(), name)
+            mark(editor, tried["faults"], name)
+            trial.show(tried)
 
     async def put_it() -> None:
         with notice.of():
-            # Somebody else may have changed it since it was read.
-            now = await _text(visit, name)
-            if now != in_force["text"]:
-                told = "it was changed meanwhile: read it anew, or compare it with the versions"
-                raise SensorStreamError(told)
             await put(editor.value)
 
     async def take_out() -> None:
@@ -79,6 +67,7 @@ async def build(visit: Visit) -> None:
         ui.button("Try it on recent messages", on_click=attempt).props("no-caps")
         ui.button("Put it in force", on_click=put_it).props("no-caps")
         ui.button("Take it out of force", on_click=take_out).props("no-caps flat")
+        link("Try it on one message", places.bench(None, name))
         link("All rules", places.address(places.RULES.path))
     ui.html("Versions", tag="h2").classes("part")
 
@@ -88,10 +77,5 @@ async def build(visit: Visit) -> None:
     versions = Versions(visit, "rules", name, lambda: in_force["text"] or "", put_again)
     await read()
     editor.set_value(in_force["text"] or "")
-
-
-async def _text(visit: Visit, name: str) -> str | None:
-    try:
-        return await visit.client.rule_file(name)
-    except UnknownRules:
-        return None
+    with notice.of():
+        completion.terms = await terms_of(client)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.code_editor import Language
 from sensorstream.console.links import go
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
@@ -22,6 +25,16 @@ _LANGUAGES: Final = {
     ".ru": "rule set of the reasoner",
     ".dotr": "rules over time",
 }
+COLOURS: Final[Mapping[str, Language]] = MappingProxyType(
+    {
+        "rule language": "SPARQL",
+        "RML": "Turtle",
+        "stylesheet": "XML",
+        "rule set of the reasoner": "SPARQL",
+        "rules over time": "SPARQL",
+    }
+)
+"""As which language an editor colours the text of a file."""
 _ON_DISK: Final = {
     "same": "the same on disk",
     "differs": "was edited on disk since",

@@ -53,7 +53,8 @@ class Table:
     """A table that shows the latest rows it was given.
 
     ``key`` names the column whose values tell rows apart, ``path`` the operation of the HTTP
-    interface that the rows come from, ``empty`` what is said where there are none.
+    interface that the rows come from ("": they cannot be read by GET), ``empty`` what is said
+    where there are none.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Table:
                 rows=[], columns=drawn, row_key=key, pagination=rows_a_page
             ).props("flat dense wrap-cells hide-pagination")
             self._twin = link("as JSON", twin(path)).classes("twin")
+            self._twin.set_visibility(bool(path))
         with self.table.add_slot("no-data"):
             ui.label(empty)
         for name in self._links:

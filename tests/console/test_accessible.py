@@ -39,6 +39,7 @@ PAGES = {
     "/queries": "A new query",
     "/query?name=urn%3Ax%3Aseen": "Results",
     "/ask": "Jobs",
+    "/bench": "What the rules make of it",
     "/alerts": "Silences",
     "/alerts/{alert}": "What became of it",
     "/receivers": "Address",

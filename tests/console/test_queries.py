@@ -132,8 +132,12 @@ def test_a_researcher_registers_a_query_and_steps_through_it(
             eventually(lambda: "Nothing has happened since the record began" in shown(browser))
             for number in range(901, 905):
                 send_face(client, number)
-            press(browser, "Read the last instants")
-            eventually(lambda: "Step 1 of" in shown(browser))
+
+            def is_read() -> bool:
+                press(browser, "Read the last instants")
+                return "Step 1 of" in shown(browser)
+
+            eventually(is_read)
             assert "+ human-90" in shown(browser)
             browser.find_element(By.CSS_SELECTOR, "[aria-label=Next]").click()
             eventually(lambda: "Step 2 of" in shown(browser))

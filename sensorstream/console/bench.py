@@ -1,0 +1,218 @@
+"""The mapping bench: a message and a rule file side by side, and what the rule makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from nicegui import ui
+
+from sensorstream.console import places
+from sensorstream.console.code_editor import code_editor
+from sensorstream.console.completion import Completion
+from sensorstream.console.links import link, stay_at
+from sensorstream.console.listings import Listing
+from sensorstream.console.marks import mark
+from sensorstream.console.names import local_name
+from sensorstream.console.notices import Notice
+from sensorstream.console.ontology import terms_of
+from sensorstream.console.pages import Visit
+from sensorstream.console.rule_texts import put_over, text_of
+from sensorstream.console.rules import COLOURS, language
+from sensorstream.console.tables import Column, Row, Table
+from sensorstream.console.trials import Trial, fault_text
+
+_RECENT: Final = 20
+_FOUND: Final = (
+    Column("rule", "Rule"),
+    Column("role", "For"),
+    Column("written", "Expression"),
+    Column("found", "Found", is_number=True),
+    Column("missed", "Missing", is_number=True),
+    Column("values", "Values"),
+)
+_UNMAPPED: Final = (
+    Column("line", "Line", is_number=True),
+    Column("path", "Not mapped"),
+    Column("text", "Text"),
+    Column("count", "Times", is_number=True),
+)
+
+
+async def build(visit: Visit) -> None:
+    """The page; ``asked["message"]`` and ``asked["rule"]`` say what stands in it to begin with."""
+    client, notice = visit.client, Notice()
+    before: dict[str, str | None] = {"text": None}
+    files = [each["name"] for each in (await client.rule_files())["files"]]
+    mapping = [each for each in files if language(each) != "rule set of the reasoner"]
+    asked = visit.asked.get("rule") or (mapping[0] if mapping else "new.rules")
+    recent = [str(each["message_id"]) for each in await client.messages(_RECENT)]
+
+    async def read_message() -> None:
+        with notice.of():
+            if pick.value:
+                content = await client.message_content(str(pick.value))
+                message.set_value(content.decode("utf-8", "replace"))
+                stay()
+
+    async def read_rule() -> None:
+        with notice.of():
+            before["text"] = text = await text_of(client, str(file.value))
+            rule.set_value(text or "")
+            stay()
+
+    def stay() -> None:
+        stay_at(places.bench(pick.value or None, file.value))
+
+    async def attempt() -> None:
+        with notice.of():
+            given = {str(file.value): rule.value} if rule.value.strip() else {}
+            tried = await client.try_message(message.value, given)
+            mark(rule, tried["faults"], str(file.value))
+            outcome.show(tried)
+
+    async def compare() -> None:
+        with notice.of():
+            tried = await client.try_put("rules", rule.value.encode(), str(file.value))
+            mark(rule, tried["faults"], str(file.value))
+            put_button.set_visibility(trial.show(tried))
+
+    async def put() -> None:
+        with notice.of():
+            name, text = str(file.value), rule.value
+            change = await put_over(client, name, text, before["text"])
+            before["text"] = text
+            forget()
+            ui.notify(f"{name} is in force: change {change}")
+
+    def forget() -> None:
+        """What was compared is not what stands there now."""
+        put_button.set_visibility(False)
+        trial.clear()
+
+    with ui.element("div").classes("bench"):
+        with ui.element("section"):
+            pick = _choice("Message", recent)
+            pick.on_value_change(read_message)
+            message = code_editor("Message", language="XML")
+        with ui.element("section"):
+            file = _choice("Rule file", list(dict.fromkeys([*mapping, asked])), asked)
+            file.on_value_change(read_rule)
+            rule = code_editor("Rules", language=COLOURS.get(language(asked)))
+            completion = Completion(rule)
+    with ui.element("div").classes("form"):
+        ui.button("Try the rules on the message", on_click=attempt).props("no-caps")
+        ui.button("Compare on recent messages", on_click=compare).props("no-caps")
+        put_button = ui.button("Put the rules in force", on_click=put).props("no-caps")
+        put_button.set_visibility(False)
+        link("All rules", places.address(places.RULES.path))
+    trial = Trial()
+    outcome = _Outcome()
+    rule.on_value_change(forget)
+    await read_rule()
+    chosen = visit.asked.get("message") or (recent[0] if recent else None)
+    if chosen is not None and chosen not in recent:
+        pick.set_options([chosen, *recent])
+    pick.set_value(chosen)
+    with notice.of():
+        completion.terms = await terms_of(client)
+
+
+def _choice(label: str, known: list[str], value: str | None = None) -> ui.select:
+    """A field with names to choose from; others can be typed."""
+    made = ui.select(known, value=value, label=label, with_input=True, new_value_mode="add-unique")
+    return made.classes("wide")
+
+
+class _Outcome:
+    """What came of the latest trial of a message."""
+
+    def __init__(self) -> None:
+        ui.html("What the rules make of it", tag="h2").classes("part")
+        self._place = ui.element("div").props("role=status")
+
+    def show(self, tried: Mapping[str, Any]) -> None:
+        self._place.clear()
+        with self._place:
+            if tried["faults"]:
+                for fault in tried["faults"]:
+                    ui.label(fault_text(fault)).classes("notice")
+                return
+            ui.label(said(tried)).classes("answer")
+            for warning in tried["warnings"]:
+                ui.label(warning).classes("notice")
+            for alert in tried["alerts"]:
+                ui.label(f"Alert {alert['severity']} {alert['rule']}: {alert['text']}")
+            for title, lines in listings(tried):
+                ui.html(title, tag="h3", sanitize=False).classes("part")
+                Listing("\n".join(lines), title)
+            if tried["left_out"]:
+                ui.label(f"{tried['left_out']} statements are left out.")
+            self._explain(tried)
+
+    def _explain(self, tried: Mapping[str, Any]) -> None:
+        if tried["unexplained"]:
+            ui.label(tried["unexplained"])
+            return
+        ui.html("What the expressions found", tag="h3").classes("part")
+        found = Table(_FOUND, key="@row", path="", empty="There is no mapping rule.")
+        found.show(found_rows(tried))
+        ui.html("What no rule read", tag="h3").classes("part")
+        left = Table(_UNMAPPED, key="@row", path="", empty="Everything is mapped.")
+        parts = [each for one in tried["explanations"] for each in one["unmapped"]]
+        left.show([{**each, "@row": number} for number, each in enumerate(parts)])
+
+
+def said(tried: Mapping[str, Any]) -> str:
+    """What would become of the message, in one line."""
+    reason = f": {tried['reason']}" if tried["reason"] else ""
+    matched = f", matched by {', '.join(tried['matched'])}" if tried["matched"] else ""
+    return f"It would be {tried['status']}{reason}{matched}."
+
+
+def listings(tried: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """The statements, sort by sort, with the names of terms without their namespaces."""
+    for title, sort in (
+        ("Statements", "statements"),
+        ("Inserted by semantic rules", "added"),
+        (f"Inferred ({tried['reasoner']})", "inferred"),
+    ):
+        if tried[sort]:
+            yield title, [_short(each) for each in tried[sort]]
+
+
+def _short(statement: str) -> str:
+    subject, predicate, value = statement.split(" ", 2)
+    ends = [
+        local_name(each[1:-1]) if each.startswith("<") and each.endswith(">") else each
+        for each in (subject, predicate, value)
+    ]
+    return " ".join(ends)
+
+
+def found_rows(tried: Mapping[str, Any]) -> list[Row]:
+    """A row for each expression, for each rule that did not match, and for each map."""
+    rows: list[dict[str, Any]] = []
+    for one in tried["explanations"]:
+        for rule in one["rules"]:
+            if not rule["matched"]:
+                rows.append({"rule": rule["rule"], "role": "not matched", "values": rule["cause"]})
+                continue
+            rows += (
+                {**each, "rule": rule["rule"], "values": ", ".join(each["values"]) or each["cause"]}
+                for each in rule["expressions"]
+                if each["tried"]
+            )
+        for made in one["yields"]:
+            told = f"{made['triples']} statements" if made["matched"] else made["cause"]
+            missing = f"; nothing found by {', '.join(made['missing'])}" if made["missing"] else ""
+            rows.append(
+                {
+                    "rule": made["rule"],
+                    "role": "map",
+                    "written": made["path"],
+                    "found": made["found"],
+                    "values": made["error"] or f"{told}{missing}",
+                }
+            )
+    return [{**each, "@row": number} for number, each in enumerate(rows)]
