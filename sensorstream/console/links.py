@@ -30,3 +30,8 @@ def choices(title: str, there: dict[str, tuple[str, str]], here: str) -> None:
 def go(address: str) -> None:
     """Show another page in the place of this one."""
     ui.navigate.to(address.removeprefix(BASE))
+
+
+def stand_at(address: str) -> None:
+    """Let the browser's address line name this state of the page, which stays as it is."""
+    ui.navigate.history.replace(address)

@@ -76,9 +76,9 @@ def alert(alert_id: str) -> str:
     return address(f"/alerts/{quote(alert_id, safe='')}")
 
 
-def query(name: str) -> str:
-    """The address of a continuous query's page."""
-    return address("/query", name=name)
+def query(name: str, tab: str | None = None) -> str:
+    """The address of a continuous query's page, with the tab that it shows."""
+    return address("/query", name=name, tab=tab)
 
 
 def rule_file(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from nicegui import ui
@@ -14,7 +15,7 @@ from sensorstream.console import places
 from sensorstream.console.answers import rows_of
 from sensorstream.console.charts import LineChart
 from sensorstream.console.facts import Facts
-from sensorstream.console.links import link
+from sensorstream.console.links import link, stand_at
 from sensorstream.console.listings import Listing
 from sensorstream.console.operator_graph import OperatorGraph
 from sensorstream.console.pages import Visit
@@ -28,6 +29,7 @@ _PAUSE: Final = 2.0
 _KEPT: Final = 300
 """Reports whose numbers the chart shows."""
 _LINES: Final = 12
+_TABS: Final = ("Results", "Operators", "Steps", "Text")
 
 
 async def build(visit: Visit) -> None:
@@ -37,10 +39,10 @@ async def build(visit: Visit) -> None:
     state = await client.query_state(name)
     facts = Facts()
     with ui.tabs().props("no-caps align=left") as tabs:
-        results, graph, steps, text = (
-            ui.tab(each) for each in ("Results", "Operators", "Steps", "Text")
-        )
-    with ui.tab_panels(tabs, value=results).classes("w-full panels"):
+        results, graph, steps, text = (ui.tab(each) for each in _TABS)
+    chosen = visit.asked.get("tab", "")
+    first = chosen if chosen in _TABS else _TABS[0]
+    with ui.tab_panels(tabs, value=first).classes("w-full panels"):
         with ui.tab_panel(results):
             live = _Results(visit, name, state["variables"])
         with ui.tab_panel(graph):
@@ -63,6 +65,7 @@ async def build(visit: Visit) -> None:
         elif tabs.value == "Results":
             await live.read()
 
+    tabs.on_value_change(lambda event: stand_at(places.query(name, event.value)))
     keep_fresh(_PAUSE, read)
     link("All queries", places.address(places.QUERIES.path))
 
@@ -77,13 +80,14 @@ class _Results:
         columns = [Column(each, f"?{each}") for each in variables]
         path = f"/queries/{name}/results"
         self._table = Table(columns, key="@row", path=path, empty="There is no result now.")
+        self._given: list[tuple[int, int, int]] | None = None
         self._latest = ui.label().props("role=status")
         task = asyncio.create_task(self._follow())
         ui.context.client.on_delete(task.cancel)
 
     async def read(self) -> None:
-        """Show what there is now."""
-        if self._variables:
+        """Show what there is now; the result is read again only if an operator gave something."""
+        if self._variables and await self._has_changed():
             found = await self._visit.client.results(self._name)
             self._table.show(rows_of(found.columns, found.rows))
         lines = lines_of(self._reports)
@@ -92,6 +96,11 @@ class _Results:
             last = self._reports[-1]
             self._latest.set_text(f"Last report at {last.time}: {_told(last)}")
 
+    async def _has_changed(self) -> bool:
+        graph = await self._visit.client.query_graph(self._name)
+        before, self._given = self._given, given_by(graph)
+        return graph["anew"] is not None or before != self._given
+
     async def put(self, text: str, media_type: str) -> None:
         """Put another text in force."""
         await self._visit.client.put("queries", text.encode(), self._name)
@@ -99,14 +108,18 @@ class _Results:
     async def _follow(self) -> None:
         after = ""
         while True:
-            try:
+            # The page itself says that the server is away, or that the query was removed. A server
+            # that stops ends the connection without error: what is missed is read afterwards.
+            with suppress(SensorStreamError):
                 async for report in self._visit.client.follow(self._name, after):
                     after = report.id
                     self._reports.append(report)
-                return
-            except SensorStreamError:
-                # The page says that the server is away; what is missed is read from where it was.
-                await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(_PAUSE)
+
+
+def given_by(graph: Mapping[str, Any]) -> list[tuple[int, int, int]]:
+    """What each operator has given out: while it stays the same, so does the result."""
+    return [(each["id"], each["added"], each["removed"]) for each in graph["nodes"]]
 
 
 def lines_of(reports: Sequence[QueryReport] | deque[QueryReport]) -> dict[str, list[Any]]:
