@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 CLASSES := $(VENV)/cache/.ready
 CACHE := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache
 
-.PHONY: demo test lint packages conformance campaign endurance grammars bench clean
+.PHONY: demo test lint packages conformance campaign endurance grammars pictures bench clean
 
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
@@ -37,6 +37,10 @@ endurance: $(READY)  ## fifty faults at random points under load; takes some ten
 
 grammars: $(READY)  ## the tables of the grammars, after a change of one of them
 	$(BIN)/python -m tests.grammar_tables
+
+pictures: $(READY)  ## the pictures of the pages in docs/pictures, made by their tests; needs chromium
+	PICTURES_OF_PAGES=docs/pictures $(BIN)/python -m pytest -q tests/console/test_overview.py \
+		tests/console/test_queries.py
 
 bench: $(READY)  ## the papers' evaluations, and the core before and after: tables, figures
 	$(BIN)/python -m benchmarks

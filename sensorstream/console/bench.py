@@ -10,7 +10,7 @@ from nicegui import ui
 from sensorstream.console import places
 from sensorstream.console.code_editor import code_editor
 from sensorstream.console.completion import Completion
-from sensorstream.console.links import link, stay_at
+from sensorstream.console.links import link, stand_at
 from sensorstream.console.listings import Listing
 from sensorstream.console.marks import mark
 from sensorstream.console.names import local_name
@@ -62,7 +62,7 @@ async def build(visit: Visit) -> None:
             stay()
 
     def stay() -> None:
-        stay_at(places.bench(pick.value or None, file.value))
+        stand_at(places.bench(pick.value or None, file.value))
 
     async def attempt() -> None:
         with notice.of():

@@ -12,6 +12,7 @@ from nicegui import ui
 
 from sensorstream.console.links import link
 from sensorstream.console.places import BASE, PLACES, Place, address
+from sensorstream.console.refreshing import TELL_VISIBLE
 from sensorstream.console.watches import Watch
 
 _STYLE: Final = Path(__file__).with_name("style.css")
@@ -25,6 +26,7 @@ def frame(here: Place, title: str, watch: Watch, *, signed_in: bool) -> Iterator
     ui.page_title(f"{title} · SensorStream")
     ui.add_css(_STYLE)
     ui.add_head_html('<script>document.documentElement.lang = "en"</script>')
+    ui.add_head_html(TELL_VISIBLE)
     ui.colors(primary="#1f5f8b", secondary="#37474f", accent="#8a4f00")
     dark = ui.dark_mode(None)
     with ui.header().classes("items-center"):

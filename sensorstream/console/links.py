@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from nicegui import ui
 
 from sensorstream.console.places import BASE
@@ -34,6 +32,6 @@ def go(address: str) -> None:
     ui.navigate.to(address.removeprefix(BASE))
 
 
-def stay_at(address: str) -> None:
-    """Name this page by another address, without showing another one."""
-    ui.run_javascript(f"history.replaceState(history.state, '', {json.dumps(address)})")
+def stand_at(address: str) -> None:
+    """Let the browser's address line name this state of the page, which stays as it is."""
+    ui.navigate.history.replace(address)

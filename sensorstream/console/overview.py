@@ -8,13 +8,26 @@ from typing import Final, TypeAlias
 
 from nicegui import ui
 
+from sensorstream.console import places
 from sensorstream.console.charts import Bars, LineChart
 from sensorstream.console.figures import rate
+from sensorstream.console.links import link
 from sensorstream.console.pages import Visit
+from sensorstream.console.refreshing import keep_fresh
 from sensorstream.console.watches import Watch
 
 _Value: TypeAlias = Callable[[Watch], float | None]
 _UNKNOWN: Final = "-"
+_MESSAGES: Final = places.address(places.MESSAGES.path)
+_INDIVIDUALS: Final = places.address(places.INDIVIDUALS.path)
+_ONTOLOGY: Final = places.address(places.ONTOLOGY.path)
+_RULES: Final = places.address(places.RULES.path)
+_ALERTS: Final = places.address(places.ALERTS.path)
+_RECEIVERS: Final = places.address("/receivers")
+_SETTINGS: Final = places.address(places.SETTINGS.path)
+_BESIDE: Final = ("Spark", "Server")
+"""Stages that stand beside the way."""
+_NO_SPARK: Final = "The engine runs in this server, and not on Spark."
 _PHASES: Final = {
     "t_m": "mapping rules",
     "t_w": "window",
@@ -30,6 +43,8 @@ class Figure:
     name: str
     unit: str
     value: _Value
+    leads: str
+    """The address of the page that shows more."""
     warns: Callable[[float], bool] = lambda value: False
     """Whether a value needs somebody's attention."""
 
@@ -74,61 +89,90 @@ def _some(value: float) -> bool:
     return value > 0
 
 
+def _failing(watch: Watch) -> float | None:
+    if watch.now is None:
+        return None
+    return sum(each > 0 for each in watch.now.by("receiver_failing_seconds", "receiver").values())
+
+
+def _oldest(watch: Watch) -> float | None:
+    if watch.now is None:
+        return None
+    return round(max(watch.now.by("outbox_oldest_seconds", "receiver").values(), default=0.0))
+
+
+def _memory(watch: Watch) -> float | None:
+    used = None if watch.now is None else watch.now.value("process_resident_memory_bytes")
+    return None if used is None else round(used / 2**20)
+
+
 STAGES: Final = (
     Stage(
         "Messages",
         (
-            Figure("come in", "/s", _rate("messages_total")),
-            Figure("taken in", "", _gauge("messages_total", status="accepted")),
-            Figure("not taken in", "", _gauge("messages_total", status="rejected")),
-            Figure("wait", "", _gauge("waiting_messages")),
+            Figure("come in", "/s", _rate("messages_total"), _MESSAGES),
+            Figure("taken in", "", _gauge("messages_total", status="accepted"), _MESSAGES),
+            Figure(
+                "not taken in",
+                "",
+                _gauge("messages_total", status="rejected"),
+                places.address(places.QUARANTINE.path),
+            ),
+            Figure("wait", "", _gauge("waiting_messages"), _MESSAGES),
         ),
     ),
     Stage(
         "Journal",
         (
-            Figure("entries", "", _gauge("journal_entry")),
-            Figure("not stored yet", "", _lag),
+            Figure("entries", "", _gauge("journal_entry"), _MESSAGES),
+            Figure("not stored yet", "", _lag, _MESSAGES),
         ),
     ),
     Stage(
         "Window",
         (
-            Figure("individuals", "", _gauge("individuals")),
-            Figure("statements", "", _gauge("triples")),
-            Figure("have left", "/s", _rate("departures_total")),
+            Figure("individuals", "", _gauge("individuals"), _INDIVIDUALS),
+            Figure("statements", "", _gauge("triples"), _INDIVIDUALS),
+            Figure("have left", "/s", _rate("departures_total"), _INDIVIDUALS),
         ),
     ),
     Stage(
         "Reasoner",
         (
-            Figure("largest island", "", _gauge("reasoner_largest_island")),
-            Figure("answers remembered", "", _gauge("reasoner_memo_total", result="hit")),
-            Figure("asked", "", _gauge("reasoner_memo_total", result="miss")),
-            Figure("replaced by plain", "", _gauge("reasoner_degraded"), _some),
+            Figure("largest island", "", _gauge("reasoner_largest_island"), _ONTOLOGY),
+            Figure("answers remembered", "", _gauge("reasoner_memo_total", result="hit"), _RULES),
+            Figure("asked", "", _gauge("reasoner_memo_total", result="miss"), _RULES),
+            Figure("replaced by plain", "", _gauge("reasoner_degraded"), _SETTINGS, _some),
         ),
     ),
     Stage(
         "Alerts",
         (
-            Figure("raised", "", _gauge("alerts_total")),
-            Figure("raised", "/s", _rate("alerts_total")),
+            Figure("raised", "", _gauge("alerts_total"), _ALERTS),
+            Figure("raised", "/s", _rate("alerts_total"), _ALERTS),
         ),
     ),
     Stage(
         "Receivers",
         (
-            Figure("deliveries wait", "", _sum("outbox_deliveries")),
-            Figure("fail", "", lambda watch: _failing(watch), _some),
+            Figure("deliveries wait", "", _sum("outbox_deliveries"), _RECEIVERS),
+            Figure("the oldest waits", " s", _oldest, _RECEIVERS),
+            Figure("fail", "", _failing, _RECEIVERS, _some),
         ),
     ),
+    Stage(
+        "Spark",
+        (
+            Figure("pipelines run", "", _gauge("pipeline_running"), _SETTINGS),
+            Figure("entries wait", "", _gauge("pipeline_waiting_entries"), _SETTINGS),
+            Figure("keys", "", _gauge("pipeline_keys"), _SETTINGS),
+        ),
+    ),
+    Stage(
+        "Server",
+        (Figure("memory", " MiB", _memory, places.twin("/metrics")),),
+    ),
 )
-
-
-def _failing(watch: Watch) -> float | None:
-    if watch.now is None:
-        return None
-    return sum(each > 0 for each in watch.now.by("receiver_failing_seconds", "receiver").values())
 
 
 def text(value: float | None, unit: str) -> str:
@@ -145,21 +189,21 @@ async def build(visit: Visit) -> None:
     watch = visit.watch
     shown: list[tuple[ui.label, Figure, ui.element]] = []
     with ui.element("div").classes("way"):
-        for place, stage in enumerate(STAGES):
-            if place:
+        for at, stage in enumerate(STAGES):
+            if at and stage.name not in _BESIDE:
                 ui.label("→").classes("arrow").props("aria-hidden=true")
             with ui.element("section").classes("stage") as card:
                 ui.html(stage.name, tag="h2")
                 for figure in stage.figures:
-                    with ui.element("div").classes("figure"):
+                    with link("", figure.leads).classes("figure"):
                         ui.label(figure.name)
                         shown.append((ui.label(_UNKNOWN).classes("value"), figure, card))
     with ui.element("div").classes("charts"):
         messages = LineChart("Messages a second", {"type": "value", "min": -300, "max": 0})
         phases = Bars("Time a message, ms", list(_PHASES.values()))
-    memory = ui.label()
+    spark = ui.label()
 
-    def tell() -> None:
+    async def tell() -> None:
         warned: dict[ui.element, bool] = {}
         for label, figure, card in shown:
             value = figure.value(watch)
@@ -171,7 +215,7 @@ async def build(visit: Visit) -> None:
         rates = watch.rates("messages_total")
         messages.draw({"": [(round(when, 1), round(value, 2)) for when, value in rates]})
         phases.draw([round(_phase(phase)(watch) or 0.0, 3) for phase in _PHASES])
-        used = None if watch.now is None else watch.now.value("process_resident_memory_bytes")
-        memory.set_text("" if used is None else f"Memory of the server: {used / 2**20:,.0f} MiB")
+        is_away = watch.now is not None and watch.now.value("pipeline_running") is None
+        spark.set_text(_NO_SPARK if is_away else "")
 
-    ui.timer(1.0, tell)
+    keep_fresh(1.0, tell)

@@ -78,9 +78,9 @@ def alert(alert_id: str) -> str:
     return address(f"/alerts/{quote(alert_id, safe='')}")
 
 
-def query(name: str, part: object = None) -> str:
-    """The address of a continuous query's page, or of a part of it."""
-    return address("/query", name=name, part=part)
+def query(name: str, tab: str | None = None) -> str:
+    """The address of a continuous query's page, with the tab that it shows."""
+    return address("/query", name=name, tab=tab)
 
 
 def rule_file(name: str) -> str:

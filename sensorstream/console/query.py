@@ -14,7 +14,7 @@ from sensorstream.console import places
 from sensorstream.console.answers import rows_of
 from sensorstream.console.charts import LineChart
 from sensorstream.console.facts import Facts
-from sensorstream.console.links import link, stay_at
+from sensorstream.console.links import link, stand_at
 from sensorstream.console.listings import Listing
 from sensorstream.console.operator_graph import OperatorGraph
 from sensorstream.console.pages import Visit
@@ -28,7 +28,7 @@ _PAUSE: Final = 2.0
 _KEPT: Final = 300
 """Reports whose numbers the chart shows."""
 _LINES: Final = 12
-_PARTS: Final = ("Results", "Operators", "Steps", "Text")
+_TABS: Final = ("Results", "Operators", "Steps", "Text")
 
 
 async def build(visit: Visit) -> None:
@@ -37,10 +37,10 @@ async def build(visit: Visit) -> None:
     client = visit.client
     state = await client.query_state(name)
     facts = Facts()
-    asked = visit.asked.get("part")
-    first = asked if asked in _PARTS else _PARTS[0]
     with ui.tabs().props("no-caps align=left") as tabs:
-        results, graph, steps, text = map(ui.tab, _PARTS)
+        results, graph, steps, text = (ui.tab(each) for each in _TABS)
+    chosen = visit.asked.get("tab", "")
+    first = chosen if chosen in _TABS else _TABS[0]
     with ui.tab_panels(tabs, value=first).classes("w-full panels"):
         with ui.tab_panel(results):
             live = _Results(visit, name, state["variables"])
@@ -52,7 +52,6 @@ async def build(visit: Visit) -> None:
         with ui.tab_panel(text):
             Listing(str(state["query"]), "Query")
             versions = Versions(visit, "queries", name, lambda: str(state["query"]), live.put)
-    tabs.on_value_change(lambda: stay_at(places.query(name, tabs.value)))
     await versions.read()
 
     async def read() -> None:
@@ -65,6 +64,7 @@ async def build(visit: Visit) -> None:
         elif tabs.value == "Results":
             await live.read()
 
+    tabs.on_value_change(lambda event: stand_at(places.query(name, event.value)))
     keep_fresh(_PAUSE, read)
     link("All queries", places.address(places.QUERIES.path))
 
@@ -79,13 +79,14 @@ class _Results:
         columns = [Column(each, f"?{each}") for each in variables]
         path = f"/queries/{name}/results"
         self._table = Table(columns, key="@row", path=path, empty="There is no result now.")
+        self._given: list[tuple[int, int, int]] | None = None
         self._latest = ui.label().props("role=status")
         task = asyncio.create_task(self._follow())
         ui.context.client.on_delete(task.cancel)
 
     async def read(self) -> None:
-        """Show what there is now."""
-        if self._variables:
+        """Show what there is now; the result is read again only if an operator gave something."""
+        if self._variables and await self._has_changed():
             found = await self._visit.client.results(self._name)
             self._table.show(rows_of(found.columns, found.rows))
         lines = lines_of(self._reports)
@@ -94,6 +95,11 @@ class _Results:
             last = self._reports[-1]
             self._latest.set_text(f"Last report at {last.time}: {_told(last)}")
 
+    async def _has_changed(self) -> bool:
+        graph = await self._visit.client.query_graph(self._name)
+        before, self._given = self._given, given_by(graph)
+        return graph["anew"] is not None or before != self._given
+
     async def put(self, text: str, media_type: str) -> None:
         """Put another text in force."""
         await self._visit.client.put("queries", text.encode(), self._name)
@@ -101,17 +107,23 @@ class _Results:
     async def _follow(self) -> None:
         after = ""
         while True:
-            # The page says that the server is away, or that the query is removed; what is missed
-            # is read from where it was.
+            # The page itself says that the server is away, or that the query was removed. A server
+            # that stops ends the connection without error: what is missed is read afterwards.
             try:
                 async for report in self._visit.client.follow(self._name, after):
                     after = report.id
                     self._reports.append(report)
             except UnknownQuery:
+                # One that is registered anew counts its reports from the beginning.
                 after = ""
             except SensorStreamError:
                 pass
             await asyncio.sleep(_PAUSE)
+
+
+def given_by(graph: Mapping[str, Any]) -> list[tuple[int, int, int]]:
+    """What each operator has given out: while it stays the same, so does the result."""
+    return [(each["id"], each["added"], each["removed"]) for each in graph["nodes"]]
 
 
 def lines_of(reports: Sequence[QueryReport] | deque[QueryReport]) -> dict[str, list[Any]]:

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from nicegui import ui
+from nicegui.events import GenericEventArguments
 
 from sensorstream.console.notices import Notice
 
+VISIBLE: Final = "visible"
+"""The event by which the browser says whether it shows the page: true or false."""
+TELL_VISIBLE: Final = f"""<script>
+document.addEventListener("visibilitychange",
+  () => emitEvent("{VISIBLE}", document.visibilityState === "visible"));
+</script>"""
+
 
 def keep_fresh(seconds: float, read: Callable[[], Awaitable[None]]) -> None:
-    """Read now, and again so many seconds after each reading; an error stands here."""
+    """Read now, and again so many seconds after each reading; an error stands here.
+
+    While the browser shows another tab, nothing is read.
+    """
     notice = Notice()
 
     async def look() -> None:
         with notice.of():
             await read()
 
-    ui.timer(seconds, look)
+    timer = ui.timer(seconds, look)
+
+    def turn(event: GenericEventArguments) -> None:
+        timer.active = event.args is True
+
+    ui.on(VISIBLE, turn)

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -14,8 +13,8 @@ from selenium.common.exceptions import WebDriverException
 
 from sensorstream import Client
 from tests.console.browsing import faults, open_page, send_face, shown
-from tests.console.conftest import CLI, Keyed
-from tests.waiting import first_line
+from tests.console.conftest import Keyed
+from tests.integration.serving import init, serving
 
 Eventually = Callable[..., None]
 NAME: Final = "urn:x:people"
@@ -23,22 +22,6 @@ QUERY: Final = """PREFIX : <http://sensorstream.example/tracking#>
 REGISTER QUERY <urn:x:people> AS
 SELECT RSTREAM (COUNT(?p) AS ?people) { ?p :hasXLocation ?x }"""
 LOST: Final = "Connection lost"
-
-
-@contextmanager
-def serving(config: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    command = [*CLI, "serve", "-c", str(config), "--port", str(port)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            told = first_line(process.stdout, 120)
-            yield process, told.removeprefix("listening on ").strip()
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait(60)
 
 
 def whole(browser: webdriver.Chrome) -> str:
@@ -52,9 +35,10 @@ def whole(browser: webdriver.Chrome) -> str:
 def test_pages_that_are_left_open_come_back_with_the_server(
     ending: signal.Signals, tmp_path: Path, browser: webdriver.Chrome, eventually: Eventually
 ) -> None:
-    subprocess.run([*CLI, "init", str(tmp_path / "d")], check=True, capture_output=True)
-    config = tmp_path / "d" / "sensorstream.toml"
-    with serving(config, 0) as (process, url):
+    folder = tmp_path / "tracking"
+    init(folder)
+    with serving(folder) as (process, server):
+        url = str(server.base_url)
         keyed = Keyed(url, "")
         with Client(url) as client:
             client.register(QUERY)
@@ -69,7 +53,7 @@ def test_pages_that_are_left_open_come_back_with_the_server(
         process.send_signal(ending)
         process.wait(60)
         eventually(lambda: LOST in whole(browser))
-    with serving(config, urlsplit(url).port or 0):
+    with serving(folder, urlsplit(url).port or 0):
         eventually(lambda: LOST not in whole(browser) and "?people\n2\n" in shown(browser))
         with Client(url) as client:
             for number in range(3, 6):

@@ -23,9 +23,10 @@ def init(folder: Path) -> None:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+def serving(folder: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """Serve a deployment, and ask it to end at the end, if it has not been killed."""
-    command = [*CLI, "serve", "-c", str(folder / "sensorstream.toml"), "--port", "0"]
+    config = str(folder / "sensorstream.toml")
+    command = [*CLI, "serve", "-c", config, "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
