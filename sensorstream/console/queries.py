@@ -7,7 +7,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.code_editor import code_editor
+from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.links import go
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -61,7 +61,9 @@ def _editor(visit: Visit) -> None:
     async def attempt() -> None:
         with notice.of():
             text = editor.value.encode()
-            trial.show(await visit.client.try_put("queries", text, name.value or "trial"))
+            outcome = await visit.client.try_put("queries", text, name.value or "trial")
+            trial.show(outcome)
+            mark_faults(editor, outcome["faults"])
 
     async def register() -> None:
         with notice.of():

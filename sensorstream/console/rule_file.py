@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.code_editor import Language, code_editor
+from sensorstream.console.code_editor import Language, code_editor, mark_faults
 from sensorstream.console.links import link
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -52,13 +53,16 @@ async def build(visit: Visit) -> None:
     async def put(text: str) -> None:
         change = await client.put_rule_file(name, text)
         editor.set_value(text)
+        mark_faults(editor, [])
         trial.clear()
         await read()
         ui.notify(f"{name} is in force: change {change}")
 
     async def attempt() -> None:
         with notice.of():
-            trial.show(await client.try_put("rules", editor.value.encode(), name))
+            outcome = await client.try_put("rules", editor.value.encode(), name)
+            trial.show(outcome)
+            mark_faults(editor, [each for each in outcome["faults"] if _is_of(each, name)])
 
     async def put_it() -> None:
         with notice.of():
@@ -88,6 +92,12 @@ async def build(visit: Visit) -> None:
     versions = Versions(visit, "rules", name, lambda: in_force["text"] or "", put_again)
     await read()
     editor.set_value(in_force["text"] or "")
+
+
+def _is_of(fault: Mapping[str, Any], name: str) -> bool:
+    """Whether a fault is in this file: all files are tried together."""
+    at = fault["position"]
+    return at is not None and f"/{at['file']}".endswith(f"/{name}")
 
 
 async def _text(visit: Visit, name: str) -> str | None:

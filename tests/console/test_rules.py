@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 
 from sensorstream import Client
@@ -23,6 +25,13 @@ RULE = "prefix : <http://sensorstream.example/tracking#>\n"
 NEW = "page.rules"
 
 
+def marked(browser: webdriver.Chrome) -> list[str]:
+    """The words of the editor that are marked as faults."""
+    with suppress(WebDriverException):
+        return [each.text for each in browser.find_elements(By.CSS_SELECTOR, ".editor .fault")]
+    return ["the page was just drawn anew"]
+
+
 def test_an_engineer_tries_a_rule_puts_it_and_goes_back(
     keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
 ) -> None:
@@ -37,9 +46,11 @@ def test_an_engineer_tries_a_rule_puts_it_and_goes_back(
         write(browser, first.replace("then", "than"))
         press(browser, "Try it on recent messages")
         eventually(lambda: "line 2, column" in shown(browser))
+        eventually(lambda: marked(browser) == ["than"])
         write(browser, first)
         press(browser, "Try it on recent messages")
         eventually(lambda: "+ alert: info seen: somebody" in shown(browser))
+        eventually(lambda: marked(browser) == [])
         take_picture(browser, "rule")
         press(browser, "Put it in force")
         eventually(lambda: "rule language: in force" in shown(browser))
