@@ -66,7 +66,7 @@ def _editor(visit: Visit) -> None:
             mark_faults(editor, outcome["faults"])
 
     async def register() -> None:
-        with notice.of():
+        with notice.of(editor):
             text = editor.value
             if name.value:
                 made = await visit.client.put("queries", text.encode(), name.value)

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
 from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 
 from sensorstream import Client
 from tests.console.browsing import (
     faults,
     follow,
+    marked,
     open_page,
     press,
     send_face,
@@ -23,13 +22,6 @@ from tests.console.conftest import Keyed
 Eventually = Callable[[Callable[[], object]], None]
 RULE = "prefix : <http://sensorstream.example/tracking#>\n"
 NEW = "page.rules"
-
-
-def marked(browser: webdriver.Chrome) -> list[str]:
-    """The words of the editor that are marked as faults."""
-    with suppress(WebDriverException):
-        return [each.text for each in browser.find_elements(By.CSS_SELECTOR, ".editor .fault")]
-    return ["the page was just drawn anew"]
 
 
 def test_an_engineer_tries_a_rule_puts_it_and_goes_back(
