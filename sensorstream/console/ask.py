@@ -91,7 +91,7 @@ async def build(visit: Visit) -> None:
         go(_here(editor.value, language.value, on.value, at.value))
 
     async def ask() -> None:
-        with notice.of():
+        with notice.of(editor):
             await _ask(visit, answer, editor.value, language.value, on.value, at.value or None)
             await read()
 

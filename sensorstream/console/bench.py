@@ -8,11 +8,10 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.code_editor import code_editor
+from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
 from sensorstream.console.links import link, stand_at
 from sensorstream.console.listings import Listing
-from sensorstream.console.marks import mark
 from sensorstream.console.names import local_name
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
@@ -68,13 +67,13 @@ async def build(visit: Visit) -> None:
         with notice.of():
             given = {str(file.value): rule.value} if rule.value.strip() else {}
             tried = await client.try_message(message.value, given)
-            mark(rule, tried["faults"], str(file.value))
+            mark_faults(rule, tried["faults"], str(file.value))
             outcome.show(tried)
 
     async def compare() -> None:
         with notice.of():
             tried = await client.try_put("rules", rule.value.encode(), str(file.value))
-            mark(rule, tried["faults"], str(file.value))
+            mark_faults(rule, tried["faults"], str(file.value))
             put_button.set_visibility(trial.show(tried))
 
     async def put() -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
+from sensorstream.console.code_editor import mark_faults
 from sensorstream.errors import SensorStreamError
 
 
@@ -28,12 +29,20 @@ class Notice:
         self._label.set_visibility(False)
 
     @contextmanager
-    def of(self) -> Iterator[None]:
-        """An error of the server in this block is shown, and the block ends there."""
+    def of(self, editor: ui.codemirror | None = None) -> Iterator[None]:
+        """An error of the server in this block is shown, and the block ends there.
+
+        If the error has a place, that is marked in ``editor``, which has what was asked.
+        """
+        if editor is not None:
+            mark_faults(editor, [])
         try:
             yield
         except SensorStreamError as error:
             self.show(error)
+            if editor is not None and (at := error.position) is not None:
+                position = {"line": at.line, "column": at.column}
+                mark_faults(editor, [{"detail": error.message, "position": position}])
         else:
             self.clear()
 

@@ -7,10 +7,9 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.code_editor import code_editor
+from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
 from sensorstream.console.links import go
-from sensorstream.console.marks import mark
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
 from sensorstream.console.pages import Visit
@@ -65,11 +64,11 @@ def _editor(visit: Visit) -> None:
         with notice.of():
             text = editor.value.encode()
             tried = await visit.client.try_put("queries", text, name.value or "trial")
-            mark(editor, tried["faults"])
+            mark_faults(editor, tried["faults"])
             trial.show(tried)
 
     async def register() -> None:
-        with notice.of():
+        with notice.of(editor):
             text = editor.value
             if name.value:
                 made = await visit.client.put("queries", text.encode(), name.value)

@@ -7,10 +7,9 @@ from contextlib import suppress
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.code_editor import code_editor
+from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
 from sensorstream.console.links import link
-from sensorstream.console.marks import mark
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
 from sensorstream.console.pages import Visit
@@ -43,6 +42,7 @@ async def build(visit: Visit) -> None:
     async def put(text: str) -> None:
         change = await put_over(client, name, text, in_force["text"])
         editor.set_value(text)
+        mark_faults(editor, [])
         trial.clear()
         await read()
         ui.notify(f"{name} is in force: change {change}")
@@ -50,7 +50,7 @@ async def build(visit: Visit) -> None:
     async def attempt() -> None:
         with notice.of():
             tried = await client.try_put("rules", editor.value.encode(), name)
-            mark(editor, tried["faults"], name)
+            mark_faults(editor, tried["faults"], name)
             trial.show(tried)
 
     async def put_it() -> None:

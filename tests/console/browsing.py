@@ -70,6 +70,13 @@ def write(browser: webdriver.Chrome, text: str) -> None:
     browser.execute_cdp_cmd("Input.insertText", {"text": text})
 
 
+def marked(browser: webdriver.Chrome) -> list[str]:
+    """The words of the editor that are marked as faults."""
+    with suppress(WebDriverException):
+        return [each.text for each in browser.find_elements(By.CSS_SELECTOR, ".editor .fault")]
+    return ["the page was just drawn anew"]
+
+
 def follow(browser: webdriver.Chrome, text: str) -> None:
     """Follow the link with this text, the first if there are more."""
     _click(browser, f"//main//a[normalize-space()={json.dumps(text)}]")

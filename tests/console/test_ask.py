@@ -12,6 +12,7 @@ from sensorstream.console.answers import csv_of, lines_of, places_of
 from sensorstream.console.ask import form_of, moment_at
 from tests.console.browsing import (
     faults,
+    marked,
     open_page,
     press,
     send_face,
@@ -77,6 +78,7 @@ def test_a_researcher_asks_about_now_and_about_history(
     write(browser, "SELECT ?p { ?p")
     press(browser, "Ask")
     eventually(lambda: "line 1, column" in shown(browser))
+    eventually(lambda: marked(browser) == ["p"])
     write(
         browser,
         "PREFIX : <http://sensorstream.example/tracking#>\n"
@@ -84,6 +86,7 @@ def test_a_researcher_asks_about_now_and_about_history(
     )
     press(browser, "Ask")
     eventually(lambda: "human-951\n72" in shown(browser) or "human-951 72" in shown(browser))
+    assert marked(browser) == []
     take_picture(browser, "ask")
     open_page(browser, keyed, "/ask?language=sql&on=history&text=select+40%2B2+as+answer")
     eventually(lambda: "42" in shown(browser))

@@ -10,10 +10,10 @@ from selenium.webdriver.common.keys import Keys
 from sensorstream import Client
 from sensorstream.console.bench import found_rows, said
 from sensorstream.console.completion import offered
-from sensorstream.console.marks import decorations
 from tests.console.browsing import (
     faults,
     follow,
+    marked,
     open_page,
     press,
     send_face,
@@ -32,17 +32,6 @@ def test_names_are_completed_by_the_prefixes_of_the_text() -> None:
     assert offered(TERMS, TEXT, "human") == [":Human", "x:human", ":hasHuman"]
     assert offered(TERMS, TEXT, "x:") == ["x:human"]
     assert offered(TERMS, "", "human") == []
-
-
-def test_a_place_is_marked_also_at_the_end_of_its_line() -> None:
-    lines = ["ab", "", "cde"]
-    assert decorations(lines, [(1, 9), (3, 2)]) == [
-        {"kind": "line", "line": 1, "class": "fault-line"},
-        {"kind": "mark", "from": 1, "to": 2, "class": "fault-place"},
-        {"kind": "line", "line": 3, "class": "fault-line"},
-        {"kind": "mark", "from": 5, "to": 6, "class": "fault-place"},
-    ]
-    assert decorations(lines, [(2, 1)]) == [{"kind": "line", "line": 2, "class": "fault-line"}]
 
 
 def test_a_rule_that_does_not_match_is_told_with_its_cause() -> None:
@@ -81,7 +70,7 @@ def test_an_engineer_tries_a_rule_on_a_message_and_puts_it(
         eventually(lambda: ":hasXLocation" in rules.text.splitlines()[-1])
         press(browser, "Try the rules on the message")
         eventually(lambda: "unexpected ':hasXLocation'" in shown(browser))
-        eventually(lambda: browser.find_elements(By.CSS_SELECTOR, ".fault-line"))
+        eventually(lambda: marked(browser))
         rules.send_keys(Keys.CONTROL + "a")
         changed = before.replace(":hasName {$person/@id}", ":hasName {TimeStamp/@value}")
         browser.execute_cdp_cmd("Input.insertText", {"text": changed})

@@ -38,7 +38,7 @@ def test_pages_that_are_left_open_come_back_with_the_server(
     folder = tmp_path / "tracking"
     init(folder)
     with serving(folder) as (process, server):
-        url = str(server.base_url)
+        url = str(server.base_url).rstrip("/")
         keyed = Keyed(url, "")
         with Client(url) as client:
             client.register(QUERY)

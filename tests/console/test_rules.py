@@ -9,6 +9,7 @@ from sensorstream import Client
 from tests.console.browsing import (
     faults,
     follow,
+    marked,
     open_page,
     press,
     send_face,
@@ -37,9 +38,11 @@ def test_an_engineer_tries_a_rule_puts_it_and_goes_back(
         write(browser, first.replace("then", "than"))
         press(browser, "Try it on recent messages")
         eventually(lambda: "line 2, column" in shown(browser))
+        eventually(lambda: marked(browser) == ["than"])
         write(browser, first)
         press(browser, "Try it on recent messages")
         eventually(lambda: "+ alert: info seen: somebody" in shown(browser))
+        eventually(lambda: marked(browser) == [])
         take_picture(browser, "rule")
         press(browser, "Put it in force")
         eventually(lambda: "rule language: in force" in shown(browser))
