@@ -136,6 +136,7 @@ class Application:
         self._clock = clock
         self._stack = stack
         self._metrics = Metrics()
+        self._metrics.tell_profile(settings.reasoning.profile)
         progress("reading the ontology and the rules")
         # The engines run on Spark: this one holds nothing, so it needs no reasoner.
         self._elsewhere = settings.pipeline.runner == "spark"

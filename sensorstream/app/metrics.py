@@ -101,6 +101,12 @@ class Metrics:
         """Add a gauge that is read when the metrics are asked for. ``value`` must be quick."""
         Gauge(name, sentence, registry=self.registry).set_function(value)
 
+    def tell_profile(self, profile: str) -> None:
+        """Tell by which profile the engine reasons."""
+        told = "1; the profile of the settings."
+        name = "sensorstream_reasoner_info"
+        Gauge(name, told, ["profile"], registry=self.registry).labels(profile).set(1)
+
     def watch_reasoner(self, present: Callable[[], object]) -> None:
         """Tell of the reasoner that is present when the metrics are asked for."""
         self.registry.register(_ReasonerMetrics(present))

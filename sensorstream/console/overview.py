@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from nicegui import ui
 
 from sensorstream.console import places
 from sensorstream.console.charts import Bars, LineChart
+from sensorstream.console.facts import Facts
 from sensorstream.console.figures import rate
 from sensorstream.console.links import link
 from sensorstream.console.pages import Visit
@@ -25,6 +26,8 @@ _RULES: Final = places.address(places.RULES.path)
 _ALERTS: Final = places.address(places.ALERTS.path)
 _RECEIVERS: Final = places.address("/receivers")
 _SETTINGS: Final = places.address(places.SETTINGS.path)
+_PAUSE: Final = 5.0
+_MOST_ALERTS: Final = 100
 _BESIDE: Final = ("Spark", "Server")
 """Stages that stand beside the way."""
 _NO_SPARK: Final = "The engine runs in this server, and not on Spark."
@@ -198,6 +201,7 @@ async def build(visit: Visit) -> None:
                     with link("", figure.leads).classes("figure"):
                         ui.label(figure.name)
                         shown.append((ui.label(_UNKNOWN).classes("value"), figure, card))
+    facts = Facts()
     with ui.element("div").classes("charts"):
         messages = LineChart("Messages a second", {"type": "value", "min": -300, "max": 0})
         phases = Bars("Time a message, ms", list(_PHASES.values()))
@@ -218,4 +222,24 @@ async def build(visit: Visit) -> None:
         is_away = watch.now is not None and watch.now.value("pipeline_running") is None
         spark.set_text(_NO_SPARK if is_away else "")
 
+    async def read() -> None:
+        held = await visit.client.window(1)
+        opened = await visit.client.alerts_in("open", _MOST_ALERTS)
+        facts.show(states(held, len(opened), watch))
+
     keep_fresh(1.0, tell)
+    keep_fresh(_PAUSE, read)
+
+
+def states(held: Mapping[str, Any], opened: int, watch: Watch) -> dict[str, str]:
+    """What is no number of a stage: window, alerts, reasoner."""
+    profiles = {} if watch.now is None else watch.now.by("reasoner_info", "profile")
+    size = f"the last {held['size']} {held['unit']}" if held["size"] else held["kind"]
+    oldest = "".join(f", the oldest of {each['entered']}" for each in held["individuals"][:1])
+    now = "" if held["now"] is None else f"; now is {held['now']}"
+    more = " or more" if opened == _MOST_ALERTS else ""
+    return {
+        "Window": f"{held['kind']}, {size}: {held['total']} individuals{oldest}{now}",
+        "Open alerts": f"{opened}{more}",
+        "Reasoner": ", ".join(profiles),
+    }
