@@ -10,6 +10,7 @@ from nicegui import ui
 from sensorstream.console import places
 from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
+from sensorstream.console.contents import text_of as read_text
 from sensorstream.console.links import link, stand_at
 from sensorstream.console.listings import Listing
 from sensorstream.console.names import local_name
@@ -51,7 +52,7 @@ async def build(visit: Visit) -> None:
         with notice.of():
             if pick.value:
                 content = await client.message_content(str(pick.value))
-                message.set_value(content.decode("utf-8", "replace"))
+                message.set_value(read_text(content))
                 stay()
 
     async def read_rule() -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.contents import text_of
 from sensorstream.console.facts import Facts
 from sensorstream.console.links import link
 from sensorstream.console.listings import Listing
@@ -63,7 +64,7 @@ async def build(visit: Visit) -> None:
     except UnknownMessage:
         ui.label("It is not kept any more.")
         return
-    text = content[:_MOST_BYTES].decode("utf-8", "replace")
+    text = text_of(content[:_MOST_BYTES])
     Listing(text, "Content")
     if len(content) > _MOST_BYTES:
         ui.label(f"The first {_MOST_BYTES} of {len(content)} bytes.")

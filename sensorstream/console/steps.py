@@ -20,15 +20,26 @@ _MOST: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What travelled: insertions and deletions, and how many are left out."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One operator at one instant, or the statements that came (``operator`` is None)."""
+    """One operator at one instant, or the statements that came (``operator`` is None).
+
+    ``came`` is what each of the operators that feed it gave, ``out`` what it gave out itself.
+    """
 
     time: object
     operator: int | None
     title: str
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    left_out: int
+    came: tuple[Change, ...]
+    out: Change
 
 
 def steps_of(instants: Sequence[Mapping[str, Any]]) -> list[Step]:
@@ -37,19 +48,19 @@ def steps_of(instants: Sequence[Mapping[str, Any]]) -> list[Step]:
     for instant in instants:
         for graph in instant["graphs"]:
             title = f"Statements {graph['graph']}"
-            found.append(_step(instant["time"], None, title, graph, _statement))
+            found.append(Step(instant["time"], None, title, (), _change(graph, _statement)))
         for step in instant["steps"]:
             title = short(step["operator"])
-            found.append(_step(instant["time"], step["id"], title, step["out"], _solution))
+            came = tuple(_change(each, _solution) for each in step["in"])
+            out = _change(step["out"], _solution)
+            found.append(Step(instant["time"], step["id"], title, came, out))
     return found
 
 
-def _step(
-    time: object, operator: int | None, title: str, change: Mapping[str, Any], written: Any
-) -> Step:
+def _change(change: Mapping[str, Any], written: Any) -> Change:
     added, removed = (tuple(map(written, change[key])) for key in ("added", "removed"))
     left = change["added_count"] + change["removed_count"] - len(added) - len(removed)
-    return Step(time, operator, title, added[:_MOST], removed[:_MOST], left)
+    return Change(added[:_MOST], removed[:_MOST], left)
 
 
 def _statement(statement: str) -> str:
@@ -122,10 +133,18 @@ class Steps:
             self._graph.show(self._graph_data, active)
         self._changes.clear()
         with self._changes:
-            for sign, kind, rows in (("+", "added", step.added), ("-", "removed", step.removed)):
-                for row in rows:
-                    ui.label(f"{sign} {row}").classes(kind)
-            if step.left_out > 0:
-                ui.label(f"and {step.left_out} more")
-            if not (step.added or step.removed):
-                ui.label("Nothing went out.")
+            for number, change in enumerate(step.came, 1):
+                of = f" of {len(step.came)}" if len(step.came) > 1 else ""
+                _show(f"Came in{of and f', input {number}{of}'}", change)
+            _show("Went out" if step.operator is not None else "Came", step.out)
+
+
+def _show(title: str, change: Change) -> None:
+    ui.html(title, tag="h2").classes("part")
+    for sign, kind, rows in (("+", "added", change.added), ("-", "removed", change.removed)):
+        for row in rows:
+            ui.label(f"{sign} {row}").classes(kind)
+    if change.left_out > 0:
+        ui.label(f"and {change.left_out} more")
+    if not (change.added or change.removed):
+        ui.label("Nothing.")

@@ -10,7 +10,7 @@ from sensorstream import Client, QueryReport, Results
 from sensorstream.console.operator_graph import Spot, drawing, layout
 from sensorstream.console.presets import presets
 from sensorstream.console.query import lines_of
-from sensorstream.console.steps import steps_of
+from sensorstream.console.steps import Change, steps_of
 from tests.console.browsing import (
     faults,
     open_page,
@@ -90,7 +90,15 @@ def test_steps_tell_what_came_and_what_each_operator_gave_out() -> None:
             {
                 "id": 4,
                 "operator": "Pattern ?s <http://e.org/p> ?o",
-                "in": [],
+                "in": [
+                    {
+                        "from": 2,
+                        "added": [{"s": {"type": "literal", "value": "7"}}],
+                        "added_count": 1,
+                        "removed": [],
+                        "removed_count": 0,
+                    }
+                ],
                 "out": {
                     "added": [],
                     "added_count": 0,
@@ -101,8 +109,9 @@ def test_steps_tell_what_came_and_what_each_operator_gave_out() -> None:
         ],
     }
     came, gave = steps_of([instant])
-    assert (came.operator, came.added, came.left_out) == (None, ("s p o",), 2)
-    assert (gave.operator, gave.title, gave.removed) == (4, "Pattern ?s p ?o", ("?s = s",))
+    assert (came.operator, came.out) == (None, Change(("s p o",), (), 2))
+    assert (gave.operator, gave.title, gave.out.removed) == (4, "Pattern ?s p ?o", ("?s = s",))
+    assert gave.came == (Change(("?s = 7",), (), 0),)
 
 
 def test_the_papers_queries_are_there_to_begin_with() -> None:
