@@ -187,12 +187,12 @@ class Rulebook:
         now = self._live.exchange.deployment
         texts = {**now.texts, **_checked(files, now.texts)}
         with self._live.trials.alone("a message"):
-            new = now
-            if texts != now.texts:
-                found = tuple(_faults(now, texts))
-                if found:
-                    return MessageTrial(found)
-                new = self._live.exchange.deployment_with(texts)
+            found = tuple(_faults(now, texts)) if texts != now.texts else ()
+            if found:
+                return MessageTrial(found)
+            # Compiled anew in any case: the processes of stylesheets and schemas are not those
+            # that messages wait for.
+            new = self._live.exchange.deployment_with(texts)
             arrival = new.timeline.of(SystemClock().now())
             return self._live.trials.message(new, content, source, arrival)
 

@@ -251,6 +251,7 @@ def deployment_notes(
     ``own`` are the names of the user's own functions.
     """
     from sensorstream.analysis import Note
+    from sensorstream.app.axiom_notes import axiom_notes
     from sensorstream.app.mapping_files import is_rule_file
     from sensorstream.mapping.notes import mapping_notes
     from sensorstream.rules.continuous import evaluated_anew
@@ -259,6 +260,7 @@ def deployment_notes(
     for remark in ontology.remarks:
         yield Note(remark.code, remark.text, Position(str(remark.file), 1, 1))
     yield from mapping_notes(files, own)
+    yield from axiom_notes(files, settings.reasoning.profile)
     yield from rule_notes(
         files,
         ontology.schema,

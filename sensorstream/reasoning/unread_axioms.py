@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
     OWL_DIFFERENT_FROM,
@@ -40,16 +40,20 @@ _OF_INDIVIDUALS: Final = frozenset(
 """The names of OWL that say nothing of the ontology where they stand in a message."""
 
 
+def says_axiom(word: Term) -> bool:
+    """Whether a class or a property is one of axioms, from which nothing follows in a message."""
+    return word in _OF_SCHEMA or (
+        isinstance(word, IRI) and word.startswith(OWL) and word not in _OF_INDIVIDUALS
+    )
+
+
 def unread_axiom(reasoner: Reasoner, triples: Iterable[Triple]) -> str:
     """What to tell of the first axiom that has no effect; "": there is none."""
     if not isinstance(reasoner, ResilientReasoner | SchemaClosure):
         return ""
     for triple in triples:
         _, p, o = triple
-        word = o if p == RDF_TYPE else p
-        if word in _OF_SCHEMA or (
-            isinstance(word, IRI) and word.startswith(OWL) and word not in _OF_INDIVIDUALS
-        ):
+        if says_axiom(o if p == RDF_TYPE else p):
             told = " ".join(each.n3 for each in triple)
             return (
                 f"nothing follows from '{told}': the profiles plain, hermit and pellet read axioms "
