@@ -81,12 +81,8 @@ def drawing(
     rows = 1 + max((each.row for each in spots.values()), default=0)
     width, height = columns * (_WIDTH + _GAP), rows * (_HEIGHT + _GAP // 3)
     edges = [(str(each["from"]), str(each["to"]), each["from"]) for each in graph["edges"]]
-    fed = {each["to"] for each in graph["edges"]}
-    if len(graph["windows"]) == 1:
-        # What reads nothing else reads the window.
-        edges.extend(
-            ("w0", str(each["id"]), -1) for each in graph["nodes"] if each["id"] not in fed
-        )
+    for number, window in enumerate(graph["windows"]):
+        edges.extend((f"w{number}", str(each), -1) for each in window["feeds"])
     parts = [_edge(spots[start], spots[end], rates.get(of)) for start, end, of in edges]
     for number, window in enumerate(graph["windows"]):
         said = f"{window['triples']} triples"

@@ -101,6 +101,11 @@ class Node(ABC):
         """
         return
 
+    @property
+    def graphs(self) -> tuple[object, ...]:
+        """The graphs and windows that it reads itself, or the occurrences of these."""
+        return ()
+
     def state(self) -> tuple[Row, ...] | None:
         """What cannot be derived again from the graphs after a restart; None: nothing."""
         return None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from sensorstream.kb.occurrences import Scope
 from sensorstream.model.timeline import Instant
-from sensorstream.network.node import operators
+from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.text import plan_lines
 from sensorstream.sparql.algebra import ReportKind
 from sensorstream.streams.continuous_query import ContinuousQuery
@@ -18,8 +19,8 @@ def graph_data(query: ContinuousQuery, time: Callable[[Instant], object]) -> dic
 
     ``time`` writes instants. An edge leads from an operator to the one that it feeds. ``added``
     and ``removed`` are the solutions that an operator has given out since it was made, for all
-    queries that share it; ``memory`` the rows it keeps; ``users`` how many use it. ``plan`` are
-    lines for people.
+    queries that share it; ``memory`` the rows it keeps; ``users`` how many use it. A window
+    ``feeds`` the operators that read it. ``plan`` are lines for people.
     """
 
     def written(instant: Instant | None) -> object:
@@ -40,6 +41,7 @@ def graph_data(query: ContinuousQuery, time: Callable[[Instant], object]) -> dic
                 "window": window_text(window),
                 "triples": window.size(),
                 "moves": written(window.moves),
+                "feeds": [node.number for node in nodes if _reads(node, window)],
             }
             for window in query.windows
         ],
@@ -60,6 +62,12 @@ def graph_data(query: ContinuousQuery, time: Callable[[Instant], object]) -> dic
             {"from": source.number, "to": node.number} for node in nodes for source in node.inputs
         ],
     }
+
+
+def _reads(node: Node, window: StreamWindow) -> bool:
+    content = window.graph
+    own = (content, content.occurrences) if isinstance(content, Scope) else (content,)
+    return any(read is each for read in node.graphs for each in own)
 
 
 def schedule_text(query: ContinuousQuery) -> str:

@@ -51,7 +51,7 @@ def test_an_operator_stands_to_the_right_of_all_that_feed_it() -> None:
 def test_what_stands_in_a_query_is_no_markup_in_its_picture() -> None:
     counts = {"added": 2, "removed": 1, "memory": 0}
     graph = {
-        "windows": [{"window": "last 5 <b>", "triples": 3}],
+        "windows": [{"window": "last 5 <b>", "triples": 3, "feeds": [1]}],
         "nodes": [{**node(1, 0), **counts, "operator": 'Filter ?x = "<script>"'}],
         "edges": [],
     }

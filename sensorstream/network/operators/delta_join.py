@@ -79,6 +79,11 @@ class DeltaJoin(Node):
                 guard_of(pattern, self._patterns),
             )
 
+    @property
+    def graphs(self) -> tuple[object, ...]:
+        """See :attr:`.Node.graphs`."""
+        return tuple(pattern.index for pattern in self._patterns)
+
     def _writer(self) -> JoinWriter:
         return JoinWriter(self._patterns, self._tests, self.variables, self.meter)
 

@@ -60,6 +60,11 @@ class ScopedJoin(Node):
         self._dispatcher_of = dispatchers
         self._scan: Callable[[list[Row]], None] | None = None
 
+    @property
+    def graphs(self) -> tuple[object, ...]:
+        """See :attr:`.Node.graphs`."""
+        return (self._occurrences,)
+
     def _writer(self) -> JoinWriter:
         output, numbers = self.variables[:-1], self._occurrences.latest
         return JoinWriter(self._patterns, self._tests, output, self.meter, numbers)

@@ -326,6 +326,28 @@ def test_operators_are_told_with_counters(web: httpx.Client) -> None:
     assert [each["triples"] for each in graph["windows"]] == [3]
 
 
+def test_each_window_is_told_with_the_operators_that_read_it(web: httpx.Client) -> None:
+    text = (
+        PREFIX
+        + """REGISTER RSTREAM :both AS SELECT ?a ?b
+    FROM NAMED WINDOW :v ON <urn:sensorstream:source:cellar%20one> [RANGE PT10S STEP PT5S]
+    FROM NAMED WINDOW :w ON <urn:sensorstream:source:cellar%20two> [RANGE PT20S]
+    FROM NAMED WINDOW :x ON <urn:sensorstream:source:cellar%20two> [TRIPLES 3]
+    WHERE { WINDOW :v { ?r :value ?a } WINDOW :w { ?s :value ?b } WINDOW :x { ?t :room ?c } }"""
+    )
+    register(web, text, name="both")
+    graph = web.get("/queries/both/graph").json()
+    named = {each["id"]: each["operator"] for each in graph["nodes"]}
+    # Windows on one stream share the operators that read it.
+    read = [sorted(named[each] for each in window["feeds"]) for window in graph["windows"]]
+    assert len(read) == 3
+    assert all(len(each) >= 1 for each in read)
+    assert all("value" in each[0] for each in read[:2])
+    assert any("room" in each for each in read[2])
+    first, second, third = (set(window["feeds"]) for window in graph["windows"])
+    assert not first & (second | third)
+
+
 def test_the_last_instants_can_be_stepped_through(web: httpx.Client) -> None:
     register(web, PREFIX + "SELECT (SUM(?v) AS ?sum) WHERE { ?r :value ?v }", name="sum")
     assert web.get("/queries/sum/step").json() == {"instants": []}
