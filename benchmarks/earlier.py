@@ -35,7 +35,9 @@ def package_of(commit: str) -> Iterator[Path | None]:
         return
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-            archive.extractall(folder, filter="data")
+            # Python before 3.11.4 has no filters.
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)
+            archive.extractall(folder)
         yield Path(folder)
 
 

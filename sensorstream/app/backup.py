@@ -163,8 +163,9 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
             tempfile.TemporaryDirectory(prefix=".restore-", dir=near) as place,
         ):
             facts = _facts(tar, file)
-            named = [each for each in tar.getmembers() if each.name in facts.digests]
-            tar.extractall(place, named, filter="data")
+            for each in tar.getmembers():
+                if each.name in facts.digests:
+                    _extract(tar, each, _inside(Path(place), each.name))
             _restore(facts, Path(place))
             _put(Path(place) / _FILES, folder, facts.settings)
             return facts, load_settings(folder / facts.settings)
@@ -172,12 +173,26 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
         raise HistoryError(f"{file} is not a whole backup: {error}") from error
 
 
+def _inside(place: Path, name: str) -> Path:
+    part = place / name
+    if ".." in part.parts or not part.is_relative_to(place):
+        raise HistoryError(f"the backup is damaged: {name} is not inside it")
+    return part
+
+
+def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, part: Path) -> None:
+    """Write a file; a link is none. Python has a filter for this only since 3.11.4."""
+    content = tar.extractfile(member) if member.isfile() else None
+    if content is not None:
+        part.parent.mkdir(parents=True, exist_ok=True)
+        with content, part.open("wb") as written:
+            shutil.copyfileobj(content, written)
+
+
 def _restore(facts: Facts, place: Path) -> None:
     """Make the deployment of what was extracted, where it was extracted."""
     for name, digest in facts.digests.items():
-        part = place / name
-        if ".." in part.parts or not part.is_relative_to(place):
-            raise HistoryError(f"the backup is damaged: {name} is not inside it")
+        part = _inside(place, name)
         if not part.is_file() or _digest(part) != digest:
             raise HistoryError(f"the backup is damaged: {name} is not what it was")
     settings = load_settings(place / _FILES / facts.settings)

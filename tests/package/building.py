@@ -25,7 +25,9 @@ def build(folder: Path) -> Distributions:
     """Build the sdist in ``folder``, and the wheel from it, as an installer does."""
     sdist = _built(ROOT, "sdist", folder / "sdist")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "unpacked", filter="data")
+        # Python before 3.11.4 has no filters.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder / "unpacked")
     (source,) = (folder / "unpacked").iterdir()
     return Distributions(sdist, _built(source, "wheel", folder / "wheel"))
 
