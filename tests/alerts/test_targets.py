@@ -76,7 +76,10 @@ def test_each_spelling_of_an_ipv4_address_in_ipv6_is_as_public_as_itself(
 @given(st.ip_addresses())
 def test_no_address_that_python_calls_local_is_public(address: IPv4Address | IPv6Address) -> None:
     if address.is_private or address.is_multicast or address.is_reserved:
-        inside = isinstance(address, IPv6Address) and address in ip_network("64:ff9b::/96")
+        # Python before 3.11.4 calls all of 6to4 private, whatever is inside.
+        inside = isinstance(address, IPv6Address) and (
+            address in ip_network("64:ff9b::/96") or address.sixtofour is not None
+        )
         assert inside or not is_public(address)
 
 

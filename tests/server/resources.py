@@ -33,6 +33,7 @@ from sensorstream.app.incidents import Incidents
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
+from sensorstream.app.message_trials import MessageTrial
 from sensorstream.app.messages import Life, Messages
 from sensorstream.app.ontologies import Ontologies, ServedOntology
 from sensorstream.app.reasons import Because, Reason, Reasons, RuleText, Why
@@ -270,6 +271,10 @@ class MemoryRulebook(Rulebook):
 
     def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
         return DeploymentTrial(messages=2, different=0)
+
+    def try_message(self, content: bytes, source: str, files: Mapping[str, str]) -> MessageTrial:
+        said = (IRI(f"{EX}ada"), RDF_TYPE, IRI(f"{EX}Person"))
+        return MessageTrial(status="accepted", matched=("person",), statements=(said,))
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
         files = change(self.kept)
