@@ -281,8 +281,9 @@ def _grouped(
         below = below.pattern
     if isinstance(below, Join) and isinstance(below.right, Values):
         values, below = below.right, below.left
-    if isinstance(below, Filter):
-        having, below = below.condition, below.pattern
+    while isinstance(below, Filter):
+        condition, below = below.condition, below.pattern
+        having = condition if having is None else And(condition, having)
     if not isinstance(below, Group):
         return pattern, (), None, None, None
     return below.pattern, tuple(reversed(computed)), values, having, below
