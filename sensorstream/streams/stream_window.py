@@ -200,7 +200,9 @@ class WindowedStream:
         """The windows that are not empty any more; ask after each event."""
         if not self.empty_windows or self.content.empty:
             return ()
-        filled, self.empty_windows = self.empty_windows, set()
+        # What happened may wait for its delay, while another window holds what was before.
+        filled = {window for window in self.empty_windows if not window.empty}
+        self.empty_windows -= filled
         return filled
 
     @property

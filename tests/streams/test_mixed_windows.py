@@ -283,3 +283,23 @@ def test_a_triple_that_two_windows_see_counts_once_towards_a_report() -> None:
         processor.push(StreamEvent(time, (triple,), STREAMS[0]))
     processor.advance(20)
     assert [each.time for each in found] == [4, 8]
+
+
+def test_a_delayed_window_that_is_empty_for_a_moment_lets_go_in_time() -> None:
+    """The other window holds something then, and what comes next waits for its delay."""
+    text = """PREFIX : <http://example.org/> SELECT ?x ?y ?z
+        FROM NAMED WINDOW :v ON :s [FROM NOW-4s TO NOW-1]
+        FROM NAMED WINDOW :w ON :s [FROM NOW-2s TO NOW-1]
+        WHERE { WINDOW :v { ?x :p ?y } WINDOW :w { ?y :q ?z } }"""
+    found: list[Report] = []
+    processor = StreamProcessor(TripleIndex(), instant=lambda _: 0, second=1)
+    processor.register("q", text, parse_query(text), found.append)
+    name = NAMES[0]
+    for time, predicate in ((0, "p"), (1, "p"), (2, "q")):
+        triple = (name, IRI(f"http://example.org/{predicate}"), name)
+        processor.push(StreamEvent(time, (triple,), IRI("http://example.org/s")))
+    processor.advance(LAST)
+    assert [(each.time, each.operation) for each in found] == [
+        (3, Operation.ADDED),
+        (4, Operation.REMOVED),
+    ]
