@@ -140,7 +140,7 @@ def main(arguments: Sequence[str]) -> int:
                 line += f"{took:10.1f} ({took / own:5.2f})"
             print(line, flush=True)
             if options.plans:
-                print(plan_of(server.url, question, _LIMITS, analyze=True)[1])
+                print(plan_of(server.url, question, _LIMITS, analyze=True).plan)
     return 0
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import IO
+from typing import IO, TYPE_CHECKING, Final
 
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.standing import present
@@ -17,11 +17,20 @@ from sensorstream.errors import QueryError, Unavailable
 from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.live import Present
+from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
-from sensorstream.history.asking.run import Limits, answered
+from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
+from sensorstream.kb.snapshot import read_answerable
 from sensorstream.settings import ArchiveSettings, Settings
+from sensorstream.sparql.bounds import MOST_TOKENS
+from sensorstream.sparql.oxigraph_text import oxigraph_text
+
+if TYPE_CHECKING:
+    from sensorstream.archive.sparql.asking import Archive
+
+_OXIGRAPH: Final = "Oxigraph answers this from a copy of the window, and orders the parts itself:"
 
 
 class Asking:
@@ -62,6 +71,25 @@ class Asking:
         asked = replace(question, names_only=self._deployment().names_only)
         return self._cache.ask(asked, out, stop)
 
+    def cache_plan(
+        self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
+    ) -> QuestionPlan:
+        """How SPARQL over the cache is answered: Oxigraph tells no plan, but what it is asked.
+
+        Raises:
+            RunsOnSpark: the engines are not here.
+            QueryError: the query cannot be answered.
+        """
+        self._check_here("the cache")
+        query = read_answerable(
+            text,
+            default_graphs,
+            named_graphs,
+            names_only=self._deployment().names_only,
+            most_tokens=MOST_TOKENS,
+        )
+        return question_plan(query, "", f"{_OXIGRAPH}\n{oxigraph_text(query)}")
+
     def history(
         self, question: Question, *, live: bool, stop: Stop | None = None
     ) -> AbstractContextManager[Answer]:
@@ -74,6 +102,12 @@ class Asking:
             self._check_here("what holds now", "ask on=history")
         return answered(self._url(), question, self._limits, self._present if live else None, stop)
 
+    def history_plan(self, question: Question, live: bool, stop: Stop) -> QuestionPlan:
+        """How :meth:`history` answers a question; see :func:`.plan_of`."""
+        if live:
+            self._check_here("what holds now", "ask on=history")
+        return plan_of(self._url(), question, self._limits, self._present if live else None, stop)
+
     @contextmanager
     def archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
         """SPARQL over the archive; see :func:`.archive_answered`.
@@ -82,12 +116,18 @@ class Asking:
             QueryError: there is no archive.
             MissingExtra: the modules that read the archive are not installed.
         """
-        told = self._archived()
-        from sensorstream.archive.sparql.asking import Archive, archive_answered
+        archive = self._archive()
+        from sensorstream.archive.sparql.asking import archive_answered
 
-        archive = Archive(self._url(), told.folder, self._deployment().timeline, self._memory)
         with archive_answered(archive, question, self._limits, stop) as answer:
             yield answer
+
+    def archive_plan(self, question: Question, stop: Stop) -> QuestionPlan:
+        """How :meth:`archive` answers a question; raises as it does."""
+        archive = self._archive()
+        from sensorstream.archive.sparql.asking import archive_plan
+
+        return archive_plan(archive, question, self._limits, stop)
 
     def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
         """One read-only SQL statement over history.
@@ -134,6 +174,12 @@ class Asking:
             row_limit=self._limits.rows,
             stop=stop,
         )
+
+    def _archive(self) -> Archive:
+        told = self._archived()
+        from sensorstream.archive.sparql.asking import Archive
+
+        return Archive(self._url(), told.folder, self._deployment().timeline, self._memory)
 
     def _archived(self) -> ArchiveSettings:
         require("archive", "the archive")

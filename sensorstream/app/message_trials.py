@@ -1,11 +1,12 @@
 """What rules, or others that are not in force, would make of one message; nothing is changed.
 
-The message is taken in by an engine of its own that holds nothing else, as in :mod:`.trials`.
+The message is taken in by an engine of its own, as in :mod:`.trials`, which holds nothing else, or
+the last messages of the journal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +15,7 @@ from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.mapping_files import single_maps
 from sensorstream.app.rule_texts import mapping_paths, parse_texts
 from sensorstream.app.trial import Trial
-from sensorstream.app.wiring import Deployment, build_machine, with_plain
+from sensorstream.app.wiring import Deployment, Machine, build_machine, with_plain
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import MessageError, SensorStreamError
@@ -27,6 +28,8 @@ from sensorstream.model.terms import Triple
 MOST_STATEMENTS: Final = 1000
 """Of each sort, in an answer."""
 _ID: Final = "trial"
+_PRECEDING_SECONDS: Final = 10.0
+"""For the messages before it: someone waits for the answer."""
 _EXPLAINED_BYTES: Final = 256 * 1024
 _EXPLAINED_SECONDS: Final = 1.0
 """Explaining takes a few times as long as mapping, and has no limit of its own."""
@@ -39,7 +42,7 @@ class MessageTrial:
     If something is at fault with the rules, ``faults`` has all of it, and nothing was tried.
     ``statements`` are what the mapping rules made of it, ``added`` what semantic rules inserted,
     ``inferred`` what follows by the profile ``reasoner``. ``unexplained`` is why there are no
-    ``explanations``, if that is so.
+    ``explanations``, if that is so. So many messages (``preceding``) were taken in first.
     """
 
     faults: tuple[SensorStreamError, ...] = ()
@@ -54,12 +57,22 @@ class MessageTrial:
     inferred: tuple[Triple, ...] = ()
     reasoner: str = ""
     alerts: tuple[Alert, ...] = ()
+    preceding: int = 0
 
 
 def try_message(
-    deployment: Deployment, content: bytes, source: str, now: int, counter: Callable[[], float]
+    deployment: Deployment,
+    content: bytes,
+    source: str,
+    now: int,
+    counter: Callable[[], float],
+    before: Sequence[Message] = (),
 ) -> MessageTrial:
-    """Take a message in by an engine that holds nothing; ``now`` is when it arrives.
+    """Take a message in by an engine of its own; ``now`` is when it arrives.
+
+    The messages ``before`` are taken in first. If the message is one of them, these are those
+    before it. What they say themselves is not told; what follows when one of them, which had to
+    wait, is released with the message, is.
 
     Raises:
         ReasonerError: the reasoner does not start.
@@ -68,6 +81,14 @@ def try_message(
     machine = build_machine(deployment, counter)
     message = Message(_ID, content, now, source)
     with closing(machine.engine):
+        first = set[Triple]()
+        preceding = 0
+        end = counter() + _PRECEDING_SECONDS
+        for each in before:
+            if (each.content, each.source) == (content, source) or counter() > end:
+                break
+            first.update(_take(machine, each))
+            preceding += 1
         arrived = machine.mapper.map(message)
         trial = Trial(machine.engine)
         # A message may have to wait for others; here none come.
@@ -87,11 +108,21 @@ def try_message(
         explanations=explanations,
         unexplained=unexplained,
         statements=tuple(made),
-        added=tuple(each for each in came if each not in made),
+        added=tuple(each for each in came if each not in made and each not in first),
         inferred=tuple(each for each in inferred if each not in made),
         reasoner=deployment.settings.reasoning.profile,
         alerts=tuple(alert for each in outcomes for alert in each.alerts),
+        preceding=preceding,
     )
+
+
+def _take(machine: Machine, message: Message) -> Iterator[Triple]:
+    """Take a message in; what its mapping rules made of it."""
+    arrived = machine.mapper.map(message)
+    machine.engine.take(arrived)
+    if isinstance(arrived, Arrived):
+        for event in arrived.mapped.events:
+            yield from event.triples
 
 
 def _explained(

@@ -175,10 +175,15 @@ class Rulebook:
         """What :meth:`put_all` would change; see :meth:`try_put`."""
         return self._try(_checked(files, self._texts()))
 
-    def try_message(self, content: bytes, source: str, files: Mapping[str, str]) -> MessageTrial:
+    def try_message(
+        self, content: bytes, source: str, files: Mapping[str, str], after: int = 0
+    ) -> MessageTrial:
         """What the rules would make of a message, with other texts of some files; see `try_put`.
 
+        So many of the last messages are taken in first (``after``).
+
         Raises:
+            HistoryError: the journal cannot be read.
             RulesError: no rule file can have this name.
             Busy: another trial is in progress.
             ReasonerError: a reasoner does not start.
@@ -194,7 +199,7 @@ class Rulebook:
             # that messages wait for.
             new = self._live.exchange.deployment_with(texts)
             arrival = new.timeline.of(SystemClock().now())
-            return self._live.trials.message(new, content, source, arrival)
+            return self._live.trials.message(new, content, source, arrival, after)
 
     def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
         with self._live.trials.alone("other rules"):

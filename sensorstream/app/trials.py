@@ -136,10 +136,15 @@ class Trials:
         return _compared(now, new, self._records(), self._counter)
 
     def message(
-        self, deployment: Deployment, content: bytes, source: str, now: int
+        self, deployment: Deployment, content: bytes, source: str, now: int, after: int
     ) -> MessageTrial:
-        """Try a message, in :meth:`alone`; see :func:`.try_message`."""
-        return try_message(deployment, content, source, now, self._counter)
+        """Try a message after so many of the last ones, in :meth:`alone`; see :func:`.try_message`.
+
+        Raises:
+            HistoryError: the journal cannot be read.
+        """
+        before = [each.message for each in self._records(after)] if after else ()
+        return try_message(deployment, content, source, now, self._counter, before)
 
     def query(self, deployment: Deployment, name: str, text: str) -> QueryTrial:
         """Try a query, in :meth:`alone`; see :meth:`compare`."""
@@ -166,8 +171,8 @@ class Trials:
                 stopped="" if stopped is None else stopped.reason,
             )
 
-    def _records(self) -> Sequence[Record]:
-        return [record_of(each) for each in last_messages(self._url(), MOST_MESSAGES, MOST_BYTES)]
+    def _records(self, most: int = MOST_MESSAGES) -> Sequence[Record]:
+        return [record_of(each) for each in last_messages(self._url(), most, MOST_BYTES)]
 
 
 def _compared(

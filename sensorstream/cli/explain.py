@@ -1,4 +1,4 @@
-"""``sensorstream explain``: the operators of a continuous query, or the SQL of one to history."""
+"""``sensorstream explain``: the operators of a continuous query, or how another one is answered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -19,20 +19,23 @@ if TYPE_CHECKING:
     from sensorstream.streams.continuous_query import ContinuousQuery
 
 
+_OF_SERVER: Final = ("cache", "all")
+
+
 @click.command("explain")
 @click.argument("sparql", required=False)
 @click.option(
     "--on",
     "place",
-    type=click.Choice(["history", "archive", "spark"]),
-    help="Explain the query SPARQL over history instead: its algebra, its SQL, the plan.",
+    type=click.Choice(["cache", "history", "all", "archive", "spark"]),
+    help="Explain the query SPARQL of this place instead: its algebra, its SQL, the plan.",
 )
 @click.option("--at", metavar="TIME", help="With --on: as in sensorstream query.")
 @click.option("--during", metavar="A/B", help="With --on: as in sensorstream query.")
 @click.option(
     "--analyze",
     is_flag=True,
-    help="With --on history or archive: run the query, for real counts.",
+    help="With --on history or archive, without --url: run the query, for real counts.",
 )
 @click.option("--query", "query_file", type=FILE, metavar="FILE", help="A continuous query.")
 @click.option(
@@ -77,18 +80,27 @@ def command(
     With --plan: the planned operators, before any is built, and the number of rows expected of
     patterns over --static.
 
-    With --on history, archive or spark: how PostgreSQL, DuckDB or Spark answers a query that
-    "sensorstream query" asks there.
+    With --on: how Oxigraph, PostgreSQL, DuckDB or Spark answers a query that "sensorstream query"
+    asks there. The server is asked with --on cache or all, and where --url is given.
     """
     if place is not None:
         if sparql is None or query_file is not None or name is not None:
             raise click.UsageError(f'--on {place} explains one query: expected "SPARQL"')
-        if analyze and place == "spark":
-            raise click.UsageError("--analyze needs --on history or archive: leave it out")
-        _of_history(sparql, place, config, at, during, analyze, as_json)
+        if place == "spark" and url is not None:
+            raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
+        is_of_server = place in _OF_SERVER or url is not None
+        if analyze and (is_of_server or place == "spark"):
+            raise click.UsageError(
+                "--analyze needs --on history or archive, without --url: leave it out"
+            )
+        if is_of_server:
+            parts = _of_server(sparql, place, url, config, at, during, as_json)
+        else:
+            parts = _of_history(sparql, place, config, at, during, analyze, as_json)
+        _show(parts, as_json)
         return
     if sparql is not None or at is not None or during is not None or analyze:
-        raise click.UsageError("SPARQL, --at, --during and --analyze need --on history or archive")
+        raise click.UsageError("SPARQL, --at, --during and --analyze need --on")
     if (query_file is None) is (name is None):
         raise click.UsageError("expected --query FILE, or --name NAME of a query on a server")
     if only_plan and events is not None:
@@ -125,6 +137,25 @@ def command(
         click.echo(line)
 
 
+def _of_server(
+    text: str,
+    place: str,
+    url: str | None,
+    config: Path,
+    at: str | None,
+    during: str | None,
+    quiet: bool,
+) -> dict[str, str]:
+    from sensorstream.cli.client import Client
+    from sensorstream.cli.lasting import lasting
+
+    with (
+        Client(server_url(url, config)) as client,
+        lasting("the server plans the query", quiet=quiet),
+    ):
+        return client.plan(text, on=place, at=at, during=during)
+
+
 def _of_history(
     text: str,
     place: str,
@@ -132,14 +163,13 @@ def _of_history(
     at: str | None,
     during: str | None,
     analyze: bool,
-    as_json: bool,
-) -> None:
+    quiet: bool,
+) -> dict[str, str]:
     from sensorstream.cli.lasting import lasting
     from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, plan_of
     from sensorstream.history.opening import open_kept
     from sensorstream.settings_file import load_settings
-    from sensorstream.sparql.printing import algebra_lines
 
     settings = load_settings(config)
     history = settings.history
@@ -147,29 +177,32 @@ def _of_history(
     with ExitStack() as stack:
         limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
         engine = {ARCHIVE: "DuckDB plans", SPARK: "Spark starts and plans"}.get(place)
-        stack.enter_context(lasting(f"{engine or 'PostgreSQL plans'} the query", quiet=as_json))
+        stack.enter_context(lasting(f"{engine or 'PostgreSQL plans'} the query", quiet=quiet))
         url = open_kept(history, stack)
         if place == SPARK:
             from sensorstream.spark.snapshot import Place
             from sensorstream.spark.sparql.run import run_spark_plan
 
             where = Place(url, settings.archive.folder)
-            sql, plan = run_spark_plan(where, question, master=settings.spark.master)
+            found = run_spark_plan(where, question, master=settings.spark.master)
         elif place == ARCHIVE:
             from sensorstream.archive.sparql.asking import archive_plan
             from sensorstream.cli.archived import archive_of
 
             archive = archive_of(settings, url)
-            sql, plan = archive_plan(archive, question, limits, analyze=analyze)
+            found = archive_plan(archive, question, limits, analyze=analyze)
         else:
-            sql, plan = plan_of(url, question, limits, analyze=analyze)
-    parts = {"algebra": "\n".join(algebra_lines(question.query.form.pattern)), "sql": sql}
-    parts["plan"] = plan
+            found = plan_of(url, question, limits, analyze=analyze)
+    return {"algebra": found.algebra, "sql": found.sql, "plan": found.plan}
+
+
+def _show(parts: dict[str, str], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(parts, ensure_ascii=False, indent=2))
         return
     for heading, part in parts.items():
-        click.echo(f"-- {heading}\n{part}\n")
+        if part:
+            click.echo(f"-- {heading}\n{part}\n")
 
 
 def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:

@@ -18,12 +18,20 @@ if TYPE_CHECKING:
 @click.argument("message", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("rules", type=click.Path(path_type=Path, exists=True, dir_okay=False), nargs=-1)
 @click.option("--source", default="rest", show_default=True, help="The source of the message.")
+@click.option(
+    "--after",
+    type=click.IntRange(0, 100),
+    default=0,
+    metavar="N",
+    help="Take in the last N messages of the server first, so that its window is not empty.",
+)
 @server_options
 @json_option
 def command(
     message: Path,
     rules: tuple[Path, ...],
     source: str,
+    after: int,
     url: str | None,
     config: Path,
     as_json: bool,
@@ -39,7 +47,7 @@ def command(
 
     files = {each.name: each.read_text(encoding="utf-8") for each in rules}
     with Client(server_url(url, config)) as client:
-        found = client.try_message(message.read_text(encoding="utf-8"), files, source)
+        found = client.try_message(message.read_text(encoding="utf-8"), files, source, after=after)
     if as_json:
         print_json(found)
     else:
@@ -60,6 +68,8 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         return
     reason = f": {found['reason']}" if found["reason"] else ""
     yield f"# {found['status']}{reason}"
+    if found["preceding"]:
+        yield f"# after {found['preceding']} messages"
     yield from (f"# warning: {each}" for each in found["warnings"])
     yield from (f"{each} ." for each in found["statements"])
     for title, sort in (

@@ -113,6 +113,12 @@ class AsyncClient:
         """The graph of a CONSTRUCT query, in a format; see :class:`.calls.Scope`."""
         return await self._do(calls.construct(text, accept, calls.Scope(on, at, during)))
 
+    async def plan(
+        self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
+    ) -> dict[str, Any]:
+        """How a query would be answered: ``algebra``, ``sql`` and ``plan``, each of lines."""
+        return await self._do(calls.plan(text, calls.Scope(on, at, during)))
+
     async def sql(self, text: str, *, on: str = "history") -> Results:
         """The rows of an SQL query over ``history`` or its ``archive``."""
         return await self._do(calls.sql(text, on))
@@ -459,10 +465,18 @@ class AsyncClient:
         return await self._do(operation.try_rule_files(files))
 
     async def try_message(
-        self, content: str, files: Mapping[str, str] | None = None, source: str = "rest"
+        self,
+        content: str,
+        files: Mapping[str, str] | None = None,
+        source: str = "rest",
+        *,
+        after: int = 0,
     ) -> dict[str, Any]:
-        """What the rules make of a message, with other texts of some files; nothing is taken in."""
-        return await self._do(operation.try_message(content, files or {}, source))
+        """What the rules make of a message, with other texts of some files; nothing is taken in.
+
+        So many of the last messages come first (``after``), without being told themselves.
+        """
+        return await self._do(operation.try_message(content, files or {}, source, after))
 
     async def delete_rule_file(self, name: str) -> str:
         """Take a rule file out of force; the id of the change."""

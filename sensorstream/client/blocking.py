@@ -109,6 +109,12 @@ class Client:
         """The graph of a CONSTRUCT query, in a format; see :class:`.calls.Scope`."""
         return self._do(calls.construct(text, accept, calls.Scope(on, at, during)))
 
+    def plan(
+        self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
+    ) -> dict[str, Any]:
+        """How a query would be answered: ``algebra``, ``sql`` and ``plan``, each of lines."""
+        return self._do(calls.plan(text, calls.Scope(on, at, during)))
+
     def sql(self, text: str, *, on: str = "history") -> Results:
         """The rows of an SQL query over ``history`` or its ``archive``."""
         return self._do(calls.sql(text, on))
@@ -455,10 +461,18 @@ class Client:
         return self._do(operation.try_rule_files(files))
 
     def try_message(
-        self, content: str, files: Mapping[str, str] | None = None, source: str = "rest"
+        self,
+        content: str,
+        files: Mapping[str, str] | None = None,
+        source: str = "rest",
+        *,
+        after: int = 0,
     ) -> dict[str, Any]:
-        """What the rules make of a message, with other texts of some files; nothing is taken in."""
-        return self._do(operation.try_message(content, files or {}, source))
+        """What the rules make of a message, with other texts of some files; nothing is taken in.
+
+        So many of the last messages come first (``after``), without being told themselves.
+        """
+        return self._do(operation.try_message(content, files or {}, source, after))
 
     def delete_rule_file(self, name: str) -> str:
         """Take a rule file out of force; the id of the change."""

@@ -134,6 +134,13 @@ def sparql(text: str, accept: str, scope: Scope) -> Call[tuple[str, str]]:
     return _sparql(text, accept, scope, lambda response: (media_type(response), response.text))
 
 
+def plan(text: str, scope: Scope) -> Call[dict[str, Any]]:
+    """How a query over the knowledge base is answered."""
+    headers = {"Content-Type": _SPARQL}
+    sent = {"content": text.encode(), "params": scope.parameters(), "headers": headers}
+    return Call("POST", "/sparql/plan", json_object, sent)
+
+
 def sql(text: str, on: str) -> Call[Results]:
     """An SQL query over ``history`` or its ``archive``."""
     return Call("POST", "/sql", read_table, {"json": {"query": text}, "params": {"on": on}})

@@ -237,9 +237,11 @@ def try_rule_files(files: Mapping[str, str]) -> Call[dict[str, Any]]:
     return Call("PUT", "/rules", json_object, options)
 
 
-def try_message(content: str, files: Mapping[str, str], source: str) -> Call[dict[str, Any]]:
+def try_message(
+    content: str, files: Mapping[str, str], source: str, after: int
+) -> Call[dict[str, Any]]:
     """What rules would make of a message; nothing is taken in."""
-    body = {"message": content, "source": source, "files": dict(files)}
+    body = {"message": content, "source": source, "files": dict(files), "after": after}
     return Call("POST", "/trials", json_object, {"json": body, "timeout": _REASONER})
 
 

@@ -23,6 +23,8 @@ from sensorstream.console.tables import Column, Row, Table
 from sensorstream.console.trials import Trial, fault_text
 
 _RECENT: Final = 20
+_MOST: Final = 100
+"""Messages that may be taken in before the one that is tried."""
 _FOUND: Final = (
     Column("rule", "Rule"),
     Column("role", "For"),
@@ -51,6 +53,7 @@ async def build(visit: Visit) -> None:
     async def read_message() -> None:
         with notice.of():
             if pick.value:
+                source.set_value((await client.message(str(pick.value)))["source"])
                 content = await client.message_content(str(pick.value))
                 message.set_value(read_text(content))
                 stay()
@@ -67,7 +70,9 @@ async def build(visit: Visit) -> None:
     async def attempt() -> None:
         with notice.of():
             given = {str(file.value): rule.value} if rule.value.strip() else {}
-            tried = await client.try_message(message.value, given)
+            first = int(after.value or 0)
+            said_by = source.value or "rest"
+            tried = await client.try_message(message.value, given, said_by, after=first)
             mark_faults(rule, tried["faults"], str(file.value))
             outcome.show(tried)
 
@@ -101,6 +106,8 @@ async def build(visit: Visit) -> None:
             rule = code_editor("Rules", language=COLOURS.get(language(asked)))
             completion = Completion(rule)
     with ui.element("div").classes("form"):
+        source = ui.input("Source of the message", value="rest")
+        after = ui.number("After so many of the last messages", value=0, min=0, max=_MOST, step=10)
         ui.button("Try the rules on the message", on_click=attempt).props("no-caps")
         ui.button("Compare on recent messages", on_click=compare).props("no-caps")
         put_button = ui.button("Put the rules in force", on_click=put).props("no-caps")
@@ -167,7 +174,8 @@ def said(tried: Mapping[str, Any]) -> str:
     """What would become of the message, in one line."""
     reason = f": {tried['reason']}" if tried["reason"] else ""
     matched = f", matched by {', '.join(tried['matched'])}" if tried["matched"] else ""
-    return f"It would be {tried['status']}{reason}{matched}."
+    after = f" (after {tried['preceding']} of the last messages)" if tried["preceding"] else ""
+    return f"It would be {tried['status']}{reason}{matched}{after}."
 
 
 def listings(tried: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:

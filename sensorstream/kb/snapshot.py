@@ -14,6 +14,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.mirror import Mirror
 from sensorstream.kb.oxigraph import FUNCTIONS, OxigraphTerm, from_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.answerable import GRAPHS, check_answerable, check_graphs
 from sensorstream.sparql.described import check_named
 from sensorstream.sparql.oxigraph_text import oxigraph_text
@@ -133,6 +134,28 @@ class Snapshot:
             )
 
 
+def read_answerable(
+    text: str,
+    default_graphs: Sequence[str] = (),
+    named_graphs: Sequence[str] = (),
+    *,
+    names_only: bool = False,
+    most_tokens: int | None = None,
+) -> Query:
+    """Read a query that :func:`answer_from` can answer; ``most_tokens`` as for the parser.
+
+    Raises:
+        QueryError: as there.
+    """
+    parsed = read_query(text, start=Position("query", 1, 1), most_tokens=most_tokens)
+    check_answerable(parsed, message_graphs=True)
+    if names_only:
+        check_named(parsed.meaning)
+    check_graphs(default_graphs, "default-graph-uri")
+    check_graphs(named_graphs, "named-graph-uri")
+    return parsed.meaning
+
+
 def answer_from(
     store: ox.Store,
     text: str,
@@ -159,13 +182,8 @@ def answer_from(
             :mod:`sensorstream.sparql.answerable`), with the position; a reserved name
             that no graph has; or Oxigraph failed.
     """
-    parsed = read_query(text, start=Position("query", 1, 1))
-    check_answerable(parsed, message_graphs=True)
-    if names_only:
-        check_named(parsed.meaning)
-    check_graphs(default_graphs, "default-graph-uri")
-    check_graphs(named_graphs, "named-graph-uri")
-    text = oxigraph_text(parsed.meaning)
+    query = read_answerable(text, default_graphs, named_graphs, names_only=names_only)
+    text = oxigraph_text(query)
     try:
         default = [ox.NamedNode(graph) for graph in default_graphs]
         named = [ox.NamedNode(graph) for graph in named_graphs]

@@ -71,6 +71,8 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
         ("POST", "/soap"): _INGEST,
         ("GET", "/sparql"): _ASK,
         ("POST", "/sparql"): _ASK,
+        ("GET", "/sparql/plan"): _ASK,
+        ("POST", "/sparql/plan"): _ASK,
         ("POST", "/sql"): _ASK,
         ("GET", "/jobs"): _READ,
         ("POST", "/jobs"): _START,

@@ -259,6 +259,30 @@ def test_a_message_is_tried_with_the_rules_or_others_and_leaves_nothing(
     assert rulebook.try_message(message, "test", {}) == tried
 
 
+def test_a_message_is_tried_after_the_last_ones(small: Settings, open_application: Open) -> None:
+    (small.path.parent / "alerts.rules").write_text(
+        PREFIXES
+        + """rule second on insert :Human as ?x
+if select { SELECT ?y { ?y a :Human FILTER(?y != ?x) } }
+then alert info "{?x} after {?y}"
+"""
+    )
+    application = open_application(small)
+    for number, name in enumerate(("ann", "bob", "cid"), 1):
+        send(application, name, number)
+    tried = application.rulebook.try_message
+    new = b"<p id='dan' t='9' level='7'/>"
+    assert tried(new, "test", {}).alerts == ()
+    after = tried(new, "test", {}, 2)
+    assert after.preceding == 2
+    assert sorted(each.text[-4:] for each in after.alerts) == ["/bob", "/cid"]
+    assert after.statements == tried(new, "test", {}).statements
+    # One that has come already is tried as it came.
+    again = tried(b"<p id='bob' t='2' level='7'/>", "test", {}, 100)
+    assert again.preceding == 1
+    assert [each.text[-4:] for each in again.alerts] == ["/ann"]
+
+
 def test_rules_are_tried_on_recent_messages_and_put_nothing(
     small: Settings, open_application: Open
 ) -> None:

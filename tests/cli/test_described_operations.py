@@ -61,6 +61,7 @@ def bodies(client: Client) -> Bodies:
         "POST /messages/batch": ("application/json", [PAPER_MESSAGE.decode()]),
         "POST /soap": ("text/xml", SOAP.encode()),
         "POST /sparql": ("application/sparql-query", PEOPLE.encode()),
+        "POST /sparql/plan": ("application/sparql-query", PEOPLE.encode()),
         "POST /sql": ("application/json", {"query": MANY}),
         "POST /jobs": ("application/json", {"language": "sql", "text": MANY}),
         "POST /webhooks": ("application/json", {"url": RECEIVER}),

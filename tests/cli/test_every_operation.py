@@ -34,6 +34,7 @@ RECEIVER: Final = "http://127.0.0.1:9/alerts"
 OTHER_FORMS: Final = {
     "GET /soap": "POST /soap",
     "GET /sparql": "POST /sparql",
+    "GET /sparql/plan": "POST /sparql/plan",
     "POST /messages/batch": "POST /messages",
     "GET /individuals": "GET /individuals/{iri}",
 }
@@ -86,6 +87,7 @@ CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
     "GET /messages/{id}/content": lambda client: client.message_content(newest(client)),
     "POST /soap": lambda client: client.post_soap(PAPER_MESSAGE),
     "POST /sparql": lambda client: client.query(PEOPLE),
+    "POST /sparql/plan": lambda client: client.plan(PEOPLE),
     "POST /sql": lambda client: client.sql("SELECT 1"),
     "POST /jobs": lambda client: client.delete_job(client.start_job(MANY)["id"]),
     "GET /jobs": lambda client: client.jobs(),
@@ -183,6 +185,7 @@ COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
     "GET /messages/{id}/content": ("messages", "{message}", "--content"),
     "POST /soap": ("send", "--soap", "{folder}/messages"),
     "POST /sparql": ("query", PEOPLE),
+    "POST /sparql/plan": ("explain", PEOPLE, "--on", "cache"),
     "POST /jobs": ("jobs", "start", MANY),
     "GET /jobs": ("jobs", "list"),
     "GET /jobs/{job_id}": ("jobs", "show", "{job}"),

@@ -141,4 +141,19 @@ def test_explain_shows_algebra_sql_and_plan(run: Run, filled: Any) -> None:
     assert "actual" in parts["plan"]
     refused = run("explain", "--at", "5", NAMES)
     assert refused.exit_code == 2
-    assert "need --on history" in refused.stderr
+    assert "need --on" in refused.stderr
+
+
+def test_explain_asks_the_server_about_what_holds_now(run: Run, filled: Any) -> None:
+    parts = json.loads(run("explain", "--url", filled.url, "--on", "cache", NAMES, "--json").stdout)
+    assert parts["algebra"].startswith("Slice 3 from 0")
+    assert parts["sql"] == ""
+    assert "Oxigraph answers this" in parts["plan"]
+    both = json.loads(run("explain", "--url", filled.url, "--on", "all", NAMES, "--json").stdout)
+    assert "store.statements" in both["sql"]
+    assert "Limit" in both["plan"]
+    past = run("explain", "--url", filled.url, "--on", "history", "--at", "5", NAMES)
+    assert "span(valid_from, valid_to)" in past.stdout
+    refused = run("explain", "--url", filled.url, "--on", "all", "--analyze", NAMES)
+    assert refused.exit_code == 2
+    assert "without --url" in refused.stderr

@@ -40,10 +40,12 @@ def test_a_rule_that_does_not_match_is_told_with_its_cause() -> None:
         "status": "unmatched",
         "reason": "",
         "matched": [],
+        "preceding": 0,
         "explanations": [{"rules": [rule], "yields": [], "unmapped": []}],
     }
     assert found_rows(tried) == [{"rule": "r", "role": "not matched", "values": "no /a", "@row": 0}]
     assert said(tried) == "It would be unmatched."
+    assert said({**tried, "preceding": 3}).endswith("unmatched (after 3 of the last messages).")
 
 
 def test_an_engineer_tries_a_rule_on_a_message_and_puts_it(

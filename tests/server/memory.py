@@ -41,11 +41,13 @@ from sensorstream.errors import (
 )
 from sensorstream.history.alerts import Behind
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
+from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.quarantine import EVERY, Chosen, Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.snapshot import read_answerable
 from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.terms import IRI, Literal
@@ -97,6 +99,18 @@ class MemoryAsking(Asking):
             yield True
         else:
             yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
+
+    def cache_plan(
+        self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
+    ) -> QuestionPlan:
+        return question_plan(read_answerable(text, default_graphs, named_graphs), "", text)
+
+    def history_plan(self, question: Question, live: bool, stop: Stop) -> QuestionPlan:
+        self.asked.append((question, live))
+        return question_plan(question.query, "select 1", "Result")
+
+    def archive_plan(self, question: Question, stop: Stop) -> QuestionPlan:
+        return question_plan(question.query, "select 2", "PARQUET")
 
     @contextmanager
     def archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:

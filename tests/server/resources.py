@@ -272,9 +272,13 @@ class MemoryRulebook(Rulebook):
     def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
         return DeploymentTrial(messages=2, different=0)
 
-    def try_message(self, content: bytes, source: str, files: Mapping[str, str]) -> MessageTrial:
+    def try_message(
+        self, content: bytes, source: str, files: Mapping[str, str], after: int = 0
+    ) -> MessageTrial:
         said = (IRI(f"{EX}ada"), RDF_TYPE, IRI(f"{EX}Person"))
-        return MessageTrial(status="accepted", matched=("person",), statements=(said,))
+        return MessageTrial(
+            status="accepted", matched=("person",), statements=(said,), preceding=after
+        )
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
         files = change(self.kept)

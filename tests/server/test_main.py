@@ -11,6 +11,7 @@ PATHS = {
     "/messages/batch": {"post"},
     "/soap": {"get", "post"},
     "/sparql": {"get", "post"},
+    "/sparql/plan": {"get", "post"},
     "/sql": {"post"},
     "/jobs": {"get", "post"},
     "/jobs/{job_id}": {"get", "delete"},

@@ -252,9 +252,9 @@ def test_what_holds_now_is_refused_with_the_way_out(text: str) -> None:
 
 def test_the_plan_shows_the_sql_and_what_spark_does(small: SparkSession, place: Place) -> None:
     text = "SELECT ?f { <http://example.org/house#sensor-1> (<urn:p>|<urn:q>)+ ?f }"
-    sql, plan = plan_of(small, place, read_question(text, Timeline.INTEGER))
-    assert "with its new rows until there are none" in sql
-    assert "== Physical Plan ==" in plan
+    found = plan_of(small, place, read_question(text, Timeline.INTEGER))
+    assert "with its new rows until there are none" in found.sql
+    assert "== Physical Plan ==" in found.plan
 
 
 def test_what_is_archived_is_asked_with_the_rest(small: SparkSession, place: Place) -> None:

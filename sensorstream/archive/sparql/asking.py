@@ -17,6 +17,7 @@ from sensorstream.archive.sparql.functions import install
 from sensorstream.archive.sparql.lets import rewrite_lets
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.history.asking.answer import Answer, answer_of, limited
+from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import Limits
@@ -76,8 +77,13 @@ def archive_answered(
 
 
 def archive_plan(
-    archive: Archive, question: Question, limits: Limits, *, analyze: bool = False
-) -> tuple[str, str]:
+    archive: Archive,
+    question: Question,
+    limits: Limits,
+    stop: Stop | None = None,
+    *,
+    analyze: bool = False,
+) -> QuestionPlan:
     """The SQL of a question, in lines, and DuckDB's plan for it.
 
     ``analyze``: run it, so that the plan has the rows and the times that there were.
@@ -88,9 +94,13 @@ def archive_plan(
     query = archive_query(question)
     text = text_of(query.tree, _DIALECT)
     options = "analyze" if analyze else ""
-    with closing(_opened(archive)) as connection, interrupted(connection, limits.timeout):
+    with (
+        closing(_opened(archive)) as connection,
+        interrupted(connection, limits.timeout, stop),
+    ):
         rows = connection.execute(f"explain {options} {text}").fetchall()
-    return text_of(query.tree, _DIALECT, pretty=True), "\n".join(row[1] for row in rows)
+    sql = text_of(query.tree, _DIALECT, pretty=True)
+    return question_plan(question.query, sql, "\n".join(row[1] for row in rows))
 
 
 def archive_query(question: Question) -> SqlQuery:

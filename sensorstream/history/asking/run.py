@@ -12,6 +12,7 @@ from psycopg2 import extensions
 
 from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.live import LiveSource, begin_question
+from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.relations import scope_of, tell_spans
 from sensorstream.history.asking.stopping import Stop
@@ -84,9 +85,10 @@ def plan_of(
     question: Question,
     limits: Limits,
     live: LiveSource | None = None,
+    stop: Stop | None = None,
     *,
     analyze: bool = False,
-) -> tuple[str, str]:
+) -> QuestionPlan:
     """The SQL of a question, in lines, and PostgreSQL's plan for it.
 
     ``analyze``: run it, so that the plan has the rows and the times that there were.
@@ -94,12 +96,13 @@ def plan_of(
     Raises:
         QueryError, UnsupportedQuery, HistoryError: see :func:`answered`.
     """
-    with _compiled(url, question, limits, live) as (cursor, query, _):
+    with _compiled(url, question, limits, live, stop) as (cursor, query, _):
         options = "analyze, buffers" if analyze else "costs"
         with explained(""):
             cursor.execute(f"explain ({options}) {text_of(query.tree, _POSTGRES)}")
             lines = [row[0] for row in cursor.fetchall()]
-        return text_of(query.tree, _POSTGRES, pretty=True), "\n".join(lines)
+        sql = text_of(query.tree, _POSTGRES, pretty=True)
+        return question_plan(question.query, sql, "\n".join(lines))
 
 
 @contextmanager

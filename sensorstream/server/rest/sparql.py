@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import IO, Any, Final
-from urllib.parse import parse_qs
+from typing import IO, Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
-from starlette.exceptions import HTTPException
+from pydantic import BaseModel, Field
 
 from sensorstream.app.application import Application
-from sensorstream.app.running import Asked
 from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
 from sensorstream.errors import QueryError
 from sensorstream.history.asking import formats
@@ -21,32 +18,32 @@ from sensorstream.history.asking.question import (
     ALL,
     ARCHIVE,
     CACHE,
-    HISTORY,
-    SPARK,
+    Question,
     check_no_time,
     read_question,
 )
 from sensorstream.history.asking.stopping import Stop
-from sensorstream.server.negotiation import media_type_of
-from sensorstream.server.questions import Questions, client_of
+from sensorstream.server.questions import Questions
+from sensorstream.server.rest.sparql_request import (
+    BODY,
+    NO_UPDATE,
+    SparqlRequest,
+    of_get,
+    of_post,
+    parameters,
+)
 from sensorstream.server.results import answer_response, cache_response
 from sensorstream.sparql.parser import parse_update
 
-_FORM: Final = "application/x-www-form-urlencoded"
-_QUERY: Final = "application/sparql-query"
-_UPDATE: Final = "application/sparql-update"
-_NO_UPDATE: Final = "updates are refused: the cache changes by messages and rules only"
-_SERVED: Final = (CACHE, HISTORY, ALL, ARCHIVE)
+_T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    query: str
-    default_graphs: tuple[str, ...]
-    named_graphs: tuple[str, ...]
-    on: str
-    at: str | None
-    during: str | None
+class Plan(BaseModel):
+    """How a question is answered, without an answer."""
+
+    algebra: str = Field(description="the query in the algebra of SPARQL, one operator a line")
+    sql: str = Field(description="the SQL that answers it; empty for the cache")
+    plan: str = Field(description="the plan of PostgreSQL, or of DuckDB for the archive")
 
 
 def router(application: Application, questions: Questions) -> APIRouter:
@@ -59,44 +56,30 @@ def router(application: Application, questions: Questions) -> APIRouter:
             "content": {media_type: {} for media_type in (*formats.SOLUTIONS, *formats.GRAPHS)},
         }
     }
-    given: list[dict[str, Any]] = [
-        {"name": name, "in": "query", "schema": {"type": "array", "items": {"type": "string"}}}
-        for name in ("default-graph-uri", "named-graph-uri")
-    ]
-    given += (
-        {"name": name, "in": "query", "description": told, "schema": {"type": "string", **more}}
-        for name, told, more in (
-            ("on", "What is asked.", {"enum": [*_SERVED], "default": CACHE}),
-            ("at", "Of history: what held at a time of the time line.", {}),
-            ("during", "Of history: what held at any time of start/end.", {}),
-        )
-    )
+    by_get = {"parameters": parameters(of_post=False)}
+    by_post = {"parameters": parameters(of_post=True), "requestBody": BODY}
 
-    async def answer(request: Request, asked: _Request) -> Response:
+    async def answer(request: Request, asked: SparqlRequest) -> Response:
         accept = ",".join(request.headers.getlist("accept"))
-        told = Asked("sparql", asked.query, asked.on, client_of(request), asked.at, asked.during)
         work = _of_cache if asked.on == CACHE else _of_history
+        return await questions.answer(
+            request,
+            asked.asked(request),
+            lambda stop: _no_update(asked, lambda: work(application, asked, accept, stop)),
+        )
 
-        def respond(stop: Stop) -> Response:
-            try:
-                return work(application, asked, accept, stop)
-            except QueryError:
-                if _is_update(asked.query):
-                    raise QueryError(_NO_UPDATE) from None
-                raise
-
-        return await questions.answer(request, told, respond)
+    async def plan(request: Request, asked: SparqlRequest) -> Plan:
+        return await questions.answer(
+            request,
+            asked.asked(request),
+            lambda stop: _no_update(asked, lambda: _plan(application, asked, stop)),
+        )
 
     @routes.get(
         "/sparql",
         summary="Query the cache or history",
         responses=answers,
-        openapi_extra={
-            "parameters": [
-                {"name": "query", "in": "query", "required": True, "schema": {"type": "string"}},
-                *given,
-            ]
-        },
+        openapi_extra=by_get,
     )
     async def query_by_get(request: Request) -> Response:
         """A SPARQL 1.1 query over the cache, over history, or over both.
@@ -104,77 +87,38 @@ def router(application: Application, questions: Questions) -> APIRouter:
         The default graph is the union of ``urn:sensorstream:static``, ``…:window`` and
         ``…:inferred``, which are also named graphs; with history, ``…:persistent`` too.
         """
-        parameters = request.query_params
-        return await answer(request, _read({name: parameters.getlist(name) for name in parameters}))
+        return await answer(request, of_get(request))
 
     @routes.post(
         "/sparql",
         summary="Query the cache or history",
         responses=answers,
-        openapi_extra={
-            "parameters": given,
-            "requestBody": {
-                "required": True,
-                "content": {
-                    _QUERY: {"schema": {"type": "string"}},
-                    _FORM: {
-                        "schema": {
-                            "type": "object",
-                            "required": ["query"],
-                            "properties": {"query": {"type": "string"}},
-                        }
-                    },
-                },
-            },
-        },
+        openapi_extra=by_post,
     )
     async def query_by_post(request: Request) -> Response:
         """A SPARQL 1.1 query, as a form or as it stands."""
-        media_type = media_type_of(request.headers.get("content-type", ""))
-        if media_type == _UPDATE:
-            raise HTTPException(415, _NO_UPDATE)
-        if media_type not in (_FORM, _QUERY):
-            raise HTTPException(415, f"expected {_QUERY} or {_FORM}, not '{media_type}'")
-        try:
-            body = (await request.body()).decode()
-        except UnicodeDecodeError as error:
-            raise HTTPException(400, f"the query is not UTF-8: {error}") from None
-        if media_type == _FORM:
-            return await answer(request, _read(parse_qs(body, keep_blank_values=True)))
-        parameters = request.query_params
-        others = {name: parameters.getlist(name) for name in parameters if name != "query"}
-        return await answer(request, _read({**others, "query": [body]}))
+        return await answer(request, await of_post(request))
+
+    @routes.get("/sparql/plan", summary="How a query is answered", openapi_extra=by_get)
+    async def plan_by_get(request: Request) -> Plan:
+        """What ``/sparql`` does with the same parameters: algebra, SQL, and the plan for it."""
+        return await plan(request, of_get(request))
+
+    @routes.post("/sparql/plan", summary="How a query is answered", openapi_extra=by_post)
+    async def plan_by_post(request: Request) -> Plan:
+        """The same for a query in the body."""
+        return await plan(request, await of_post(request))
 
     return routes
 
 
-def _read(parameters: Mapping[str, Sequence[str]]) -> _Request:
-    if "update" in parameters:
-        raise HTTPException(400, _NO_UPDATE)
-    queries = parameters.get("query", ())
-    if len(queries) != 1:
-        raise HTTPException(400, f"expected the parameter 'query' once, not {len(queries)} times")
-    on = _once(parameters, "on") or CACHE
-    if on not in _SERVED:
-        told = f"on: expected {', '.join(_SERVED[:-1])} or {_SERVED[-1]}, not '{on}'"
-        if on == SPARK:
-            told += ": 'sensorstream query --on spark' starts Spark, the server does not"
-        raise HTTPException(400, told)
-    return _Request(
-        queries[0],
-        tuple(parameters.get("default-graph-uri", ())),
-        tuple(parameters.get("named-graph-uri", ())),
-        on,
-        _once(parameters, "at"),
-        _once(parameters, "during"),
-    )
-
-
-def _once(parameters: Mapping[str, Sequence[str]], name: str) -> str | None:
-    given = parameters.get(name, ())
-    if len(given) > 1:
-        raise HTTPException(400, f"expected the parameter '{name}' once, not {len(given)} times")
-    return given[0] if given else None
+def _no_update(asked: SparqlRequest, work: Callable[[], _T]) -> _T:
+    try:
+        return work()
+    except QueryError:
+        if _is_update(asked.query):
+            raise QueryError(NO_UPDATE) from None
+        raise
 
 
 def _is_update(text: str) -> bool:
@@ -184,8 +128,20 @@ def _is_update(text: str) -> bool:
         return False
 
 
-def _of_history(application: Application, asked: _Request, accept: str, stop: Stop) -> Response:
-    question = read_question(
+def _plan(application: Application, asked: SparqlRequest, stop: Stop) -> Plan:
+    asking = application.asking
+    if asked.on == CACHE:
+        check_no_time(asked.at, asked.during, CACHE)
+        found = asking.cache_plan(asked.query, asked.default_graphs, asked.named_graphs)
+    elif asked.on == ARCHIVE:
+        found = asking.archive_plan(_question(application, asked), stop)
+    else:
+        found = asking.history_plan(_question(application, asked), asked.on == ALL, stop)
+    return Plan(algebra=found.algebra, sql=found.sql, plan=found.plan)
+
+
+def _question(application: Application, asked: SparqlRequest) -> Question:
+    return read_question(
         asked.query,
         application.timeline,
         at=asked.at,
@@ -193,6 +149,12 @@ def _of_history(application: Application, asked: _Request, accept: str, stop: St
         default_graphs=asked.default_graphs,
         named_graphs=asked.named_graphs,
     )
+
+
+def _of_history(
+    application: Application, asked: SparqlRequest, accept: str, stop: Stop
+) -> Response:
+    question = _question(application, asked)
     asking: AbstractContextManager[Answer]
     if asked.on == ARCHIVE:
         asking = application.asking.archive(question, stop)
@@ -202,7 +164,7 @@ def _of_history(application: Application, asked: _Request, accept: str, stop: St
         return answer_response(answer, accept)
 
 
-def _of_cache(application: Application, asked: _Request, accept: str, stop: Stop) -> Response:
+def _of_cache(application: Application, asked: SparqlRequest, accept: str, stop: Stop) -> Response:
     check_no_time(asked.at, asked.during, CACHE)
 
     def ask(wanted: Formats, out: IO[bytes]) -> Answered:

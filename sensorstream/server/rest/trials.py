@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from sensorstream.app.application import Application
 from sensorstream.app.message_trials import MOST_STATEMENTS, MessageTrial
+from sensorstream.app.trials import MOST_MESSAGES
 from sensorstream.errors import MalformedMessage
 from sensorstream.model.terms import Triple
 from sensorstream.server.known import AskedBody
@@ -25,6 +26,9 @@ class MessageTrialBody(AskedBody):
     message: str = Field(examples=["<Message/>"])
     source: str = Field(default="rest", max_length=200)
     files: dict[str, str] = Field(default={}, examples=[{"tracking.rules": "prefix : <urn:x:>"}])
+    after: int = Field(
+        default=0, ge=0, le=MOST_MESSAGES, description="so many of the last messages come first"
+    )
 
 
 class ExpressionBody(BaseModel):
@@ -104,6 +108,7 @@ class MessageTriedBody(BaseModel):
     reasoner: str = Field(description="`plain` in place of HermiT and Pellet")
     left_out: int = Field(description=f"statements beyond the first {MOST_STATEMENTS} of a sort")
     alerts: list[AlertTriedBody]
+    preceding: int = Field(description="messages that were taken in first")
 
 
 def router(application: Application) -> APIRouter:
@@ -114,10 +119,11 @@ def router(application: Application) -> APIRouter:
     def try_message(body: MessageTrialBody) -> MessageTriedBody:
         """What the rules, or others, would make of a message: nothing is taken in or put.
 
-        An engine of its own, which holds nothing else, takes the message in.
+        An engine of its own takes the message in: it holds nothing else, or the last messages.
         """
         content = _content(body.message)
-        return _body(application.rulebook.try_message(content, body.source, body.files))
+        rulebook = application.rulebook
+        return _body(rulebook.try_message(content, body.source, body.files, body.after))
 
     return routes
 
@@ -152,6 +158,7 @@ def _body(trial: MessageTrial) -> MessageTriedBody:
             AlertTriedBody(severity=each.severity, rule=each.rule or each.kind, text=each.text)
             for each in trial.alerts
         ],
+        preceding=trial.preceding,
     )
 
 

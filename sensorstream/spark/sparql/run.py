@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sensorstream.errors import ArchiveError, QueryError
 from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer, answer_of, limited
+from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import ALL, Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.database import translating
@@ -99,7 +100,7 @@ def _collected(
         return compiled, frame.limit(row_limit + 1).toArrow()
 
 
-def run_spark_plan(place: Place, question: Question, *, master: str) -> tuple[str, str]:
+def run_spark_plan(place: Place, question: Question, *, master: str) -> QuestionPlan:
     """Spark's SQL for a question, and its plan; raises as :func:`run_spark_sparql`."""
     require("spark", "SPARQL on Spark")
     check(question)
@@ -107,7 +108,7 @@ def run_spark_plan(place: Place, question: Question, *, master: str) -> tuple[st
         return plan_of(spark, place, question)
 
 
-def plan_of(spark: SparkSession, place: Place, question: Question) -> tuple[str, str]:
+def plan_of(spark: SparkSession, place: Place, question: Question) -> QuestionPlan:
     """As :func:`run_spark_plan`, with a running Spark."""
     with answering(spark, place, question) as (compiled, frame):
         told = spark_query(compiled.tree, pretty=True)
@@ -117,7 +118,7 @@ def plan_of(spark: SparkSession, place: Place, question: Question) -> tuple[str,
         f"-- {each.name}, with its new rows until there are none\n{each.more}\n"
         for each in told.closures
     ]
-    return "\n".join([*parts, told.text.sql]), plan
+    return question_plan(question.query, "\n".join([*parts, told.text.sql]), plan)
 
 
 @contextmanager

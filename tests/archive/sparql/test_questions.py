@@ -87,11 +87,10 @@ def test_a_constant_stays_a_constant(archived: Archived, text: str) -> None:
 
 def test_the_plan_shows_the_sql_and_what_duckdb_does(archived: Archived) -> None:
     question = read_question("SELECT ?s { ?s ?p 5 } LIMIT 3", LINE)
-    sql, plan = archive_plan(archived.archive, question, LIMITS)
-    assert "store.statements" in sql
-    assert "READ_PARQUET" in plan
-    _, run = archive_plan(archived.archive, question, LIMITS, analyze=True)
-    assert "Total Time" in run
+    found = archive_plan(archived.archive, question, LIMITS)
+    assert "store.statements" in found.sql
+    assert "READ_PARQUET" in found.plan
+    assert "Total Time" in archive_plan(archived.archive, question, LIMITS, analyze=True).plan
 
 
 def test_a_file_that_is_missing_is_told(archived: Archived) -> None:

@@ -80,15 +80,15 @@ def test_what_sql_cannot_say_is_refused_by_name(history: str) -> None:
 
 def test_the_plan_shows_the_sql_and_what_postgresql_does(history: str) -> None:
     question = read_question("SELECT ?s { ?s ?p 5 } LIMIT 3", Timeline.INTEGER)
-    sql, plan = plan_of(history, question, LIMITS)
-    assert "store.statements" in sql
-    assert "Limit" in plan
-    assert "actual" not in plan
-    _, run = plan_of(history, question, LIMITS, analyze=True)
-    assert "actual" in run
+    found = plan_of(history, question, LIMITS)
+    assert "store.statements" in found.sql
+    assert "Limit" in found.plan
+    assert "actual" not in found.plan
+    assert found.algebra.startswith("Slice")
+    assert "actual" in plan_of(history, question, LIMITS, analyze=True).plan
 
 
 def test_the_planner_is_told_what_as_of_an_instant_means(history: str) -> None:
     question = read_question("SELECT * { ?s ?p ?o }", Timeline.INTEGER, at="30")
-    sql, _ = plan_of(history, question, LIMITS)
+    sql = plan_of(history, question, LIMITS).sql
     assert "span(valid_from, valid_to) @> CAST(30 AS BIGINT)" in sql

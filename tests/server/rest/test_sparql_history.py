@@ -43,6 +43,41 @@ def test_a_question_to_history_may_come_in_three_ways(
         assert (question.time, asked_live) == (time, live)
 
 
+def test_a_plan_is_told_without_an_answer(client: httpx.Client, application: Any) -> None:
+    others = {"on": "all", "at": "50"}
+    given = {"query": SELECT, **others}
+    for answer in (
+        client.get("/sparql/plan", params=given),
+        client.post("/sparql/plan", data=given),
+        client.post("/sparql/plan", content=SELECT, params=others, headers=DIRECT),
+    ):
+        assert answer.status_code == 200, answer.text
+        assert answer.json() == {
+            "algebra": "Project ?name\n  BGP\n    ?s ?p ?name",
+            "sql": "select 1",
+            "plan": "Result",
+        }
+        question, asked_live = application.asking.asked[-1]
+        assert (question.time, asked_live) == (Moment(50), True)
+    of_archive = client.get("/sparql/plan", params={"query": SELECT, "on": "archive"})
+    assert of_archive.json()["plan"] == "PARQUET"
+
+
+def test_a_plan_is_refused_as_the_answer_is(client: httpx.Client) -> None:
+    for given, told in (
+        ({"query": "select * {"}, "expected"),
+        ({"query": "delete where { ?s ?p ?o }"}, "updates are refused"),
+        ({"query": SELECT, "at": "5"}, "cache knows the present only"),
+        ({"query": SELECT, "on": "spark"}, "starts Spark"),
+        ({"query": SELECT, "default-graph-uri": "urn:sensorstream:x"}, "urn:sensorstream:x"),
+        ({}, "expected the parameter 'query' once"),
+    ):
+        answer = client.get("/sparql/plan", params=given)
+        assert answer.status_code == 400, answer.text
+        assert told in answer.json()["detail"]
+        assert client.get("/sparql", params=given).json()["detail"] == answer.json()["detail"]
+
+
 def test_the_archive_is_asked_apart(client: httpx.Client, application: Any) -> None:
     answer = client.get("/sparql", params={"query": SELECT, "on": "archive", "at": "50"})
     assert [row["name"]["value"] for row in answer.json()["results"]["bindings"]] == ["Ada"]

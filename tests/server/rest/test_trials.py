@@ -12,6 +12,10 @@ def test_what_rules_make_of_a_message_is_told(client: httpx.Client) -> None:
     (statement,) = tried["statements"]
     assert statement.startswith("<http://example.org/ada> ")
     assert tried["left_out"] == 0
+    assert tried["preceding"] == 0
+    after = client.post("/trials", json={"message": "<Message/>", "after": 7}).json()
+    assert after["preceding"] == 7
+    assert client.post("/trials", json={"message": "<a/>", "after": 101}).status_code == 422
 
 
 @pytest.mark.parametrize("encoding", ["none", "ascii"])
