@@ -39,8 +39,7 @@ grammars: $(READY)  ## the tables of the grammars, after a change of one of them
 	$(BIN)/python -m tests.grammar_tables
 
 pictures: $(READY)  ## the pictures of the pages in docs/pictures, made by their tests; needs chromium
-	PICTURES_OF_PAGES=docs/pictures $(BIN)/python -m pytest -q tests/console/test_overview.py \
-		tests/console/test_queries.py
+	PICTURES_OF_PAGES=docs/pictures $(BIN)/python -m pytest -q tests/console
 
 bench: $(READY)  ## the papers' evaluations, and the core before and after: tables, figures
 	$(BIN)/python -m benchmarks

@@ -33,6 +33,7 @@ from sensorstream.sparql.bounds import MOST_TOKENS, check_length
 from sensorstream.sparql.described import check_named
 from sensorstream.sparql.lexer import Source, check_tokens
 from sensorstream.sparql.parser import parse_query, read_query
+from sensorstream.sparql.scope import group_keys
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.operator_graph import graph_data
 
@@ -70,6 +71,8 @@ class QueryView:
     """Why it was stopped; "" while it runs."""
     notes: tuple[Note, ...] = ()
     """Notes on its text; only in the answer to its registration."""
+    group_keys: tuple[str, ...] = ()
+    """Those of its variables by which it groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +367,7 @@ class Queries:
 
     def _view(self, query: ContinuousQuery) -> QueryView:
         relation = query.schedule.relation
+        keys = group_keys(query.query.form.pattern)
         return QueryView(
             query.name,
             query.text,
@@ -376,6 +380,7 @@ class Queries:
             self._engine.queries.reported(query.name),
             query.last_report,
             query.next_report,
+            group_keys=tuple(each for each in keys if each in query.variables),
         )
 
 

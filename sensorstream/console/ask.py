@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from nicegui import ui
 
+from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.client.results import Results
 from sensorstream.console import places
 from sensorstream.console.answers import show_answer, show_graph
 from sensorstream.console.code_editor import code_editor
-from sensorstream.console.links import go
+from sensorstream.console.links import stand_at
 from sensorstream.console.listings import Listing
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -61,7 +62,6 @@ async def build(visit: Visit) -> None:
         at = ui.input("As of (a moment)", value=asked.get("at", ""))
         ui.button("Ask", on_click=lambda: ask()).props("no-caps")
         ui.button("Explain", on_click=lambda: explain()).props("no-caps flat")
-        ui.button("Link", on_click=lambda: share()).props("no-caps flat")
     with ui.element("div").classes("form"):
         slider = ui.slider(min=0, max=_STEPS, value=_STEPS, on_change=lambda: slide())
         slider.props('aria-label="As of"').classes("wide")
@@ -87,25 +87,20 @@ async def build(visit: Visit) -> None:
             if on.value == "cache":
                 on.set_value("all")
 
-    def share() -> None:
-        go(_here(editor.value, language.value, on.value, at.value))
-
     async def ask() -> None:
         with notice.of(editor):
+            stand_at(_here(editor.value, language.value, on.value, at.value))
             await _ask(visit, answer, editor.value, language.value, on.value, at.value or None)
             await read()
 
     async def explain() -> None:
-        with notice.of():
+        with notice.of(editor):
+            parts = await _plan(client, editor.value, language.value, on.value, at.value or None)
             answer.clear()
-            if language.value == "sql":
-                found = await client.sql(f"EXPLAIN {editor.value}")
-                with answer:
-                    Listing("\n".join(str(row[0]) for row in found.rows), "Plan")
-                return
             with answer:
-                told = "The plan of a question in SPARQL is told by 'sensorstream explain'."
-                ui.label(f"{told} Of a continuous query its page shows the operators.")
+                for title, text in parts.items():
+                    ui.html(title, tag="h2", sanitize=False).classes("part")
+                    Listing(text, title)
 
     offer()
     ui.html("Jobs", tag="h2").classes("part")
@@ -136,6 +131,22 @@ async def build(visit: Visit) -> None:
         if first is not None and last is not None:
             span[:] = [first, last]
     slider.set_visibility(len(span) == 2)
+
+
+async def _plan(
+    client: AsyncClient, text: str, language: str, on: str, at: str | None
+) -> dict[str, str]:
+    """The parts of the plan of a question, by their titles."""
+    if on == "spark":
+        return {
+            "Plan": "Spark plans when the job runs; 'sensorstream explain --on spark' shows it."
+        }
+    if language == "sql":
+        found = await client.sql(f"EXPLAIN {text}", on="archive" if on == "archive" else "history")
+        return {"Plan": "\n".join(str(row[-1]) for row in found.rows)}
+    told = await client.plan(text, on=on, at=at)
+    parts = {"Algebra": told["algebra"], "SQL": told["sql"], "Plan": told["plan"]}
+    return {title: part for title, part in parts.items() if part}
 
 
 async def _ask(

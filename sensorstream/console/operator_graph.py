@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import shorten, wrap
 from typing import Any, Final
 
 from nicegui import ui
+from nicegui.events import GenericEventArguments
 
+from sensorstream.console.facts import Facts
 from sensorstream.console.names import short
 
 _WIDTH: Final = 180
@@ -18,6 +20,11 @@ _HEIGHT: Final = 62
 _GAP: Final = 70
 """Between columns; rows have a third of it."""
 _LETTERS: Final = 28
+_BOX: Final = """(event) => {
+  const box = event.target.closest("[data-key]");
+  if (box) emit(box.dataset.key);
+}"""
+"""Tells which box was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +59,24 @@ def layout(graph: Mapping[str, Any]) -> list[Spot]:
 
 
 class OperatorGraph:
-    """The picture of one query."""
+    """The picture of one query; below it, the details of the box that was clicked."""
 
     def __init__(self) -> None:
         self._before: tuple[float, dict[int, int]] | None = None
+        self._graph: Mapping[str, Any] | None = None
+        self._chosen = ""
         self._drawing = ui.html("", sanitize=False).classes("operators")
+        self._drawing.on("click", self._choose, js_handler=_BOX)
+        self._drawing.on("keydown.enter", self._choose, js_handler=_BOX)
+        self._details = Facts()
+
+    def _choose(self, event: GenericEventArguments) -> None:
+        self._chosen = str(event.args)
+        self._detail()
+
+    def _detail(self) -> None:
+        if self._graph is not None and self._chosen:
+            self._details.show(details(self._graph, self._chosen))
 
     def show(self, graph: Mapping[str, Any], active: Sequence[int] = ()) -> None:
         """Draw a graph; ``active`` operators stand out."""
@@ -69,7 +89,9 @@ class OperatorGraph:
                 key: (value - counts.get(key, value)) / (now - at) for key, value in given.items()
             }
         self._before = now, given
+        self._graph = graph
         self._drawing.set_content(drawing(graph, rates, active))
+        self._detail()
 
 
 def drawing(
@@ -94,9 +116,39 @@ def drawing(
         kind = "operator active" if node["id"] in active else "operator"
         parts.append(_box(spots[str(node["id"])], short(node["operator"]), said, kind))
     return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="group" '
         f'aria-label="Operators of the query">{"".join(parts)}</svg>'
     )
+
+
+def details(graph: Mapping[str, Any], key: str) -> dict[str, str]:
+    """What is known of the box with a key, an operator or a window; empty if it is gone."""
+    for number, window in enumerate(graph["windows"]):
+        if key == f"w{number}":
+            moves = {} if window["moves"] is None else {"Moves at": str(window["moves"])}
+            return {
+                "Window": window["window"],
+                "Triples": f"{window['triples']:,}",
+                **moves,
+                "Feeds": _numbers(window["feeds"]),
+            }
+    for node in graph["nodes"]:
+        if key == str(node["id"]):
+            edges = graph["edges"]
+            return {
+                f"Operator {node['id']}": node["operator"],
+                "Variables": " ".join(f"?{each}" for each in node["variables"]),
+                "Gave out": f"{node['added']:,} added, {node['removed']:,} removed",
+                "Keeps": f"{node['memory']:,} rows",
+                "Is fed by": _numbers(each["from"] for each in edges if each["to"] == node["id"]),
+                "Feeds": _numbers(each["to"] for each in edges if each["from"] == node["id"]),
+                "Used by": f"{node['users']} operators and queries",
+            }
+    return {}
+
+
+def _numbers(operators: Iterable[int]) -> str:
+    return ", ".join(f"operator {each}" for each in operators) or "none"
 
 
 def _corner(spot: Spot) -> tuple[int, int]:
@@ -111,7 +163,8 @@ def _box(spot: Spot, text: str, said: str, kind: str) -> str:
         for number, line in enumerate(lines)
     )
     return (
-        f'<g class="{kind}"><title>{escape(text)}</title>'
+        f'<g class="{kind}" data-key="{spot.key}" tabindex="0" role="button" '
+        f'aria-label="{escape(text)}"><title>{escape(text)}</title>'
         f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT - 8}" rx="6"/>{written}'
         f'<text class="count" x="{x + 8}" y="{y + 49}">{escape(said)}</text></g>'
     )

@@ -78,9 +78,14 @@ def alert(alert_id: str) -> str:
     return address(f"/alerts/{quote(alert_id, safe='')}")
 
 
-def query(name: str, tab: str | None = None) -> str:
-    """The address of a continuous query's page, with the tab that it shows."""
-    return address("/query", name=name, tab=tab)
+def query(name: str, tab: str | None = None, at: object = None, operator: int | None = None) -> str:
+    """The address of a continuous query's page, with the tab and the step that it shows."""
+    return address("/query", name=name, tab=tab, at=at, operator=operator)
+
+
+def preset(name: str | None) -> str:
+    """The address of the page where queries are written, with one to begin with."""
+    return address(QUERIES.path, preset=name)
 
 
 def rule_file(name: str) -> str:

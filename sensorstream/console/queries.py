@@ -9,7 +9,7 @@ from nicegui import ui
 from sensorstream.console import places
 from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
-from sensorstream.console.links import go
+from sensorstream.console.links import go, stand_at
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
 from sensorstream.console.pages import Visit
@@ -46,10 +46,10 @@ async def build(visit: Visit) -> None:
     table.add(Action("stop", "Stop", stop))
     keep_fresh(_PAUSE, read)
     ui.html("A new query", tag="h2").classes("part")
-    _editor(visit)
+    _editor(visit, visit.asked.get("preset", ""))
 
 
-def _editor(visit: Visit) -> None:
+def _editor(visit: Visit, asked: str) -> None:
     known = {each.name: each for each in presets()}
     about = ui.label()
     notice, trial = Notice(), Trial()
@@ -59,6 +59,7 @@ def _editor(visit: Visit) -> None:
         if chosen is not None:
             editor.set_value(chosen.text)
             about.set_text(f"{chosen.about} Its vocabulary is that of examples/{chosen.name}.")
+            stand_at(places.preset(chosen.name))
 
     async def attempt() -> None:
         with notice.of():
@@ -83,6 +84,10 @@ def _editor(visit: Visit) -> None:
         ui.button("Register", on_click=register).props("no-caps")
     editor = code_editor("Query", language="SPARQL")
     completion = Completion(editor)
+    if asked in known:
+        preset.set_value(asked)
+    elif asked:
+        about.set_text(f"There is no query '{asked}' to begin with.")
 
     async def read_terms() -> None:
         with notice.of():

@@ -18,7 +18,7 @@ from sensorstream.console.links import link, stand_at
 from sensorstream.console.listings import Listing
 from sensorstream.console.operator_graph import OperatorGraph
 from sensorstream.console.pages import Visit
-from sensorstream.console.refreshing import keep_fresh
+from sensorstream.console.refreshing import keep_fresh, while_visible
 from sensorstream.console.steps import Steps
 from sensorstream.console.tables import Column, Table
 from sensorstream.console.versions import Versions
@@ -41,14 +41,16 @@ async def build(visit: Visit) -> None:
         results, graph, steps, text = (ui.tab(each) for each in _TABS)
     chosen = visit.asked.get("tab", "")
     first = chosen if chosen in _TABS else _TABS[0]
-    with ui.tab_panels(tabs, value=first).classes("w-full panels"):
+    with ui.tab_panels(tabs, value=first, animated=False).classes("w-full panels"):
         with ui.tab_panel(results):
-            live = _Results(visit, name, state["variables"])
+            live = _Results(visit, name, state["variables"], state["group_keys"])
         with ui.tab_panel(graph):
             operators = OperatorGraph()
             plan = Listing("", "Plan")
         with ui.tab_panel(steps):
-            Steps(client, name)
+            single = Steps(
+                client, name, lambda at, of: stand_at(places.query(name, "Steps", at, of))
+            )
         with ui.tab_panel(text):
             Listing(str(state["query"]), "Query")
             versions = Versions(visit, "queries", name, lambda: str(state["query"]), live.put)
@@ -67,13 +69,17 @@ async def build(visit: Visit) -> None:
     tabs.on_value_change(lambda event: stand_at(places.query(name, event.value)))
     keep_fresh(_PAUSE, read)
     link("All queries", places.address(places.QUERIES.path))
+    if "at" in visit.asked:
+        await single.read(visit.asked["at"], visit.asked.get("operator"))
 
 
 class _Results:
     """The whole result of now, and the numbers of the reports over time."""
 
-    def __init__(self, visit: Visit, name: str, variables: Sequence[str]) -> None:
-        self._visit, self._name, self._variables = visit, name, variables
+    def __init__(
+        self, visit: Visit, name: str, variables: Sequence[str], keys: Sequence[str]
+    ) -> None:
+        self._visit, self._name, self._variables, self._keys = visit, name, variables, keys
         self._reports: deque[QueryReport] = deque(maxlen=_KEPT)
         self._chart = LineChart("Numbers of the reports", {"type": "category"})
         columns = [Column(each, f"?{each}") for each in variables]
@@ -81,15 +87,23 @@ class _Results:
         self._table = Table(columns, key="@row", path=path, empty="There is no result now.")
         self._given: list[tuple[int, int, int]] | None = None
         self._latest = ui.label().props("role=status")
-        task = asyncio.create_task(self._follow())
-        ui.context.client.on_delete(task.cancel)
+        self._task: asyncio.Task[None] | None = None
+        self._after = ""
+        while_visible(self._begin, self._end)
+
+    def _begin(self) -> None:
+        self._task = asyncio.create_task(self._follow())
+
+    def _end(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
 
     async def read(self) -> None:
         """Show what there is now; the result is read again only if an operator gave something."""
         if self._variables and await self._has_changed():
             found = await self._visit.client.results(self._name)
             self._table.show(rows_of(found.columns, found.rows))
-        lines = lines_of(self._reports)
+        lines = lines_of(self._reports, self._keys)
         self._chart.draw(dict(list(lines.items())[:_LINES]))
         if self._reports:
             last = self._reports[-1]
@@ -105,17 +119,17 @@ class _Results:
         await self._visit.client.put("queries", text.encode(), self._name)
 
     async def _follow(self) -> None:
-        after = ""
+        # Begun again, it takes what has come meanwhile.
         while True:
             # The page itself says that the server is away, or that the query was removed. A server
             # that stops ends the connection without error: what is missed is read afterwards.
             try:
-                async for report in self._visit.client.follow(self._name, after):
-                    after = report.id
+                async for report in self._visit.client.follow(self._name, self._after):
+                    self._after = report.id
                     self._reports.append(report)
             except UnknownQuery:
                 # One that is registered anew counts its reports from the beginning.
-                after = ""
+                self._after = ""
             except SensorStreamError:
                 pass
             await asyncio.sleep(_PAUSE)
@@ -126,15 +140,26 @@ def given_by(graph: Mapping[str, Any]) -> list[tuple[int, int, int]]:
     return [(each["id"], each["added"], each["removed"]) for each in graph["nodes"]]
 
 
-def lines_of(reports: Sequence[QueryReport] | deque[QueryReport]) -> dict[str, list[Any]]:
-    """A line for each number that reports name: by its variable and the other values of its row."""
+def lines_of(
+    reports: Sequence[QueryReport] | deque[QueryReport], keys: Sequence[str]
+) -> dict[str, list[Any]]:
+    """A line for each number that reports name: by its variable and the other values of its row.
+
+    The values of ``keys`` tell lines apart, also if they are numbers.
+    """
     lines: dict[str, list[Any]] = {}
     for report in reports:
         if report.results is None or report.operation == "-":
             continue
         for row in report.results:
-            numbers = {name: value for name, value in row.items() if _is_number(value)}
-            others = [str(value) for name, value in row.items() if name not in numbers and value]
+            numbers = {
+                name: value for name, value in row.items() if name not in keys and _is_number(value)
+            }
+            others = [
+                str(value)
+                for name, value in row.items()
+                if name not in numbers and value is not None
+            ]
             for name, value in numbers.items():
                 key = " ".join([f"?{name}", *others])
                 lines.setdefault(key, []).append((str(report.time), float(value)))

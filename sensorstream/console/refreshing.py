@@ -18,6 +18,23 @@ document.addEventListener("visibilitychange",
 </script>"""
 
 
+def while_visible(begin: Callable[[], None], end: Callable[[], None]) -> None:
+    """Begin now; end while the browser shows another tab, and when the page is left.
+
+    ``end`` is called once for each ``begin``.
+    """
+    begins = [True]
+    begin()
+
+    def turn(is_visible: bool) -> None:
+        if is_visible != begins[0]:
+            begins[0] = is_visible
+            (begin if is_visible else end)()
+
+    ui.on(VISIBLE, lambda event: turn(event.args is True))
+    ui.context.client.on_delete(lambda: turn(False))
+
+
 def keep_fresh(seconds: float, read: Callable[[], Awaitable[None]]) -> None:
     """Read now, and again so many seconds after each reading; an error stands here.
 

@@ -54,6 +54,7 @@ from sensorstream.console.places import (
     RULES,
     SETTINGS,
 )
+from sensorstream.console.refreshing import while_visible
 from sensorstream.console.sign_in import way_in
 from sensorstream.console.visits import Upstream, key_of
 from sensorstream.console.watches import Watches
@@ -133,9 +134,9 @@ def _add(page: Page, upstream: Upstream, watches: Watches) -> None:
             here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             return RedirectResponse(way_in(here))
         asked = {**request.query_params, **request.path_params}
-        watch = watches.enter(key)
+        watch = watches.of(key)
         client = upstream.client(key)
-        ui.context.client.on_delete(lambda: watches.leave(key))
+        while_visible(watch.enter, watch.leave)
         ui.context.client.on_delete(client.close)
         visit = Visit(client, watch, asked)
         with frame(page.place, page.title(asked), watch, signed_in=bool(key)):

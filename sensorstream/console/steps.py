@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from sensorstream.console.operator_graph import OperatorGraph
 
 _INSTANTS: Final = 20
 _PAUSE: Final = 1.2
+_GONE: Final = "The step of the address is not recorded any more."
 _MOST: Final = 30
 """Rows of each change that a step shows."""
 
@@ -74,11 +75,24 @@ def _solution(row: Mapping[str, Mapping[str, str]]) -> str:
     )
 
 
+def step_at(steps: Sequence[Step], time: str | None, operator: str | None) -> int | None:
+    """The number of the step with a time and an operator, as an address writes them."""
+    asked = (time, operator)
+    for number, step in enumerate(steps):
+        of = None if step.operator is None else str(step.operator)
+        if (str(step.time), of) == asked:
+            return number
+    return None
+
+
 class Steps:
     """Buttons to go through the steps; the operator of the step stands out in the picture."""
 
-    def __init__(self, client: AsyncClient, name: str) -> None:
-        self._client, self._name = client, name
+    def __init__(
+        self, client: AsyncClient, name: str, at_step: Callable[[object, int | None], None]
+    ) -> None:
+        """``at_step`` is told the time and the operator of the step that is shown."""
+        self._client, self._name, self._at_step = client, name, at_step
         self._steps: list[Step] = []
         self._at = 0
         self._graph_data: Mapping[str, Any] | None = None
@@ -88,7 +102,7 @@ class Steps:
         )
         self._notice = Notice()
         with ui.element("div").classes("form"):
-            ui.button("Read the last instants", on_click=self._read).props("no-caps")
+            ui.button("Read the last instants", on_click=lambda: self.read()).props("no-caps")
             self._button("first_page", "First", lambda: self._go(0))
             self._button("chevron_left", "Previous", lambda: self._go(self._at - 1))
             self._button("chevron_right", "Next", lambda: self._go(self._at + 1))
@@ -109,11 +123,15 @@ class Steps:
     def _advance(self) -> None:
         self._go(0 if self._at + 1 >= len(self._steps) else self._at + 1)
 
-    async def _read(self) -> None:
+    async def read(self, time: str | None = None, operator: str | None = None) -> None:
+        """Read the last instants, and show the step with a time and an operator, or the first."""
         with self._notice.of():
             self._graph_data = await self._client.query_graph(self._name)
             self._steps = steps_of(await self._client.steps(self._name, _INSTANTS))
-            self._go(0)
+            found = step_at(self._steps, time, operator)
+            self._go(found or 0)
+            if time is not None and found is None:
+                self._where.set_text(f"{_GONE} {self._where.text}")
 
     async def _end(self) -> None:
         with self._notice.of():
@@ -126,6 +144,7 @@ class Steps:
             return
         self._at = min(max(at, 0), len(self._steps) - 1)
         step = self._steps[self._at]
+        self._at_step(step.time, step.operator)
         told = f"Step {self._at + 1} of {len(self._steps)}, at {step.time}: {step.title}"
         self._where.set_text(told)
         if self._graph_data is not None:

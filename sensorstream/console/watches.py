@@ -8,6 +8,7 @@ import time
 from collections import deque
 from itertools import pairwise
 from typing import Final
+from weakref import WeakValueDictionary
 
 from sensorstream.console.figures import Figures, mean, rate, read
 from sensorstream.console.visits import Upstream
@@ -51,7 +52,7 @@ class Watch:
         return [
             (each.at - last, grown)
             for before, each in pairwise(kept)
-            if (grown := rate(before, each, name)) is not None
+            if last - each.at <= _KEPT * _PAUSE and (grown := rate(before, each, name)) is not None
         ]
 
     def mean(self, histogram: str, **labels: str) -> float | None:
@@ -80,7 +81,6 @@ class Watch:
                     self.fault = None
                 await asyncio.sleep(_PAUSE)
         self._task = None
-        self.readings.clear()
 
 
 class Watches:
@@ -88,17 +88,11 @@ class Watches:
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
-        self._by_key: dict[str, Watch] = {}
+        self._by_key: WeakValueDictionary[str, Watch] = WeakValueDictionary()
 
-    def enter(self, key: str) -> Watch:
-        """The watch for a key; the caller says with :meth:`leave` that it looks no more."""
-        watch = self._by_key.setdefault(key, Watch(self._upstream, key))
-        watch.enter()
+    def of(self, key: str) -> Watch:
+        """The watch for a key, which all open pages with this key share."""
+        watch = self._by_key.get(key)
+        if watch is None:
+            watch = self._by_key[key] = Watch(self._upstream, key)
         return watch
-
-    def leave(self, key: str) -> None:
-        """One page less shows this key."""
-        watch = self._by_key[key]
-        watch.leave()
-        if watch.watchers == 0:
-            del self._by_key[key]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from sensorstream.sparql import walk
 from sensorstream.sparql.algebra import (
     BGP,
+    Distinct,
     Equals,
     EqualsOptional,
     Exists,
@@ -20,10 +21,13 @@ from sensorstream.sparql.algebra import (
     LeftJoin,
     Minus,
     OptionalSeq,
+    OrderBy,
     Pattern,
     Project,
+    Reduced,
     Seq,
     Service,
+    Slice,
     Union,
     Values,
     Variable,
@@ -34,6 +38,19 @@ from sensorstream.sparql.walk import variables, visible
 def in_scope(pattern: Pattern) -> frozenset[str]:
     """The variables a solution of the pattern may bind."""
     return frozenset(each.name for each in visible(pattern))
+
+
+def group_keys(pattern: Pattern) -> tuple[str, ...]:
+    """The variables of a query's solutions that are keys of its GROUP BY; empty without one."""
+    renamed: dict[str, str] = {}
+    while isinstance(pattern, Project | Distinct | Reduced | Slice | OrderBy | Extend | Filter):
+        if isinstance(pattern, Extend) and isinstance(pattern.expression, Variable):
+            renamed[pattern.expression.name] = pattern.variable.name
+        pattern = pattern.pattern
+    if not isinstance(pattern, Group):
+        return ()
+    keys = [each.variable.name for each in pattern.keys if each.variable is not None]
+    return (*keys, *(renamed[each] for each in keys if each in renamed))
 
 
 def certain(pattern: Pattern) -> frozenset[str]:

@@ -87,6 +87,10 @@ def test_a_researcher_asks_about_now_and_about_history(
     press(browser, "Ask")
     eventually(lambda: "human-951\n72" in shown(browser) or "human-951 72" in shown(browser))
     assert marked(browser) == []
+    assert "text=PREFIX" in browser.current_url
+    press(browser, "Explain")
+    eventually(lambda: "Project ?person ?x" in shown(browser))
+    assert "Oxigraph answers this" in shown(browser)
     take_picture(browser, "ask")
     open_page(browser, keyed, "/ask?language=sql&on=history&text=select+40%2B2+as+answer")
     eventually(lambda: "42" in shown(browser))

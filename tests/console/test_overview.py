@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from selenium import webdriver
+from selenium.webdriver.common.by import By
 
 from sensorstream import Client
 from sensorstream.console.figures import read
@@ -31,4 +32,10 @@ def test_an_operator_signs_in_and_sees_messages_come(
     eventually(lambda: f"individuals\n{held}\n" in shown(browser))
     assert browser.title == "Overview · SensorStream"
     take_picture(browser, "overview")
+    shade = browser.find_element(By.CSS_SELECTOR, "header [aria-label='Light or dark']")
+    shade.click()
+    eventually(lambda: browser.find_elements(By.CSS_SELECTOR, "body.body--dark"))
+    take_picture(browser, "overview-dark")
+    shade.click()
+    eventually(lambda: not browser.find_elements(By.CSS_SELECTOR, "body.body--dark"))
     assert faults(browser) == []

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 
 from sensorstream import Client, QueryReport, Results
-from sensorstream.console.operator_graph import Spot, drawing, layout
+from sensorstream.console.operator_graph import Spot, details, drawing, layout
 from sensorstream.console.presets import presets
 from sensorstream.console.query import lines_of
-from sensorstream.console.steps import Change, steps_of
+from sensorstream.console.steps import Change, Step, step_at, steps_of
 from tests.console.browsing import (
     faults,
     open_page,
@@ -67,11 +69,48 @@ def test_a_line_is_a_number_with_the_other_values_of_its_row() -> None:
         return QueryReport(str(time), "q", time, "=", Results(("room", "n"), rows))
 
     reports = [report(1, ("a", 2), ("b", 3)), report(2, ("a", 4.5))]
+    by_number = [report(1, (70, 2), (0, 3)), report(2, (70, 4))]
+    assert lines_of(by_number, ["room"]) == {
+        "?n 70": [("1", 2.0), ("2", 4.0)],
+        "?n 0": [("1", 3.0)],
+    }
     gone = QueryReport("3", "q", 3, "-", Results(("room", "n"), (("a", 9),)))
-    assert lines_of([*reports, gone]) == {
+    assert lines_of([*reports, gone], []) == {
         "?n a": [("1", 2.0), ("2", 4.5)],
         "?n b": [("1", 3.0)],
     }
+
+
+def test_an_address_leads_to_a_step() -> None:
+    none = Change((), (), 0)
+    steps = [Step(7, None, "came", (), none), Step(7, 4, "a", (), none), Step(9, 4, "a", (), none)]
+    assert [step_at(steps, "7", None), step_at(steps, "9", "4")] == [0, 2]
+    assert step_at(steps, "8", "4") is None
+
+
+def test_a_box_of_the_picture_has_details() -> None:
+    counts = {"added": 2000, "removed": 1, "memory": 0, "users": 1, "variables": ["x"]}
+    graph = {
+        "windows": [{"window": "last 5", "triples": 3, "moves": 9, "feeds": [1]}],
+        "nodes": [{**node(1, 0), **counts, "operator": "Pattern ?x a ?y"}],
+        "edges": [{"from": 1, "to": 3}],
+    }
+    assert details(graph, "w0") == {
+        "Window": "last 5",
+        "Triples": "3",
+        "Moves at": "9",
+        "Feeds": "operator 1",
+    }
+    assert details(graph, "1") == {
+        "Operator 1": "Pattern ?x a ?y",
+        "Variables": "?x",
+        "Gave out": "2,000 added, 1 removed",
+        "Keeps": "0 rows",
+        "Is fed by": "none",
+        "Feeds": "operator 3",
+        "Used by": "1 operators and queries",
+    }
+    assert details(graph, "2") == {}
 
 
 def test_steps_tell_what_came_and_what_each_operator_gave_out() -> None:
@@ -124,8 +163,8 @@ def test_a_researcher_registers_a_query_and_steps_through_it(
     keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
 ) -> None:
     with Client(keyed.url, key=keyed.key) as client:
-        open_page(browser, keyed, "/queries")
-        eventually(lambda: "A new query" in shown(browser))
+        open_page(browser, keyed, "/queries?preset=stocks%2Fquery-1.rq")
+        eventually(lambda: "Its vocabulary is that of examples/stocks" in shown(browser))
         write(browser, QUERY.replace("COUNT", "CONT"))
         press(browser, "Try it on recent messages")
         eventually(lambda: "line 3, column" in shown(browser))
@@ -151,11 +190,22 @@ def test_a_researcher_registers_a_query_and_steps_through_it(
             browser.find_element(By.CSS_SELECTOR, "[aria-label=Next]").click()
             eventually(lambda: "Step 2 of" in shown(browser))
             take_picture(browser, "steps")
+            eventually(lambda: "operator=" in browser.current_url)
+            here = shown(browser).partition("Step 2 of")[2].splitlines()[0].partition(",")[2]
+            browser.get(browser.current_url)
+            eventually(lambda: here in shown(browser))
             tab(browser, "Results")
             eventually(lambda: "Last report at" in shown(browser))
             take_picture(browser, "results")
             tab(browser, "Operators")
             eventually(lambda: "Group by ?x" in shown(browser))
+
+            def is_told() -> bool:
+                with suppress(WebDriverException):  # It may just be drawn anew.
+                    browser.find_element(By.CSS_SELECTOR, "svg [data-key]").click()
+                return "Gave out" in shown(browser)
+
+            eventually(is_told)
             take_picture(browser, "operators")
             open_page(browser, keyed, "/queries")
             eventually(lambda: NAME in shown(browser))

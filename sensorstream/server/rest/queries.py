@@ -73,6 +73,7 @@ class QueryBody(BaseModel):
         description="RSTREAM, ISTREAM or DSTREAM; null: additions and removals"
     )
     variables: list[str]
+    group_keys: list[str] = Field(description="those of its variables by which it groups")
     anew: str | None = Field(description="why it is evaluated anew at every change, or null")
     reports: int = Field(description="at how many instants it has reported")
     reported: int = Field(description="the number of its last report")
@@ -141,6 +142,7 @@ def router(application: Application) -> APIRouter:
             form=query.form,
             relation=query.relation,
             variables=list(query.variables),
+            group_keys=list(query.group_keys),
             anew=query.reason or None,
             reports=query.reports,
             reported=query.reported,

@@ -383,6 +383,7 @@ def test_the_example_of_the_documentation_runs(web: httpx.Client) -> None:
     assert told["name"] == "http://sensorstream.example/tracking#crowd"
     assert quote(told["name"], safe="") in page
     assert (told["relation"], told["variables"]) == ("RSTREAM", ["people"])
+    assert told["group_keys"] == []
 
 
 def test_a_query_is_put_tried_replaced_and_its_versions_are_kept(web: httpx.Client) -> None:
