@@ -108,6 +108,7 @@ async def build(visit: Visit) -> None:
     with ui.element("div").classes("form"):
         source = ui.input("Source of the message", value="rest")
         after = ui.number("After so many of the last messages", value=0, min=0, max=_MOST, step=10)
+        after.classes("wide")
         ui.button("Try the rules on the message", on_click=attempt).props("no-caps")
         ui.button("Compare on recent messages", on_click=compare).props("no-caps")
         put_button = ui.button("Put the rules in force", on_click=put).props("no-caps")

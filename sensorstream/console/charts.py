@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from nicegui import ui
 
 Points: TypeAlias = Sequence[tuple[float, float]]
+GRID: Final = {"lineStyle": {"color": "rgba(128, 128, 128, 0.35)"}}
+"""Can be seen on light and on dark pages; the style sheet colours what is written in a chart."""
 
 
 class LineChart:
@@ -21,10 +23,11 @@ class LineChart:
                 "tooltip": {"trigger": "axis"},
                 "legend": {"show": False, "right": 0, "top": 0},
                 "grid": {"left": 55, "right": 15, "top": 35, "bottom": 30},
-                "xAxis": dict(axis),
-                "yAxis": {"type": "value", "scale": True},
+                "xAxis": {"splitLine": GRID, **axis},
+                "yAxis": {"type": "value", "scale": True, "splitLine": GRID},
                 "series": [],
-            }
+            },
+            renderer="svg",
         ).classes("chart")
         self._chart.props(f'role=img aria-label="{title}"')
 
@@ -50,10 +53,11 @@ class Bars:
                 "title": {"text": title, "textStyle": {"fontSize": 13}},
                 "animation": False,
                 "grid": {"left": 100, "right": 15, "top": 35, "bottom": 30},
-                "xAxis": {"type": "value", "min": 0},
+                "xAxis": {"type": "value", "min": 0, "splitLine": GRID},
                 "yAxis": {"type": "category", "data": list(names)},
                 "series": [{"type": "bar", "data": []}],
-            }
+            },
+            renderer="svg",
         ).classes("chart")
         self._chart.props(f'role=img aria-label="{title}"')
 

@@ -8,6 +8,8 @@ from typing import Any, Final, TypeAlias
 
 from nicegui import ui
 
+from sensorstream.console.charts import GRID
+
 Place: TypeAlias = tuple[float, float]
 """East and north."""
 _POINT: Final = re.compile(
@@ -45,7 +47,7 @@ class Map:
     """Places with their names, and the way between them."""
 
     def __init__(self, title: str) -> None:
-        axis: Mapping[str, Any] = {"type": "value", "scale": True}
+        axis: Mapping[str, Any] = {"type": "value", "scale": True, "splitLine": GRID}
         self._chart = ui.echart(
             {
                 "title": {"text": title, "textStyle": {"fontSize": 13}},
@@ -55,7 +57,8 @@ class Map:
                 "xAxis": {**axis, "name": "east", "nameLocation": "middle", "nameGap": 22},
                 "yAxis": {**axis, "name": "north"},
                 "series": [],
-            }
+            },
+            renderer="svg",
         ).classes("map")
         self._chart.props(f'role=img aria-label="{title}"')
 

@@ -60,6 +60,7 @@ def draw_neighbours(centre: str, found: Sequence[Link]) -> None:
             ],
         },
         on_point_click=lambda event: _open(event.data),
+        renderer="svg",
     ).classes("graph")
     chart.props('role=img aria-label="Neighbours"')
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from sensorstream.errors import ProgramError
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.network.expressions.functions import CASTS
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,
@@ -17,6 +18,7 @@ from sensorstream.sparql.algebra import (
     Expression,
     Extend,
     Filter,
+    FunctionCall,
     Graph,
     Inverse,
     Join,
@@ -65,12 +67,15 @@ class Clause:
 
     @property
     def invented(self) -> tuple[Invention, ...]:
-        """The variables of the head to which BIND gives new terms."""
+        """The variables of the head to which BIND gives new terms.
+
+        Casts give none: however often they are repeated, few terms come of one.
+        """
         sources = self.sources
         named = {name for triple in self.head for name in _names(triple)}
         found: dict[str, Invention] = {}
         for extend in _extends(self.body.pattern):
-            name, expression = extend.variable.name, extend.expression
+            name, expression = extend.variable.name, _uncast(extend.expression)
             copied = isinstance(expression, Variable) and expression.name not in found
             if not copied and not isinstance(expression, IRI | Literal):
                 found[name] = Invention(name, sources[name], _sort(expression))
@@ -99,6 +104,15 @@ class Sort(Enum):
 
 
 _GIVE_NAMES: Final = frozenset(("IRI", "URI", "DATATYPE"))
+
+
+def _uncast(expression: Expression) -> Expression:
+    """What is cast to datatypes, once or more; else the expression itself."""
+    while isinstance(expression, FunctionCall) and expression.function in CASTS:
+        if len(expression.arguments) != 1:
+            break
+        (expression,) = expression.arguments
+    return expression
 
 
 def _sort(expression: Expression) -> Sort:

@@ -19,6 +19,7 @@ SUMMARIES: Final = {
     "owl2rl": "OWL 2 RL (OWL 2 Profiles, Tables 4 to 9)",
     "swclos2": "what SWCLOS2 adds to pD* (SWCLOS2 manual, Table 13.4)",
     "rdf-literals": "a blank node for each literal, of its datatype (RDF 1.1 Semantics, 8.1.1)",
+    "rdf-values": "numbers and booleans in canonical form, too (RDF 1.1 Semantics, 7)",
     "rdfs-unsatisfiable": "what contradicts itself by datatypes (RDF 1.1 Semantics, 7.1 and 9)",
     "owl2rl-unsatisfiable": "what contradicts itself by OWL 2 RL (OWL 2 Profiles, Tables 4 to 8)",
     "swclos2-unsatisfiable": "what contradicts itself by SWCLOS2 (SWCLOS2 manual, Table 13.5)",

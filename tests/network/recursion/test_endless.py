@@ -42,6 +42,11 @@ def made(name: str, text: str, *solution: str) -> DerivationRule:
         ],
         [rule("kind", "{ ?n a :Whole . ?x :part ?n } WHERE { ?x :part ?y BIND(IRI(?y) AS ?n) }")],
         [rule("up", "{ ?x :n ?m } WHERE { ?x :n ?n FILTER(isLiteral(?n)) BIND(?n + 1 AS ?m) }")],
+        [rule("up", "{ ?x :n ?m } WHERE { ?x :n ?n BIND(?n + 1 AS ?k) BIND(xsd:date(?k) AS ?m) }")],
+        [
+            rule("cast", "{ ?x :n ?m } WHERE { ?x :n ?n BIND(xsd:float(?n) AS ?m) }"),
+            rule("up", "{ ?x :n ?m } WHERE { ?x :n ?n BIND(?n + 1 AS ?m) }"),
+        ],
         [made("up", "{ ?x :part ?n . ?n a :Whole } WHERE { ?x a :Whole }", "x")],
         [made("up", "{ ?n :part ?x } WHERE { ?x :part ?y }", "x")],
     ],
@@ -69,6 +74,11 @@ def test_terms_that_may_feed_themselves_are_refused(rules: list[DerivationRule])
                 "kind",
                 "{ ?y a ?d } WHERE { ?x ?p ?y FILTER(isLiteral(?y)) BIND(DATATYPE(?y) AS ?d) }",
             )
+        ],
+        # Casts that are repeated give few terms.
+        [
+            rule("float", "{ ?x ?p ?m } WHERE { ?x ?p ?n BIND(xsd:float(xsd:string(?n)) AS ?m) }"),
+            rule("whole", "{ ?x ?p ?m } WHERE { ?x ?p ?n BIND(xsd:integer(?n) AS ?m) }"),
         ],
         # Which properties these are is known from the data alone.
         [made("up", "{ ?x ?q ?n } WHERE { ?n0 ?p ?x . ?p :leads ?q }", "n0")],

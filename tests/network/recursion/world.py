@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
@@ -21,10 +22,12 @@ from sensorstream.sparql.parser import parse_query
 from tests.network.recursion.oracle import WINDOW, rematerialised
 from tests.network.recursion.strategies import Change
 
+_PREFIXES: Final = "PREFIX : <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>"
+
 
 def rule(name: str, text: str) -> DerivationRule:
     """A rule from ``{ head } WHERE { body }``; names without a prefix are of example.org."""
-    query = parse_query(f"PREFIX : <http://example.org/> CONSTRUCT {text}")
+    query = parse_query(f"{_PREFIXES} CONSTRUCT {text}")
     assert isinstance(query.form, Construct)
     return DerivationRule(name, query.form.template, query.form.pattern)
 

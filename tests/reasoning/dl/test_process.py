@@ -41,7 +41,7 @@ def runs(pid: int) -> bool:
     return state != "Z"
 
 
-def ended(pid: int, seconds: float = 20) -> bool:
+def ended(pid: int, seconds: float = 60) -> bool:
     """Whether a process ends before the deadline."""
     deadline = time.monotonic() + seconds
     while runs(pid):

@@ -10,7 +10,7 @@ from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
 from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules, text_of
 from sensorstream.reasoning.rulesets.renaming import renamed
-from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
 from tests.reasoning.rulesets.graphs import graph
 from tests.reasoning.rulesets.oracle import as_stored, closed, updates_of
 from tests.reasoning.rulesets.world import concluded
@@ -334,8 +334,48 @@ def test_each_literal_of_a_triple_gets_a_node_of_its_datatype() -> None:
     assert len(found) == 4
 
 
+@pytest.mark.parametrize(
+    ("rule", "written", "canonical"),
+    [
+        ("value-integer", '"01"^^xsd:integer', "1"),
+        ("value-integer", '"+7.0"^^xsd:decimal', "7"),
+        ("value-integer", '"007"^^xsd:unsignedByte', "7"),
+        ("value-decimal", '"01.50"^^xsd:decimal', "1.5"),
+        ("value-float", '"15"^^xsd:float', '"1.5E1"^^xsd:float'),
+        ("value-float", '"1E400"^^xsd:float', '"INF"^^xsd:float'),
+        ("value-double", '"0150E-1"^^xsd:double', "1.5E1"),
+        ("value-boolean", '"1"^^xsd:boolean', "true"),
+    ],
+)
+def test_what_is_said_of_a_literal_is_said_of_its_canonical_form(
+    rule: str, written: str, canonical: str
+) -> None:
+    (new,) = graph(f":a :p {canonical}")
+    (old,) = graph(f":a :p {written}")
+    assert concluded(SETS["rdf-values"], {old}) == {old, new}
+    assert rule in {each.name for name, each in RULES if name == "rdf-values"}
+
+
+@pytest.mark.parametrize(
+    "literal", ['"x"^^xsd:integer', '"01"', '"01"@en', '"01"^^:own', "7", "1.5", "1.5E1", "true"]
+)
+def test_what_has_no_other_canonical_form_stays_alone(literal: str) -> None:
+    known = graph(f":a :p {literal} . :a :q :b")
+    assert concluded(SETS["rdf-values"], known) == known
+
+
+def test_values_in_two_forms_are_one_key() -> None:
+    schema = ":C owl:hasKey ( :k )"
+    known = graph(f'{schema} . :a a :C ; :k "01"^^xsd:integer . :b a :C ; :k "1.0"^^xsd:decimal')
+    same = graph(":a owl:sameAs :b")
+    assert not same <= concluded(SETS["owl2rl"], known)
+    both = combined([SETS["owl2rl"], SETS["rdf-values"]])
+    assert same <= concluded(both, known)
+
+
 def test_each_rule_has_an_example() -> None:
-    shown = EXAMPLES.keys() | CONTRADICTIONS.keys() | {"rdfD1"}
+    values = {rule.name for name, rule in RULES if name == "rdf-values"}
+    shown = EXAMPLES.keys() | CONTRADICTIONS.keys() | {"rdfD1"} | values
     assert {rule.name for _, rule in RULES} == shown
 
 

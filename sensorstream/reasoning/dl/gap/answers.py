@@ -188,8 +188,10 @@ class Answers:
 
     def _is_asked(self, fact: Triple) -> bool:
         """Whether a fact, if it is open, is to be decided."""
-        asked = fact[1] == CONTRADICTION or is_whole(fact) or self._is_sayable(fact)
-        return asked and self._pair.is_open(fact)
+        # Most facts are in both bounds.
+        if not self._pair.is_open(fact):
+            return False
+        return fact[1] == CONTRADICTION or is_whole(fact) or self._is_sayable(fact)
 
     def _is_sayable(self, fact: Triple) -> bool:
         """Whether a fact is about named individuals, in the words of the ontology."""

@@ -187,7 +187,7 @@ class Closure:
                     del told[triple]
                     self._doubted.append(triple)
             for triple in found:
-                rows = list(_found(self._by_absence, triple))
+                rows = _found(self._by_absence, triple)
                 store.closed[triple] = None
                 self._lose(rows)
             for triple in chain(self._drop(), waiting):
@@ -251,7 +251,7 @@ class Closure:
 
     def _rows(self, triple: Triple) -> list[Row]:
         """The solutions that have a triple, which holds, as a premise."""
-        rows = list(_found(self._by_premise, triple))
+        rows = _found(self._by_premise, triple)
         if self._equalities:
             rows += self._counted(self._equated(triple))
         return rows
@@ -386,14 +386,16 @@ def _enter(
     functions.setdefault(kind_of(triple), []).append((rule.name, find))
 
 
-def _found(functions: dict[Term, list[_Named]], triple: Triple) -> Iterator[Any]:
+def _found(functions: dict[Term, list[_Named]], triple: Triple) -> list[Any]:
     s, p, o = triple
+    rows: list[Any] = []
     for name, find in functions.get(o if p == RDF_TYPE else p, ()):
         try:
-            rows = find(s, o)
+            if found := find(s, o):
+                rows += found
         except Overrun as error:
             raise _because(name, error) from None
-        yield from rows
+    return rows
 
 
 def _because(name: str, error: Overrun) -> Overrun:

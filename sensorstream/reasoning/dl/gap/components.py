@@ -310,7 +310,12 @@ def _discard(found: dict[_Key, dict[Component, None]], key: _Key, component: Com
 
 def is_own(fact: Triple) -> bool:
     """Whether a fact has a name of the bounds' own."""
-    return any(isinstance(term, IRI) and term.startswith(PREFIX) for term in fact)
+    s, p, o = fact
+    return (
+        p.startswith(PREFIX)
+        or (isinstance(s, IRI) and s.startswith(PREFIX))
+        or (isinstance(o, IRI) and o.startswith(PREFIX))
+    )
 
 
 def individuals_of(fact: Triple) -> Iterable[Subject]:
