@@ -142,7 +142,7 @@ def details(graph: Mapping[str, Any], key: str) -> dict[str, str]:
                 "Keeps": f"{node['memory']:,} rows",
                 "Is fed by": _numbers(each["from"] for each in edges if each["to"] == node["id"]),
                 "Feeds": _numbers(each["to"] for each in edges if each["from"] == node["id"]),
-                "Used by": f"{node['users']} operators and queries",
+                "Number of its users": str(node["users"]),
             }
     return {}
 

@@ -83,7 +83,7 @@ def query(name: str, tab: str | None = None, at: object = None, operator: int | 
     return address("/query", name=name, tab=tab, at=at, operator=operator)
 
 
-def preset(name: str | None) -> str:
+def preset(name: str) -> str:
     """The address of the page where queries are written, with one to begin with."""
     return address(QUERIES.path, preset=name)
 

@@ -108,7 +108,7 @@ def test_a_box_of_the_picture_has_details() -> None:
         "Keeps": "0 rows",
         "Is fed by": "none",
         "Feeds": "operator 3",
-        "Used by": "1 operators and queries",
+        "Number of its users": "1",
     }
     assert details(graph, "2") == {}
 
