@@ -32,6 +32,7 @@ XSD_FLOAT: Final = f"{XSD}float"
 XSD_ANY_URI: Final = f"{XSD}anyURI"
 GEO_WKT: Final = "http://www.opengis.net/ont/geosparql#wktLiteral"
 RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+RDF_XML_LITERAL: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral"
 
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)\Z")

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Final
+from xml.parsers import expat
 
 from sensorstream.errors import TermError
 from sensorstream.model.datatypes import (
     INTEGER_BOUNDS,
     RDF_LANG_STRING,
+    RDF_XML_LITERAL,
     XSD,
     XSD_BOOLEAN,
     XSD_DATE,
@@ -60,6 +62,7 @@ _PRIMITIVE: Final[Mapping[str, str]] = MappingProxyType(
         ),
         **{each: each for each in (XSD_DOUBLE, XSD_FLOAT, XSD_BOOLEAN, XSD_DATE, XSD_TIME)},
         RDF_LANG_STRING: RDF_LANG_STRING,
+        RDF_XML_LITERAL: RDF_XML_LITERAL,
     }
 )
 """By datatype, the one that has its values and shares none with the others."""
@@ -99,10 +102,21 @@ def _is_valid(literal: Literal) -> bool:
     """Whether the text is in the lexical space: nowhere but in strings may white space stand."""
     if (literal.datatype == RDF_LANG_STRING) != (literal.language is not None):
         return False
+    if literal.datatype == RDF_XML_LITERAL:
+        return _is_content(literal.lexical)
     if literal.datatype in TEXTS or literal.language is not None:
         pattern = TEXTS.get(literal.datatype)
         return pattern is None or pattern.fullmatch(literal.lexical) is not None
     return literal.lexical == literal.lexical.strip() and _reads(literal.lexical, literal.datatype)
+
+
+def _is_content(lexical: str) -> bool:
+    """Whether a text is the content of an XML element (RDF 1.1 Concepts, section 5.3)."""
+    try:
+        expat.ParserCreate().Parse(f"<content>{lexical}</content>".encode(), True)
+    except (expat.ExpatError, UnicodeEncodeError):
+        return False
+    return True
 
 
 def _reads(lexical: str, datatype: str) -> bool:

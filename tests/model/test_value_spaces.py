@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD
+from sensorstream.model.datatypes import RDF_LANG_STRING, RDF_XML_LITERAL, XSD, XSD_STRING
 from sensorstream.model.terms import Literal
 from sensorstream.model.value_spaces import is_of
 
@@ -53,3 +53,24 @@ def test_of_other_datatypes_nothing_is_known() -> None:
         is_of(Literal("1"), "http://example.org/Person")
     with pytest.raises(TermError, match="of a datatype whose values are not known"):
         is_of(Literal("1", "http://example.org/length"), f"{XSD}integer")
+
+
+@pytest.mark.parametrize(
+    ("content", "is_valid"),
+    [
+        ("", True),
+        ("text", True),
+        ("a <b>c</b> &amp; d", True),
+        ("<", False),
+        ("<a></b>", False),
+        ("</content><content>", False),
+        ("&own;", False),
+        ("<!DOCTYPE a><a/>", False),
+        ("\ud800", False),
+    ],
+)
+def test_xml_is_of_its_datatype_if_it_can_stand_in_an_element(content: str, is_valid: bool) -> None:
+    literal = Literal(content, RDF_XML_LITERAL)
+    assert is_of(literal, RDF_XML_LITERAL) is is_valid
+    assert not is_of(literal, XSD_STRING)
+    assert not is_of(Literal(content), RDF_XML_LITERAL)

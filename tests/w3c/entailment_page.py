@@ -36,8 +36,8 @@ _SEMANTICS: Final = """
 
 A graph entails another (with blank nodes as variables) or contradicts itself: that holds, or does
 not. Most that does not hold is not concluded without rules either. Where a test recognises
-datatypes, the sets `rdf-literals`, `rdf-values` and `rdfs-unsatisfiable` are used too; they know most of
-XSD, and values are asked for in their canonical form.
+datatypes, the sets `rdf-literals`, `rdf-values` and `rdfs-unsatisfiable` are used too; they know
+most of XSD, and values are asked for in their canonical form.
 
 | regime | tests | passed | of them without any rule | open |
 |---|---:|---:|---:|---:|"""
