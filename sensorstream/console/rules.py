@@ -13,6 +13,7 @@ from sensorstream.console.code_editor import Language
 from sensorstream.console.links import go
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
+from sensorstream.console.rule_sets import RuleSets
 from sensorstream.console.tables import Column, Row, Table
 
 _PAUSE: Final = 5.0
@@ -53,7 +54,7 @@ _RULES: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """The files, then the rules in their order."""
+    """The files, then the rules in their order, and the rule sets that come along."""
     origin = ui.label().props("role=status")
     files = Table(_FILES, key="name", path="/rules", empty="No rule file is in force.")
     with ui.element("div").classes("form"):
@@ -66,6 +67,7 @@ async def build(visit: Visit) -> None:
         ui.button("Write it", on_click=begin).props("no-caps")
     ui.html("Rules", tag="h2").classes("part")
     rules = Table(_RULES, key="key", path="/rules", empty="No rule is in force.")
+    sets = RuleSets(visit)
 
     async def read() -> None:
         found = await visit.client.rule_files()
@@ -73,6 +75,7 @@ async def build(visit: Visit) -> None:
         origin.set_text(f"In force by {said}.")
         files.show([_file(each) for each in [*found["files"], *found["over_time"]]])
         rules.show([_rule(number, each) for number, each in enumerate(found["rules"])])
+        sets.show(each["name"] for each in found["files"])
 
     keep_fresh(_PAUSE, read)
 

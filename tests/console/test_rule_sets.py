@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+
+from sensorstream import Client
+from sensorstream.console.rule_sets import rows_of
+from tests.console.browsing import faults, open_page, shown
+from tests.console.conftest import Keyed
+from tests.integration.serving import init, serving
+
+Eventually = Callable[[Callable[[], object]], None]
+
+
+def test_a_set_is_on_if_its_file_is_in_force() -> None:
+    rows = {row["name"]: row["state"] for row in rows_of(["rdfs.ru", "city.rules", "mine.ru"])}
+    assert rows["rdfs"] == "on"
+    assert rows["owl2rl"] == ""
+    assert "mine" not in rows
+    assert rows_of(["city.rules"]) == []
+
+
+def test_without_rule_sets_the_page_says_what_names_them(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    open_page(browser, keyed, "/rules")
+    eventually(lambda: "The profile of the reasoner has no rule sets" in shown(browser))
+    assert faults(browser) == []
+
+
+def test_a_researcher_turns_rule_sets_on_and_off(
+    tmp_path: Path, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    folder = tmp_path / "tracking"
+    init(folder)
+    config = folder / "sensorstream.toml"
+    text = config.read_text()
+    assert 'profile = "hermit"' in text
+    config.write_text(text.replace('profile = "hermit"', 'profile = "rdfs"'))
+    with serving(folder) as (_, server):
+        url = str(server.base_url).rstrip("/")
+        with Client(url) as client:
+
+            def on() -> list[str]:
+                names = [each["name"] for each in client.rule_files()["files"]]
+                return [name for name in names if name.endswith(".ru")]
+
+            def turn(name: str, what: str) -> bool:
+                row = f"//tr[td[normalize-space()='{name}']]//button[normalize-space()='{what}']"
+                try:
+                    browser.find_element(By.XPATH, row).click()
+                except WebDriverException:
+                    return False
+                return True
+
+            open_page(browser, Keyed(url, ""), "/rules")
+            eventually(lambda: turn("rdf-values", "Turn on"))
+            eventually(lambda: on() == ["rdfs.ru", "rdf-values.ru"])
+            eventually(lambda: turn("rdfs", "Turn off"))
+            eventually(lambda: on() == ["rdf-values.ru"])
+            # One must be left.
+            eventually(lambda: turn("rdf-values", "Turn off"))
+            eventually(lambda: "no rule set would be left" in shown(browser))
+            assert on() == ["rdf-values.ru"]
+        assert faults(browser) == []
