@@ -67,3 +67,5 @@ def test_a_researcher_turns_rule_sets_on_and_off(
             eventually(lambda: "no rule set would be left" in shown(browser))
             assert on() == ["rdf-values.ru"]
         assert faults(browser) == []
+        # No page is left that says that its server has gone.
+        browser.get("about:blank")
