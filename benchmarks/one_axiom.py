@@ -24,6 +24,7 @@ from typing import Final
 
 from benchmarks.foreign.cases import FOLDER, load, together
 from benchmarks.foreign.streams import BASE, Message, Stream, cpu
+from sensorstream.app.collector import spare_what_stays
 from sensorstream.errors import OntologyError, ReasonerError
 from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.schema import Schema
@@ -220,7 +221,10 @@ def main(arguments: Sequence[str]) -> None:
 
 def _stream(case: Case, worker: Worker, remembered: int) -> tuple[Stream, Memo]:
     reasoner = DlReasoner(Terminology.of(case.ontology), worker, remembered=remembered)
-    return Stream(case.ontology, reasoner, worker, SIZES[0]), reasoner.memo
+    stream = Stream(case.ontology, reasoner, worker, SIZES[0])
+    # As the server does when it has read its ontology.
+    spare_what_stays()
+    return stream, reasoner.memo
 
 
 def _take(stream: Stream, message: Message) -> None:
