@@ -38,6 +38,8 @@ PAGES = {
     f"/individual?iri={quote(IRI, safe='')}": "hasCertainty",
     "/queries": "A new query",
     "/query?name=urn%3Ax%3Aseen": "Results",
+    "/query?name=urn%3Ax%3Aseen&tab=Operators": "COUNT(?p)",
+    "/query?name=urn%3Ax%3Aseen&tab=Steps": "Read the last instants",
     "/ask": "Jobs",
     "/bench": "What the rules make of it",
     "/alerts": "Silences",
