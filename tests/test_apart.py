@@ -15,6 +15,7 @@ import pytest
 from sensorstream import apart
 from sensorstream.apart import Turns, run_apart
 from sensorstream.errors import Busy, LanguageError, Overrun, Position
+from tests.waiting import eventually
 
 
 def run(work: object, seconds: float = 30.0) -> object:
@@ -75,16 +76,17 @@ def test_one_that_is_killed_while_it_gives_its_result_back_is_told() -> None:
         Thread(target=kill).start()
         return Deadly()
 
-    reading = apart._received
+    reading, before = apart._received, set(psutil.Process().children())
 
     def slow(pipe: int, deadline: float) -> bytes | None:
-        time.sleep(1.0)
+        (fork,) = set(psutil.Process().children()) - before
+        eventually(lambda: fork.status() == psutil.STATUS_ZOMBIE)
         return reading(pipe, deadline)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(apart, "_received", slow)
         with pytest.raises(Overrun, match=r"the work ended its process \(-9\)"):
-            run(work)
+            run(work, 180)
 
 
 def test_files_stay_with_the_owner(tmp_path: Path) -> None:

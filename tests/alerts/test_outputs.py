@@ -104,12 +104,12 @@ def test_alerts_arrive_in_order_as_cloud_events(
 ) -> None:
     port, version = broker
     subscriber = Subscriber(port, version, "alerts")
-    eventually(lambda: subscriber.ready, 30)
+    eventually(lambda: subscriber.ready)
     output = mqtt_output(port, version)
     bench.add(output, range(1, 6))
     bench.start(output)
-    eventually(lambda: len(bench.outbox.done) == 5, 30)
-    eventually(lambda: len(subscriber.received) == 5, 30)
+    eventually(lambda: len(bench.outbox.done) == 5)
+    eventually(lambda: len(subscriber.received) == 5)
     subscriber.stop()
     events = [json.loads(each.payload) for each in subscriber.received]
     assert [each["id"] for each in events] == [f"m{n}-1" for n in range(1, 6)]
@@ -132,22 +132,22 @@ def test_while_a_broker_is_away_its_events_wait_in_order_and_none_is_given_up(
         output = mqtt_output(broker.port, "3.1.1")
         bench.add(output, range(1, 4))
         dispatcher = bench.start(output)  # one failed attempt of a webhook would be its last
-        eventually(lambda: "no connection to 127.0.0.1" in dispatcher.trouble("out_control"), 30)
+        eventually(lambda: "no connection to 127.0.0.1" in dispatcher.trouble("out_control"))
         name = "sensorstream_output_attempts_total"
         told = {"output": "control", "result": "away"}
-        eventually(lambda: (bench.metrics.get_sample_value(name, told) or 0) >= 3, 30)
+        eventually(lambda: (bench.metrics.get_sample_value(name, told) or 0) >= 3)
         assert (bench.outbox.dead, bench.outbox.failures) == ([], [])
         broker.start()
-        eventually(lambda: len(bench.outbox.done) == 3, 30)
+        eventually(lambda: len(bench.outbox.done) == 3)
         assert [each.id for each in bench.outbox.done] == [1, 2, 3]
         assert dispatcher.trouble("out_control") == ""
         # And when it goes while it is connected.
         broker.stop()
         bench.add(output, range(4, 6))
         dispatcher.wake()
-        eventually(lambda: dispatcher.trouble("out_control"), 30)
+        eventually(lambda: dispatcher.trouble("out_control"))
         broker.start()
-        eventually(lambda: len(bench.outbox.done) == 5, 30)
+        eventually(lambda: len(bench.outbox.done) == 5)
 
 
 def test_alerts_arrive_in_kafka(bench: Bench, eventually: Eventually) -> None:
@@ -173,7 +173,7 @@ def test_a_broker_of_kafka_that_is_away_is_said(bench: Bench, eventually: Eventu
     output = Output("lake", (), options)
     bench.add(output, range(1, 2))
     dispatcher = bench.start(output)
-    eventually(lambda: "no connection to 127.0.0.1" in dispatcher.trouble("out_lake"), 30)
+    eventually(lambda: "no connection to 127.0.0.1" in dispatcher.trouble("out_lake"))
     assert bench.outbox.dead == []
 
 

@@ -47,7 +47,7 @@ def mqtt(port: int, version: str, topic: str) -> MqttOutput:
 def reading_mqtt(port: int, version: str) -> Iterator[Read]:
     subscribers = {topic: Subscriber(port, version, topic) for topic in TOPICS}
     try:
-        eventually(lambda: all(each.ready for each in subscribers.values()), 30)
+        eventually(lambda: all(each.ready for each in subscribers.values()))
 
         def read(topic: str, count: int) -> Sequence[bytes]:
             found = subscribers[topic].received

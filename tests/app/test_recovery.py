@@ -138,8 +138,9 @@ def test_a_query_of_another_plan_begins_anew_and_never_gives_an_id_twice(
         # The newest checkpoint is that of the fourteenth entry, not of the last one.
         for content in messages[:18]:
             run.send(content)
-        before = [each.id for each in run.reports]
         (newest, content), *_ = store.checkpoints()
+    # Published after the sender is answered.
+    before = [each.id for each in run.reports]
     assert before
     # As a crash leaves it: with reports after the checkpoint.
     store.drop_checkpoints([seq for seq, _ in store.checkpoints()])
@@ -149,8 +150,8 @@ def test_a_query_of_another_plan_begins_anew_and_never_gives_an_id_twice(
         assert 0 < replayed < len(before)
         for content in messages[18:]:
             again.send(content)
-        after = [each.id for each in again.reports[replayed:]]
         alerts = [a for e in store.committed for a in raised(e) if a.kind == "query-emptied"]
+    after = [each.id for each in again.reports[replayed:]]
     assert len(after) > 1
     assert not set(after) & set(before)
     assert [each.key for each in alerts] == ["twice"]

@@ -71,7 +71,7 @@ def alerts(application: Application) -> list[str]:
 
 
 def told(application: Application, count: int) -> list[str]:
-    eventually(lambda: len(alerts(application)) >= count, 30)
+    eventually(lambda: len(alerts(application)) >= count)
     return alerts(application)
 
 
@@ -165,7 +165,7 @@ def test_a_question_that_fails_is_an_alert_of_its_rule(
     # Messages go on, and so does the rule.
     send(application, "r3", "2026-03-28T12:00:30Z", "hall", "20")
     failed = "sensorstream_rule_questions_total", {"result": "failed"}
-    eventually(lambda: application.metrics.get_sample_value(*failed) == 2.0, 30)
+    eventually(lambda: application.metrics.get_sample_value(*failed) == 2.0)
 
 
 def test_a_question_may_be_ended_like_that_of_a_client(
@@ -175,7 +175,7 @@ def test_a_question_may_be_ended_like_that_of_a_client(
     application = open_application(deployed(settings, tmp_path, asking(endless, 'alert info "x"')))
     send(application, "r1", "2026-03-28T10:59:00Z", "hall", "20")
     send(application, "r2", "2026-03-28T11:01:00Z", "hall", "20")
-    eventually(lambda: application.running.runs(), 30)
+    eventually(lambda: application.running.runs())
     (run,) = application.running.runs()
     assert (run.asked.client, run.asked.on) == ("rule r", "all")
     application.running.cancel(run.id)

@@ -51,9 +51,7 @@ def test_a_start_that_lasts_is_answered_for(
             assert refused.status_code == 503
             connection.rollback()
             assert process.url() == url
-            ready = get(url, "/readyz")
-            assert ready is not None
-            assert ready.status_code == 200
+            eventually(lambda: (ready := get(url, "/readyz")) and ready.status_code == 200)
 
 
 def test_an_entry_that_takes_too_long_fails_the_health_of_the_start(eventually: Eventually) -> None:

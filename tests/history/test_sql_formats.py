@@ -166,7 +166,7 @@ def test_a_fault_among_the_rows_is_told(history: str) -> None:
 def test_the_time_limit_holds_for_later_batches_too(history: str) -> None:
     text = "select case when n > 1000 then pg_sleep(60) end from generate_series(1, 20000) n"
     with (
-        open_sql(history, text, timeout=1) as stream,
+        open_sql(history, text, timeout=3) as stream,
         pytest.raises(Overrun, match="took longer than limits"),
     ):
         list(stream.batches)

@@ -68,7 +68,7 @@ def reading(
         yield running
     if broker.amqtt is not None:
         # What it sends to one of whom it has not noticed that it is gone, it forgets.
-        eventually(lambda: not broker.amqtt.connected, 30)
+        eventually(lambda: not broker.amqtt.connected)
 
 
 def cut() -> None:

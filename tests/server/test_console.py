@@ -37,7 +37,7 @@ def test_a_process_that_ended_costs_its_pages_only(served: Served, eventually: E
     assert served.client.get("/console/").status_code == 200
     for process in of_pages():
         process.send_signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait(60)
     answer = served.client.get("/console/")
     assert answer.status_code == 503
     assert served.client.get("/readyz").status_code == 200

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from sensorstream.errors import JobCancelled, QueryError
 from sensorstream.history.asking.stopping import Stop
 from tests.server.memory import MemoryApplication
+from tests.waiting import eventually
 
 ENDLESS = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l FILTER(?a = ?none) }"
 ASK = {"query": "ASK { }"}
@@ -24,20 +24,17 @@ def running(client: httpx.Client) -> list[dict[str, Any]]:
     return [each for each in client.get("/jobs").json()["jobs"] if each["client"]]
 
 
-def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def leave_half_way(url: str, query: str) -> socket.socket:
+def leave_half_way(request: httpx.Request) -> socket.socket:
     """Ask without waiting for the answer; closing the socket is to leave."""
-    address = httpx.URL(url)
-    line = socket.create_connection((address.host, address.port or 80))
-    target = str(httpx.URL("/sparql", params={"query": query}))
-    line.sendall(f"GET {target} HTTP/1.1\r\nHost: {address.host}\r\n\r\n".encode())
+    line = socket.create_connection((request.url.host, request.url.port or 80))
+    head = [f"{request.method} {request.url.raw_path.decode()} HTTP/1.1"]
+    head += [f"{name}: {value}" for name, value in request.headers.items()]
+    line.sendall("\r\n".join([*head, "\r\n"]).encode() + request.read())
     return line
+
+
+def endless_question(url: str) -> httpx.Request:
+    return httpx.Request("GET", f"{url}/sparql", params={"query": ENDLESS})
 
 
 def test_a_question_that_runs_is_listed_and_ended_and_the_next_has_its_turn(
@@ -48,7 +45,7 @@ def test_a_question_that_runs_is_listed_and_ended_and_the_next_has_its_turn(
         endless = pool.submit(
             httpx.get, f"{small.url}/sparql", params={"query": ENDLESS}, timeout=60
         )
-        wait_until(lambda: running(small.client))
+        eventually(lambda: running(small.client))
         (told,) = running(small.client)
         assert (told["language"], told["on"], told["state"]) == ("sparql", "cache", "running")
         assert (told["text"], told["client"]) == (ENDLESS, "127.0.0.1")
@@ -70,25 +67,27 @@ def test_a_question_that_runs_is_listed_and_ended_and_the_next_has_its_turn(
 
 
 def test_a_question_ends_when_its_client_leaves(small: Any) -> None:
-    with leave_half_way(small.url, ENDLESS):
-        wait_until(lambda: running(small.client))
+    with leave_half_way(endless_question(small.url)):
+        eventually(lambda: running(small.client))
     assert small.client.get("/sparql", params=ASK).status_code == 200
     assert running(small.client) == []
 
 
 def test_sql_ends_when_its_client_leaves(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = threading.Event()
+    begun, ended = threading.Event(), threading.Event()
 
     def slow(_text: str, stop: Any = None) -> Any:
         with stop.by(ended.set):
+            begun.set()
             ended.wait(60)
             raise RuntimeError("it was ended")
 
     monkeypatch.setattr(small.application.asking, "sql", slow)
-    with pytest.raises(httpx.ReadTimeout):
-        small.client.post("/sql", json={"query": "select 1"}, timeout=0.5)
-    wait_until(ended.is_set)
-    wait_until(lambda: running(small.client) == [])
+    sql = httpx.Request("POST", f"{small.url}/sql", json={"query": "select 1"})
+    with leave_half_way(sql):
+        assert begun.wait(60)
+    eventually(ended.is_set)
+    eventually(lambda: running(small.client) == [])
 
 
 def test_questions_that_never_end_are_told_by_readiness(
@@ -97,13 +96,13 @@ def test_questions_that_never_end_are_told_by_readiness(
     (probe,) = small.application.health.probes
     assert [each.ready for each in probe()] == [True]
     monkeypatch.setattr("sensorstream.server.questions._GRACE", -1000.0)
-    with leave_half_way(small.url, ENDLESS):
-        wait_until(lambda: running(small.client))
+    with leave_half_way(endless_question(small.url)):
+        eventually(lambda: running(small.client))
         (part,) = probe()
         assert (part.name, part.ready) == ("questions", False)
         assert "1 questions to the cache do not end" in part.detail
     monkeypatch.undo()
-    wait_until(lambda: probe()[0].ready)
+    eventually(lambda: probe()[0].ready)
     small.application.cache.trouble = "no process"
     assert probe()[0].detail == "no process"
 
@@ -113,7 +112,7 @@ def test_no_question_begins_after_the_end_and_all_are_ended(small: Any) -> None:
         endless = pool.submit(
             httpx.get, f"{small.url}/sparql", params={"query": ENDLESS}, timeout=60
         )
-        wait_until(lambda: running(small.client))
+        eventually(lambda: running(small.client))
         small.application.running.close()
         assert endless.result().status_code == 503
     assert small.client.get("/sparql", params=ASK).status_code == 503
@@ -155,7 +154,7 @@ def test_a_client_that_asks_without_end_leaves_a_turn_to_others(
         other = pool.submit(ask, "127.0.0.2")
         assert begun.acquire(timeout=30)
         # Those that wait are told so in the end.
-        wait_until(lambda: [each.done() for each in greedy].count(True) == 2)
+        eventually(lambda: [each.done() for each in greedy].count(True) == 2)
         go_on.set()
         assert sorted(each.result() for each in greedy) == [400, 400, 503, 503]
         assert other.result() == 400

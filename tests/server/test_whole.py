@@ -31,6 +31,7 @@ from sensorstream.settings import (
     WindowSettings,
 )
 from sensorstream.simulation.tracker import tracker_messages
+from tests.waiting import eventually
 
 XML = {"content-type": "application/xml"}
 TRACKING = "http://sensorstream.example/tracking#"
@@ -233,7 +234,7 @@ def test_a_message_that_cannot_be_taken_in_is_kept_with_its_reason(web: httpx.Cl
 
 def test_every_part_is_ready_and_the_phases_are_counted(web: httpx.Client) -> None:
     assert web.get("/healthz").status_code == 200
-    assert web.get("/readyz").json()["parts"]["history"]["ready"]
+    eventually(lambda: web.get("/readyz").json()["parts"]["history"]["ready"])
     metrics = web.get("/metrics").text
     for phase in ("t_i", "t_w", "t_m", "t_s"):
         assert f'sensorstream_phase_seconds_count{{phase="{phase}"}}' in metrics

@@ -133,7 +133,7 @@ class Follower:
                     fields = {}
 
     def done(self) -> None:
-        self._thread.join(10)
+        self._thread.join(120)
         assert not self._thread.is_alive()
 
 
