@@ -1,4 +1,4 @@
-"""The triples that one triple implies alone, and the properties that need a reasoner.
+"""Properties above others, and those that need a reasoner.
 
 Hierarchies, equivalences, inverses and symmetry are *linear*: a triple implies triples, one
 at a time. If no axiom can make individuals equal, all other implied property values come from
@@ -7,12 +7,10 @@ transitivity, chains, reflexivity and self restrictions (docs/reasoning.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.model.schema import transitive
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.vocabulary import (
     OWL,
     OWL_EQUIVALENT_PROPERTY,
@@ -36,18 +34,10 @@ _Signed: TypeAlias = IRI
 _BACKWARD: Final = "^"
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A property for which a triple holds too or, if not ``forward``, its converse."""
-
-    role: IRI
-    forward: bool
-
-
 class Roles:
     """The stated hierarchy of properties, inverses included."""
 
-    __slots__ = ("_above", "_ways")
+    __slots__ = ("_above",)
 
     def __init__(self, axioms: Axioms) -> None:
         edges: dict[_Signed, set[_Signed]] = {}
@@ -72,20 +62,6 @@ class Roles:
                 tell(one, _converse(other))
                 tell(_converse(other), one)
         self._above = transitive(edges)
-        self._ways = {
-            name: tuple(Way(_name(each), each == _name(each)) for each in sorted(above))
-            for name, above in self._above.items()
-            if above and name == _name(name)
-        }
-
-    def conclusions(self, triple: Triple) -> Iterator[Triple]:
-        """All other triples that one triple implies by the stated hierarchy."""
-        s, p, o = triple
-        for way in self._ways.get(p, ()):
-            if way.forward:
-                yield (s, way.role, o)
-            elif not isinstance(o, Literal):
-                yield (o, way.role, s)
 
     def above(self, names: set[IRI]) -> set[IRI]:
         """The properties and all superproperties of them or of their inverses."""

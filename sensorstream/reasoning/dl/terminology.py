@@ -78,7 +78,7 @@ class Terminology:
     properties have no effect. ``named`` are the individuals that axioms name, ``whole`` gives the
     reasons why islands would be unsound ("" if they are sound).
 
-    ``roles`` is the stated hierarchy of properties, ``probes`` are the classes for everything else;
+    ``probes`` are the classes for what is no type;
     their axioms are among the others. ``datatypes`` say how values are told.
     """
 
@@ -91,7 +91,6 @@ class Terminology:
     data: frozenset[IRI]
     named: frozenset[Subject]
     whole: str
-    roles: Roles
     probes: Probes
     datatypes: Datatypes
 
@@ -158,7 +157,6 @@ class Terminology:
             data=data,
             named=named,
             whole=", ".join(why_whole(told, schema.object_properties)),
-            roles=roles,
             probes=probes,
             datatypes=Datatypes(axioms),
         )

@@ -35,7 +35,7 @@ from sensorstream.reasoning.dl.gap.plans import (
     kind_of,
     without_premises,
 )
-from sensorstream.reasoning.dl.gap.premises import Conclusion, is_found
+from sensorstream.reasoning.dl.gap.premises import Conclusion, is_found, together
 from sensorstream.sparql.algebra import TriplePattern
 
 _Named: TypeAlias = tuple[str, Find]
@@ -78,9 +78,10 @@ class Closure:
         self.sought: frozenset[Term]
         """Kinds of triples of the other closure that must be told of."""
         first: list[Row] = []
-        for rule in rules:
+        for rule in together(rules):
             for place, triple in enumerate(rule.premises):
                 _enter(self._by_premise, triple, rule, by_premise(rule, place, self._store))
+        for rule in rules:
             for place, triple in enumerate(rule.absent):
                 _enter(self._by_absence, triple, rule, by_absence(rule, place, self._store))
             for place, triple in enumerate(rule.heads):

@@ -37,6 +37,8 @@ class Component:
     individuals: dict[Subject, None] = field(default_factory=dict)
     shared: dict[Triple, None] = field(default_factory=dict)
     """Open facts of names that several individuals share; each component has its own."""
+    joins: dict[Triple, None] = field(default_factory=dict)
+    """Facts of such names that join all individuals from whom they follow."""
     whole: dict[Subject, None] = field(default_factory=dict)
     """Individuals of which everything is asked; ``given`` has all that is known of them."""
     waiting: dict[Subject, list[Derivation]] = field(default_factory=dict)
@@ -77,6 +79,7 @@ class Components:
         self._is_root = is_root
         self._of_open: dict[Triple, Component] = {}
         self._of_given: dict[Triple, dict[Component, None]] = {}
+        self._of_join: dict[Triple, dict[Component, None]] = {}
         self._with_shared: dict[Subject, dict[Component, None]] = {}
 
     def renew(self, moved: Moved) -> Renewed:
@@ -109,8 +112,9 @@ class Components:
             if root not in roots or not self._pair.is_open(root) or root in self._of_open:
                 continue
             component = Component()
-            for part in self._seeds(root, joined):
+            for part in (seeds := self._seeds(root, joined)):
                 self._explore(component, part, renewed, roots)
+            component.joins.update((each, None) for each in seeds if not individuals_of(each))
             self._enter(component)
             renewed.new[component] = None
 
@@ -128,6 +132,7 @@ class Components:
             component = self._of_open.get(fact)
             if component is not None:
                 found[component] = None
+            found.update(self._of_join.get(fact, {}))
         for fact in moved.least.removed:
             found.update(self._of_given.get(fact, {}))
         if self._pair.may_be_whole:
@@ -208,7 +213,7 @@ class Components:
         """Enter another component; what it depends on was found before."""
         known = other in renewed.new
         self._take_out(other, renewed)
-        for name in ("roots", "open", "given", "shared", "whole"):
+        for name in ("roots", "open", "given", "shared", "joins", "whole"):
             mine, theirs = getattr(component, name), getattr(other, name)
             if known and len(theirs) > len(mine):
                 mine, theirs = theirs, mine
@@ -288,6 +293,8 @@ class Components:
             self._of_open[fact] = component
         for fact in component.given:
             self._of_given.setdefault(fact, {})[component] = None
+        for fact in component.joins:
+            self._of_join.setdefault(fact, {})[component] = None
         if component.shared:
             for one in component.individuals:
                 self._with_shared.setdefault(one, {})[component] = None
@@ -297,6 +304,8 @@ class Components:
             del self._of_open[fact]
         for fact in component.given:
             _discard(self._of_given, fact, component)
+        for fact in component.joins:
+            _discard(self._of_join, fact, component)
         if component.shared:
             for one in component.individuals:
                 _discard(self._with_shared, one, component)

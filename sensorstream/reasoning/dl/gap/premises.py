@@ -112,10 +112,36 @@ class Searches:
 
 def conclusions(rules: Iterable[DerivationRule], searches: Searches) -> list[Conclusion]:
     """Rules of a bound; the alternatives of one clause become one conclusion."""
-    heads: dict[tuple[str, Pattern], dict[TriplePattern, None]] = {}
+    clauses: dict[tuple[str, Pattern], dict[TriplePattern, None]] = {}
     for rule in rules:
-        heads.setdefault((rule.name, rule.body), {}).update(dict.fromkeys(rule.head))
-    return [_conclusion(*key, tuple(told), searches) for key, told in heads.items()]
+        clauses.setdefault((rule.name, rule.body), {}).update(dict.fromkeys(rule.head))
+    # Two axioms may say one thing: that each of two properties is the inverse of the other.
+    named: dict[tuple[Pattern, tuple[TriplePattern, ...]], str] = {}
+    for (name, body), heads in clauses.items():
+        named.setdefault((body, tuple(heads)), name)
+    return [_conclusion(name, *clause, searches) for clause, name in named.items()]
+
+
+def together(rules: Iterable[Conclusion]) -> list[Conclusion]:
+    """What a triple by itself implies as one conclusion, in the place of many."""
+    made: list[Conclusion] = []
+    heads: dict[TriplePattern, list[TriplePattern]] = {}
+    for rule in rules:
+        if len(rule.premises) != 1 or rule.absent or rule.tests or rule.names:
+            made.append(rule)
+            continue
+        [premise] = rule.premises
+        places = {
+            each: Variable(f"x{place}") for place, each in enumerate(triple_variables(premise))
+        }
+        heads.setdefault(_renamed(premise, places), []).extend(
+            _renamed(each, places) for each in rule.heads
+        )
+    made += [
+        Conclusion(f"what follows from {premise.predicate}", (premise,), tuple(told))
+        for premise, told in heads.items()
+    ]
+    return made
 
 
 def _conclusion(

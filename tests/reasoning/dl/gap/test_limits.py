@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, event, given, note, settings
+from hypothesis import HealthCheck, event, example, given, note, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import Budget, Limits
 from sensorstream.reasoning.dl.gap.components import Components
 from sensorstream.reasoning.dl.gap.pair import Pair
@@ -20,7 +21,14 @@ from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import without_limits
 from tests.effort import examples
 from tests.reasoning.dl.gap.test_closure import check_counts
-from tests.reasoning.dl.test_random_ontologies import facts, marks_of, ontologies
+from tests.reasoning.dl.test_random_ontologies import (
+    CLASSES,
+    NODES,
+    ROLES,
+    facts,
+    marks_of,
+    ontologies,
+)
 from tests.reasoning.dl.test_random_ontologies import ontology as parsed
 
 TRACKING = "http://sensorstream.example/tracking#"
@@ -31,6 +39,16 @@ changes = st.lists(
     min_size=2,
     max_size=5,
 ).map(lambda steps: [*steps, *((removed, added) for added, removed in steps)])
+
+
+# A contradiction about nobody in particular that first follows from n3, later from n2 too.
+LATER = """:A owl:disjointWith :B ; owl:hasKey ( :d ) ; owl:equivalentClass
+    [ a owl:Restriction ; owl:onProperty :p ; owl:allValuesFrom :B ] .
+    :p a owl:FunctionalProperty ."""
+COMES: list[tuple[set[Triple], set[Triple]]] = [
+    ({(NODES[2], RDF_TYPE, CLASSES[1]), (NODES[0], RDF_TYPE, CLASSES[0])}, set()),
+    ({(NODES[0], ROLES[0], NODES[1])}, set()),
+]
 
 
 class Followed:
@@ -69,6 +87,7 @@ class Followed:
 
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=ontologies(), steps=changes, rows=st.integers(1, 60))
+@example(text=LATER, steps=COMES, rows=60)
 def test_what_was_refused_leaves_everything_as_before_and_as_from_scratch(
     text: str, steps: list[tuple[set[Triple], set[Triple]]], rows: int
 ) -> None:
