@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import math
+import struct
 from decimal import Decimal
+from typing import Final
+
+_SINGLE: Final = struct.Struct("f")
+_MOST_DIGITS: Final = 9
+"""A float is known by so many significant digits."""
+_WHOLE: Final = 1 << 24
+"""All whole numbers up to here are floats."""
 
 
 def decimal_text(value: Decimal) -> str:
@@ -14,6 +22,29 @@ def decimal_text(value: Decimal) -> str:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
+
+
+def nearest_single(value: float) -> float:
+    """The xsd:float next to a number: exactly, so 0.1 is 0.10000000149011612."""
+    try:
+        found: float = _SINGLE.unpack(_SINGLE.pack(value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return found
+
+
+def single(value: float) -> float:
+    """A number rounded to an xsd:float, as the shortest decimal that reads back as it: 0.1."""
+    if value.is_integer() and -_WHOLE <= value <= _WHOLE:
+        return value
+    nearest = nearest_single(value)
+    if not math.isfinite(nearest):
+        return nearest
+    for digits in range(_MOST_DIGITS):
+        found = float(f"{nearest:.{digits}e}")
+        if nearest_single(found) == nearest:
+            return found
+    return nearest
 
 
 def double_text(value: float) -> str:

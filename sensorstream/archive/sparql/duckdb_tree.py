@@ -324,7 +324,8 @@ def _cast(node: exp.Cast, kind: Kind | None) -> _Typed:
             return _call("number_plain", value), None
         if to.is_type("DOUBLE"):
             return first, Kind.DOUBLE
-        return exp.cast(first, to), Kind.WHOLE
+        # A float is only written, as what it is the shortest decimal of.
+        return exp.cast(first, to), None if to.is_type("FLOAT") else Kind.WHOLE
     if to.is_type("DOUBLE"):
         return node, Kind.DOUBLE
     if to.is_type("TEXT"):

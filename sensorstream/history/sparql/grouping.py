@@ -12,7 +12,7 @@ from sensorstream.history.sparql.comparisons import codepoints, order_keys
 from sensorstream.history.sparql.expressions import id_of, value_of
 from sensorstream.history.sparql.fragments import constant, named, sql, table
 from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.lexical import rounded
+from sensorstream.history.sparql.lexical import rounded, single
 from sensorstream.history.sparql.numbers import double_quotient, quotient
 from sensorstream.history.sparql.relations import (
     Layout,
@@ -184,10 +184,11 @@ class _Parts:
             count = sql("CAST(:count AS DECIMAL)", count=self._of("count"))
             result = sql(
                 "CASE WHEN :wrong > 0 THEN NULL WHEN :count = 0 THEN 0 "
-                "WHEN :rank >= 2 THEN :doubles ELSE :exact END",
+                "WHEN :rank = 2 THEN :singles WHEN :rank = 3 THEN :doubles ELSE :exact END",
                 wrong=self._of("wrong"),
                 count=count,
                 rank=highest,
+                singles=single(double_quotient(total, count)),
                 doubles=double_quotient(total, count),
                 exact=quotient(total, count),
             )
@@ -196,10 +197,11 @@ class _Parts:
             )
             return self._number(result, kind)
         result = sql(
-            "CASE WHEN :wrong > 0 THEN NULL WHEN :rank >= 2 THEN :double "
-            "ELSE COALESCE(:total, 0) END",
+            "CASE WHEN :wrong > 0 THEN NULL WHEN :rank = 2 THEN :single "
+            "WHEN :rank = 3 THEN :double ELSE COALESCE(:total, 0) END",
             wrong=self._of("wrong"),
             rank=highest,
+            single=single(total),
             double=rounded(total),
             total=total,
         )

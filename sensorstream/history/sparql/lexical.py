@@ -21,6 +21,9 @@ STAMP: Final = f"^{_DAY}T{_CLOCK}{_ZONE}$"
 DATE: Final = f"^{_DAY}{_ZONE}?$"
 _LARGEST: Final = "1.7976931348623157e308"
 _LEAST: Final = "1e-307"
+# What is rounded to the least xsd:float, and to infinity: the middles beyond its ends.
+_LEAST_SINGLE: Final = "7.0064923216240853547e-46"
+_LARGEST_SINGLE: Final = "340282356779733661637539395458142568448"
 
 
 def number_of(text: exp.Expr, datatype: exp.Expr) -> exp.Expr:
@@ -85,6 +88,19 @@ def as_double(number: exp.Expr) -> exp.Expr:
         number=number,
         least=exp.cast(constant(_LEAST), "DECIMAL"),
         largest=exp.cast(constant(_LARGEST), "DECIMAL"),
+    )
+
+
+def single(number: exp.Expr) -> exp.Expr:
+    """A number rounded to an xsd:float, as the shortest decimal that reads back as it."""
+    return sql(
+        "CASE WHEN ABS(:number) <= :least THEN 0 "
+        "WHEN ABS(:number) >= :largest AND ABS(:number) < CAST('Infinity' AS DECIMAL) "
+        "THEN SIGN(:number) * CAST('Infinity' AS DECIMAL) "
+        "ELSE CAST(CAST(CAST(:number AS REAL) AS TEXT) AS DECIMAL) END",
+        number=number,
+        least=exp.cast(constant(_LEAST_SINGLE), "DECIMAL"),
+        largest=exp.cast(constant(_LARGEST_SINGLE), "DECIMAL"),
     )
 
 

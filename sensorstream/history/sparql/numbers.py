@@ -9,10 +9,11 @@ from sqlglot import exp
 
 from sensorstream.history.sparql.fragments import constant, sql
 from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.lexical import as_double, rounded
+from sensorstream.history.sparql.lexical import as_double, rounded, single
 from sensorstream.history.sparql.values import Number, Value
 
 _EXACT: Final = {"+": ":a + :b", "-": ":a - :b", "*": ":a * :b"}
+_FAST: Final = {**_EXACT, "/": ":a / :b"}
 _DIGITS: Final = 28
 """Decimal places of a quotient."""
 
@@ -34,8 +35,9 @@ def arithmetic(operator: str, left: Value, right: Value, frame: Frame) -> Value:
     )
     return Number(
         sql(
-            "CASE WHEN :rank >= 2 THEN :doubles ELSE :exact END",
+            "CASE :rank WHEN 2 THEN :singles WHEN 3 THEN :doubles ELSE :exact END",
             rank=rank,
+            singles=_singles(operator, a, b, exact, single(exact)),
             doubles=doubles,
             exact=exact,
         ),
@@ -43,14 +45,39 @@ def arithmetic(operator: str, left: Value, right: Value, frame: Frame) -> Value:
     )
 
 
+def _singles(operator: str, a: exp.Expr, b: exp.Expr, result: exp.Expr, slow: exp.Expr) -> exp.Expr:
+    """The result on xsd:float; ``slow`` where an operand or the result is near its limits."""
+    fits = "(:n = 0 OR ABS(:n) BETWEEN CAST('1e-36' AS DECIMAL) AND CAST('3e38' AS DECIMAL))"
+    fast = sql(_FAST[operator], a=exp.cast(a, "REAL"), b=exp.cast(b, "REAL"))
+    return sql(
+        "CASE WHEN :of_a AND :of_b AND :of_result THEN CAST(CAST(:fast AS TEXT) AS DECIMAL) "
+        "ELSE :slow END",
+        of_a=sql(fits, n=a),
+        of_b=sql(":b <> 0 AND :fits", b=b, fits=sql(fits, n=b)),
+        of_result=sql(fits, n=result),
+        fast=fast,
+        slow=slow,
+    )
+
+
 def negative(value: Value) -> Value:
     """``- value``."""
-    return Number(sql("-:number", number=value.number), value.rank)
+    return Number(_of_type(sql("-:number", number=value.number), value.rank), value.rank)
 
 
 def positive(value: Value) -> Value:
     """``+ value``."""
-    return Number(value.number, value.rank)
+    return Number(_of_type(value.number, value.rank), value.rank)
+
+
+def _of_type(number: exp.Expr, rank: exp.Expr) -> exp.Expr:
+    """A number as one of its type: a float has 24 bits."""
+    return sql(
+        "CASE :rank WHEN 2 THEN :single ELSE :number END",
+        rank=rank,
+        single=single(number),
+        number=number,
+    )
 
 
 def quotient(a: exp.Expr, b: exp.Expr) -> exp.Expr:
@@ -83,11 +110,13 @@ def double_quotient(a: exp.Expr, b: exp.Expr) -> exp.Expr:
 
 
 def _quotient(a: exp.Expr, b: exp.Expr, rank: exp.Expr, frame: Frame) -> Value:
+    doubles = frame.computed(double_quotient(a, b))
     return Number(
         sql(
-            "CASE WHEN :rank >= 2 THEN :doubles ELSE :exact END",
+            "CASE :rank WHEN 2 THEN :singles WHEN 3 THEN :doubles ELSE :exact END",
             rank=rank,
-            doubles=double_quotient(a, b),
+            singles=_singles("/", a, b, doubles, single(doubles)),
+            doubles=doubles,
             exact=quotient(a, b),
         ),
         sql("GREATEST(:rank, 1)", rank=rank),
@@ -102,10 +131,8 @@ def _rounding(text: str) -> Callable[[Value, Frame], Value]:
     def function(value: Value, frame: Frame) -> Value:
         value = frame.light(value)
         special = "ABS(:number) < CAST('Infinity' AS DECIMAL)"
-        return Number(
-            sql(f"CASE WHEN {special} THEN {text} ELSE :number END", number=value.number),
-            value.rank,
-        )
+        made = sql(f"CASE WHEN {special} THEN {text} ELSE :number END", number=value.number)
+        return Number(_of_type(frame.computed(made), value.rank), value.rank)
 
     return function
 

@@ -13,6 +13,7 @@ from sensorstream.history.sparql.lexical import (
     integer_of,
     number_text,
     rounded,
+    single,
 )
 from sensorstream.history.sparql.times import cast
 from sensorstream.history.sparql.values import (
@@ -212,7 +213,9 @@ def _cast_number(target: str) -> Function:
         made = frame.computed(made)
         if rank == 0:
             made = sql("TRUNC(:number)", number=made)
-        elif rank >= 2:
+        elif target == XSD_FLOAT:
+            made = single(made)
+        elif target == XSD_DOUBLE:
             made = rounded(made)
         return Number(made, sql(str(rank)))
 

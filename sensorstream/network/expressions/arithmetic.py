@@ -10,6 +10,7 @@ from decimal import Decimal, DivisionByZero, InvalidOperation
 from typing import TypeAlias
 
 from sensorstream.errors import TermError
+from sensorstream.model.numerals import nearest_single, single
 from sensorstream.model.terms import Literal, Term
 from sensorstream.network.expressions.functions import ROUNDINGS
 from sensorstream.network.expressions.times import (
@@ -18,6 +19,7 @@ from sensorstream.network.expressions.times import (
     positive_time,
 )
 from sensorstream.network.expressions.values import (
+    FLOAT,
     RANKS,
     Number,
     as_comparable,
@@ -99,7 +101,9 @@ def _operand(term: Term | None) -> Operand:
 
 def _amount(number: Number, rank: int) -> Amount | None:
     """None: it has more digits than any number may."""
-    return (number, rank) if rank > 1 or has_digits(number) else None
+    if rank == FLOAT:
+        return single(float(number)), rank
+    return (number, rank) if rank > FLOAT or has_digits(number) else None
 
 
 def _calculation(operator: str, left: Operands, right: Operands) -> Operands:
@@ -117,6 +121,8 @@ def _calculation(operator: str, left: Operands, right: Operands) -> Operands:
             if rank != other_rank or (divides and not rank):
                 rank = max(rank, other_rank, 1 if divides else 0)
                 a, b = promoted(a, rank), promoted(b, rank)
+            if rank == FLOAT:
+                a, b = nearest_single(a), nearest_single(b)  # type: ignore[arg-type]
             found = calculated(operator, a, b)
         except (DivisionByZero, InvalidOperation, OverflowError):
             return None

@@ -21,7 +21,7 @@ from sensorstream.model.datatypes import (
     XSD_STRING,
 )
 from sensorstream.model.moments import MOMENTS
-from sensorstream.model.numerals import decimal_text, double_text
+from sensorstream.model.numerals import decimal_text, double_text, single
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, valued
 from sensorstream.network.expressions.times import (
     FAMILIES,
@@ -43,6 +43,8 @@ RANKS: Final[Mapping[str, int]] = MappingProxyType(
     dict.fromkeys(NUMERIC_TYPES, 0) | {XSD_DECIMAL: 1, XSD_FLOAT: 2, XSD_DOUBLE: 3}
 )
 """The rank of each numeric type in the order of promotion."""
+FLOAT: Final = RANKS[XSD_FLOAT]
+"""Results of this rank are rounded to 24 bits."""
 _BY_RANK: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
 _KNOWN: Final = NUMERIC_TYPES | FAMILIES.keys() | {XSD_STRING, XSD_BOOLEAN, RDF_LANG_STRING}
 
@@ -88,7 +90,7 @@ def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
             value = Decimal(value.numerator) / Decimal(value.denominator)
         exact = Decimal(value)
         return valued(decimal_text(exact), XSD_DECIMAL, exact)
-    double = float(value)
+    double = float(value) if of_rank > FLOAT else single(float(value))
     return valued(double_text(double), _BY_RANK[of_rank], double)
 
 

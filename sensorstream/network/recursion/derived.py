@@ -118,6 +118,15 @@ class Derived:
             self._followed[property] = touched
         return touched
 
+    def touch(self, triples: Iterable[Triple]) -> None:
+        """Note that triples, if they are of a followed property, may have other reasons now."""
+        followed = self._followed
+        if not followed:
+            return
+        for triple in triples:
+            if triple[1] in followed:
+                followed[triple[1]][triple] = None
+
     def taken(self) -> Delta:
         """The change since the last call."""
         weights, self._weights = self._weights, {}

@@ -100,6 +100,10 @@ class Equality:
         """Whether a triple that is derived here holds for a reason from outside as well."""
         return self._derived.elsewhere(triple)
 
+    def is_of_unit(self, triple: Triple) -> bool:
+        """Whether a triple has a name with a cluster, so that it may be the copy of another one."""
+        return self._clusters.key(triple) is not None
+
     def owns(self, triple: Triple) -> bool:
         """Whether a triple is a reason of its unit."""
         unit = self._clusters.unit(triple)

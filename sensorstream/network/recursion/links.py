@@ -67,23 +67,34 @@ class Links:
     """The triples of transitive properties that hold for another reason than that.
 
     A link is what somebody else has written, what ``is_written`` by the stratum for other rules, or
-    both. :meth:`follow` brings the index up to date; a triple that is over-deleted is no link until
-    it comes back. O(1) per change of a triple of these properties. Memory: the links, and a number
-    for each that other rules derive.
+    both; and each triple that ``is_copied`` by equality, as that may be its only reason.
+    :meth:`follow` brings the index up to date; a triple that is over-deleted is no link until it
+    comes back. O(1) per change of a triple of these properties. Memory: the links, and a number for
+    each that other rules derive.
     """
 
-    __slots__ = ("_derived", "_is_written", "_others", "_properties", "_touched", "index")
+    __slots__ = (
+        "_derived",
+        "_is_copied",
+        "_is_written",
+        "_others",
+        "_properties",
+        "_touched",
+        "index",
+    )
 
     def __init__(
         self,
         properties: Collection[IRI],
         derived: Derived,
         is_written: Callable[[Triple], bool],
+        is_copied: Callable[[Triple], bool] | None,
     ) -> None:
         self.index = TripleIndex()
         self._properties = frozenset(properties)
         self._derived = derived
         self._is_written = is_written
+        self._is_copied = is_copied
         # How many solutions of other rules derive a triple.
         self._others: dict[Triple, int] = {}
         self._touched = derived.follow(self._properties)
@@ -137,5 +148,7 @@ class Links:
         if triple not in self._derived.kb:
             return False
         if triple in self._others or not self._is_written(triple):
+            return True
+        if self._is_copied is not None and self._is_copied(triple):
             return True
         return self._derived.elsewhere(triple)

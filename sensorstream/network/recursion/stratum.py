@@ -79,7 +79,8 @@ class Stratum:
             derived.held = self._equality.held
         found = {clause: transitive(clause) for clause in layer.clauses if layer.recursive}
         properties = {each for each in found.values() if each is not None}
-        self._links = Links(properties, derived, self._is_written) if properties else None
+        copied = None if self._equality is None else self._equality.is_of_unit
+        self._links = Links(properties, derived, self._is_written, copied) if properties else None
         for clause in layer.clauses:
             try:
                 node, writer = self._operator(clause, found.get(clause), build)

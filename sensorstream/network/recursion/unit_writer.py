@@ -71,6 +71,7 @@ class UnitWriter:
             self._take(len(part))
             new = [each for each in part if not self.is_written(each)] if joined else part
             self.write_alone(new)
+            self._derived.touch(part)
             self.size += len(part)
             self._count(self._following(part, values), ())
 
@@ -81,6 +82,7 @@ class UnitWriter:
         while part := list(islice(triples, _TOGETHER)):
             self._take(len(part))
             self._derived.remove([each for each in part if each not in kept])
+            self._derived.touch(part)
             self.size -= len(part)
             self._count((), self._following(part, values))
 

@@ -5,8 +5,7 @@
 # Beside other sets: `01` and `1.0` are keys and values of owl:hasValue that `1` is. Ask for values in
 # their canonical form: `1`, not `01`. It adds a triple for each literal of another form.
 # A literal with spaces around it is not valid in RDF, and has no value.
-# Not here: times (one moment in two time zones is two values), and the rounding of xsd:float to
-# single precision.
+# Not here: times (one moment in two time zones is two values).
 
 PREFIX f: <urn:sensorstream:function:>
 PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>

@@ -36,19 +36,24 @@ def solutions(
     """
     binding = dict(given or {})
     small_first = sorted(patterns, key=lambda each: _size(each, index, binding))
-    yield from _solutions(small_first, index, binding)
+    yield from _solutions(small_first, index, binding, frozenset(binding))
 
 
 def _solutions(
-    patterns: Sequence[TriplePattern], index: TripleIndex, binding: dict[str, Term]
+    patterns: Sequence[TriplePattern],
+    index: TripleIndex,
+    binding: dict[str, Term],
+    given: frozenset[str],
 ) -> Iterator[dict[str, Term]]:
     if not patterns:
         yield binding
         return
     chosen = min(patterns, key=lambda each: _freedom(each, binding))
     others = [each for each in patterns if each is not chosen]
+    if not _may_begin(chosen, index, binding, given):
+        return
     for match in _matches(chosen, index, binding):
-        yield from _solutions(others, index, {**binding, **match})
+        yield from _solutions(others, index, {**binding, **match}, given)
 
 
 def _size(triple: TriplePattern, index: TripleIndex, binding: Binding) -> int:
@@ -65,6 +70,25 @@ def _freedom(triple: TriplePattern, binding: Binding) -> int:
         return ends + (_known(triple.predicate, binding) is None)
     # Where both ends are free, a path may begin at each node.
     return ends if ends < 2 else 4
+
+
+def _may_begin(
+    triple: TriplePattern, index: TripleIndex, binding: Binding, given: frozenset[str]
+) -> bool:
+    """Whether the ends of a path are nodes of the graph, as far as other patterns bind them.
+
+    A variable has no path of length zero at a term that is a property only. Who gives a term knows
+    that it is a node.
+    """
+    if isinstance(triple.predicate, IRI | Variable):
+        return True
+    for end in (triple.subject, triple.object):
+        if isinstance(end, Variable) and end.name in binding and end.name not in given:
+            term = binding[end.name]
+            begun = () if isinstance(term, Literal) else index.match(term, None, None)
+            if not any(begun) and not any(index.match(None, None, term)):
+                return False
+    return True
 
 
 def _matches(

@@ -66,6 +66,8 @@ def _cast(within: Within, node: exp.Cast) -> Typed:
     if kind is Kind.MOMENT:
         return call(numbers.MICROS, kind, given)
     if given.kind is Kind.NUMBER:
+        if kind is Kind.FLOAT:
+            return cast(call(numbers.DOUBLE, Kind.DOUBLE, given), kind)
         if kind is Kind.DOUBLE:
             if given.value is not None and given.value.is_finite():
                 return cast(text(repr(float(given.value))), Kind.DOUBLE)
@@ -94,7 +96,7 @@ def _divided(within: Within, node: exp.Div) -> Typed:
         if isinstance(left, exp.Round):
             places = int(left.args["decimals"].this)
         return call(numbers.DIVIDED, kind, one, other, exp.Literal.number(places))
-    if kind is Kind.DOUBLE:
+    if kind in (Kind.DOUBLE, Kind.FLOAT):
         return Typed(exp.Div(this=one.tree, expression=other.tree), kind)
     raise refused(node)
 

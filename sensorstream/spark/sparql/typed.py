@@ -23,6 +23,7 @@ class Kind(Enum):
     NULL = auto()
     NUMBER = auto()
     DOUBLE = auto()
+    FLOAT = auto()
     INTEGER = auto()
     TEXT = auto()
     BOOLEAN = auto()
@@ -33,6 +34,7 @@ Columns: TypeAlias = Mapping[str, Kind]
 OF_NAME: Final[Mapping[str, Kind]] = {
     "DECIMAL": Kind.NUMBER,
     "DOUBLE": Kind.DOUBLE,
+    "FLOAT": Kind.FLOAT,
     "SMALLINT": Kind.INTEGER,
     "INT": Kind.INTEGER,
     "BIGINT": Kind.INTEGER,
@@ -45,6 +47,7 @@ OF_NAME: Final[Mapping[str, Kind]] = {
 _SPARK: Final[Mapping[Kind, str]] = {
     Kind.NUMBER: "STRING",
     Kind.DOUBLE: "DOUBLE",
+    Kind.FLOAT: "FLOAT",
     Kind.INTEGER: "BIGINT",
     Kind.TEXT: "STRING",
     Kind.BOOLEAN: "BOOLEAN",

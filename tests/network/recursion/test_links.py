@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.kb.graph import Origin
@@ -64,6 +64,22 @@ streams = st.lists(
     apart=st.booleans(),
     static=st.sets(triples, max_size=2),
     stream=streams,
+)
+# The statement that leaves is the copy of one that stays, and follows from itself.
+@example(
+    beside=[],
+    regime="pdstar",
+    apart=False,
+    static=set(),
+    stream=[
+        [
+            Change((NODES[0], P, NODES[1]), False),
+            Change((NODES[0], P, NODES[0]), False),
+            Change((NODES[1], P, Literal("end")), False),
+            Change((NODES[0], OWL_SAME_AS, NODES[1]), False),
+        ],
+        [Change(0, False)],
+    ],
 )
 def test_what_holds_is_what_the_rules_say(
     beside: list[DerivationRule],
