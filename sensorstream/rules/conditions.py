@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -13,10 +13,19 @@ from sensorstream.errors import QueryError, RuleError
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
-from sensorstream.sparql.algebra import Graph, Query, TriplePattern, Variable
+from sensorstream.sparql.algebra import (
+    Graph,
+    Minus,
+    Query,
+    Select,
+    Slice,
+    TriplePattern,
+    Variable,
+)
 from sensorstream.sparql.oxigraph_steps import STEPS, steps_of
 from sensorstream.sparql.oxigraph_text import oxigraph_text
-from sensorstream.sparql.walk import nodes
+from sensorstream.sparql.scope import certain, in_scope
+from sensorstream.sparql.walk import nodes, rebuilt
 
 if TYPE_CHECKING:
     from sensorstream.rules.followed import Followed
@@ -31,7 +40,8 @@ class ConditionQuery:
 
     ``given`` names the variables whose value comes from the trigger or an earlier condition; the
     query returns each of them. ``asks``: only the existence of a solution matters. ``text`` is
-    ``query`` for Oxigraph. ``named``: the query reads named graphs.
+    ``query`` for Oxigraph. ``named``: the query reads named graphs. ``compared``: Oxigraph is not
+    given the values; ``text`` has no LIMIT then, and all solutions are compared with them.
     """
 
     query: Query
@@ -39,15 +49,43 @@ class ConditionQuery:
     named: bool
     given: frozenset[str]
     asks: bool = False
+    compared: bool = False
 
 
 def condition_query(query: Query, given: Collection[str], *, asks: bool = False) -> ConditionQuery:
     """A SELECT that :func:`~sensorstream.sparql.answerable.check_answerable` has passed."""
+    asked, compared = _apart(query, frozenset(given))
     dataset = query.dataset
     named = bool(dataset.default or dataset.named) or any(
         isinstance(node, Graph) for node in nodes(query.form)
     )
-    return ConditionQuery(query, oxigraph_text(query), named, frozenset(given), asks)
+    return ConditionQuery(query, oxigraph_text(asked), named, frozenset(given), asks, compared)
+
+
+def _apart(query: Query, given: frozenset[str]) -> tuple[Query, bool]:
+    """The query for Oxigraph, and whether its solutions have to be compared with values.
+
+    Oxigraph puts the values given into both sides of a MINUS: sides that share no variable, and so
+    remove nothing, would share these. Such a MINUS is left out. Where its sides may share a
+    variable in some solutions only, Oxigraph gets no values.
+    """
+    form = query.form
+    if not given or not isinstance(form, Select):
+        return query, False
+    pattern = rebuilt(form.pattern, lambda node: _without_idle(node, given))
+    compared = any(
+        isinstance(each, Minus) and not certain(each.right) & (certain(each.left) | given)
+        for each in nodes(pattern)
+    )
+    if compared and isinstance(pattern, Slice):
+        pattern = pattern.pattern
+    return replace(query, form=replace(form, pattern=pattern)), compared
+
+
+def _without_idle(node: object, given: frozenset[str]) -> object:
+    if isinstance(node, Minus) and in_scope(node.right).isdisjoint(in_scope(node.left) | given):
+        return node.left
+    return node
 
 
 class ConditionEvaluator(Protocol):
@@ -195,9 +233,26 @@ class SnapshotEvaluator:
 
     def _solutions(self, query: ConditionQuery, bindings: Solution) -> Iterator[dict[str, Term]]:
         dataset = query.query.dataset
-        return self._snapshot.solutions(
+        found = self._snapshot.solutions(
             query.text,
-            bindings,
+            {} if query.compared else bindings,
             named=query.named,
             dataset=bool(dataset.default or dataset.named),
         )
+        return _agreeing(query, bindings, found) if query.compared else found
+
+
+def _agreeing(
+    query: ConditionQuery, bindings: Solution, found: Iterable[dict[str, Term]]
+) -> Iterator[dict[str, Term]]:
+    """The solutions of a compared query that agree with values, within its LIMIT."""
+    agreeing = (
+        {**bindings, **each}
+        for each in found
+        if all(each.get(name, value) == value for name, value in bindings.items())
+    )
+    pattern = query.query.form.pattern
+    if not isinstance(pattern, Slice):
+        return agreeing
+    end = None if pattern.limit is None else pattern.offset + pattern.limit
+    return islice(agreeing, pattern.offset, end)

@@ -136,14 +136,14 @@ class Followed:
             keys |= dict.fromkeys(map(self._key, self._solutions.rows))
             keys |= dict.fromkeys((*run.held(rule), *self._names))
             self._over, self._memory = over, run.memory
-        # One of whom an individual has left, and that holds yet, begins anew with the next change.
-        self._fresh = self._mentioning(departed)
-        keys |= self._fresh
-        self._seen |= keys
         if self._has_end:
             for key in keys:
                 if key not in self._names and (self.holds(key) or run.holding(rule, key)):
                     self._enter(key)
+        # One of whom an individual has left, and that holds yet, begins anew with the next change.
+        self._fresh = self._mentioning(departed)
+        keys |= self._fresh
+        self._seen |= keys
         self._settled(len(keys))
         return None if self.is_closed else sorted(keys, key=_written)
 

@@ -147,7 +147,13 @@ class Prober:
                 self.known = outside
                 return held
             case Project(inner, columns):
-                return self._holds(inner, lambda part: within(Project(part, columns)))
+                # A variable that it hides is another one than that of the same name outside.
+                hidden = names_in(inner) - {each.name for each in columns}
+                outer = self.bindings
+                self.bindings = {n: term for n, term in outer.items() if n not in hidden}
+                held = self._holds(inner, lambda part: within(Project(part, columns)))
+                self.bindings = outer
+                return held
             case Group():
                 return self._group(pattern, within)
             case Extend(inner, variable, expression):
@@ -304,7 +310,8 @@ class Prober:
         return bool(found)
 
     def _group(self, pattern: Group, within: Within) -> bool:
-        if not self._holds(pattern.pattern, _alone):
+        # Without keys nothing is a group, too.
+        if pattern.keys and not self._holds(pattern.pattern, _alone):
             return False
         keys = plain_keys(pattern.keys)
         if keys.isdisjoint(self.bindings) and not names_in(pattern.pattern).isdisjoint(

@@ -150,6 +150,13 @@ def test_of_many_pairs_only_those_with_the_individual_are_looked_at(
     assert [each.solutions for each in found.steps] == [1, 1000, 0]
 
 
+def test_a_count_of_nothing_is_a_solution_and_what_it_counts_is_nobody_outside() -> None:
+    counted = "{ SELECT (COUNT(?x) AS ?n) { ?x :near ?x } }"
+    found = why(f"{{ WINDOW :w {{ {counted} }} ?x a :Dog }}", "rex", ("rex a Dog",), SEEN)
+    assert found.holds
+    assert all(each.held for each in found.steps)
+
+
 @settings(max_examples=50, deadline=None)
 @given(
     background=st.lists(triples, max_size=4, unique=True),
