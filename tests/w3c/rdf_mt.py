@@ -28,9 +28,6 @@ REGIMES: Final = {"simple": (), "RDF": RULE_SETS["RDF"], "RDFS": RULE_SETS["RDFS
 DATATYPES: Final = ("rdf-literals", "rdf-values", "rdfs-unsatisfiable")
 """The rule sets of tests that recognise datatypes: all that they know, not only those named."""
 
-OPEN: Final[dict[str, str]] = {}
-"""Tests that the rule sets do not pass; one that begins to pass must leave."""
-
 
 @cache
 def semantics_cases() -> tuple[SemanticsCase, ...]:
@@ -41,10 +38,7 @@ def semantics_cases() -> tuple[SemanticsCase, ...]:
 
 def fault_of_semantics(case: SemanticsCase) -> str | None:
     """What is wrong with how a test goes."""
-    wrong = _wrong_by(case, (*REGIMES[case.regime], *(DATATYPES if case.recognising else ())))
-    if case.name in OPEN:
-        return None if wrong else "it passes: take it out of the table of open tests"
-    return wrong
+    return _wrong_by(case, (*REGIMES[case.regime], *(DATATYPES if case.recognising else ())))
 
 
 def passes_without_rules(case: SemanticsCase) -> bool:
