@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.language import parse, parse_with_faults
@@ -57,6 +57,7 @@ STARTS = rule_starts(CITY)
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, len(CITY)), st.integers(0, 40), st.text('{}"<#;.[\n', max_size=3))
+@example(STARTS[2] + 1, 0, ";")
 def test_a_damage_costs_only_the_rules_that_it_touches(
     start: int, length: int, written: str
 ) -> None:
@@ -65,9 +66,11 @@ def test_a_damage_costs_only_the_rules_that_it_touches(
     tree, faults = parse_with_recovery(damaged, "f")
     assert bool(faults) == bool(expected)
     rules = zip(STARTS, [*STARTS[1:], len(CITY)], parse(CITY).rules, strict=True)
-    untouched = [rule for a, b, rule in rules if b < start or a > start + length]
+    seen = rule_starts(damaged)
+    # A rule before the damage ends where the next one is seen to begin.
+    untouched = [rule for a, b, rule in rules if (b < start and b in seen) or a > start + length]
     if tree is None:
         # Damage that hides where the first rule begins is damage of the head.
-        assert start <= STARTS[0] or STARTS[0] not in rule_starts(damaged)
+        assert start <= STARTS[0] or STARTS[0] not in seen
     elif start >= STARTS[0]:  # all rules depend on the head
         assert [rule for rule in untouched if rule not in tree.rules] == []
