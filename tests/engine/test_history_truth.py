@@ -112,12 +112,20 @@ class Truth:
             for stay, event, arrival in self.updates
             if stay == said.stay
             and pair in event.replaces
-            and said.triple not in event.triples
+            and (said.triple not in event.triples or self.is_removed(said, event, arrival))
             and (event.time, arrival) > (said.time, said.arrival)
         )
         if said.reference is not None and (end := self.end(said.reference)) is not None:
             ends.append(end)
         return min(ends, default=None)
+
+    def is_removed(self, late: Said, event: Event, arrival: int) -> bool:
+        """Whether an update said the same as a late event, and a rule has removed that."""
+        return arrival < late.arrival and any(
+            each.removed is not None
+            for each in self.every
+            if (each.triple, each.stay, each.arrival) == (late.triple, late.stay, arrival)
+        )
 
     def present(self) -> list[Said]:
         """What has not ended."""
@@ -381,6 +389,8 @@ def test_history_and_window_tell_of_every_instant_what_held(folder: Path, window
     @example([(0, *one("a", 0)), (2, *one("a", 3)), (-1, *one("a", 2))])
     @example([(0, *one("a", 0)), (2, *one("a", 0)), (-1, *one("a", 3))])
     @example([(0, *one("a", 0)), (2, *one("a", 4)), (-1, *one("a", 3)), "restart"])
+    # What an update said, and a rule removed, is said late.
+    @example([(0, *one("b", 4)), (1, *one("a", 0)), (-2, one("b", 4)[0], frozenset())])
     def check(stream: list[Step]) -> None:
         watched = Watched(both[0])
         try:
