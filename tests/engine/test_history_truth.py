@@ -390,7 +390,13 @@ def test_history_and_window_tell_of_every_instant_what_held(folder: Path, window
     @example([(0, *one("a", 0)), (2, *one("a", 0)), (-1, *one("a", 3))])
     @example([(0, *one("a", 0)), (2, *one("a", 4)), (-1, *one("a", 3)), "restart"])
     # What an update said, and a rule removed, is said late.
-    @example([(0, *one("b", 4)), (1, *one("a", 0)), (-2, one("b", 4)[0], frozenset())])
+    @example(
+        [
+            (0, (*one("b", 4)[0], (iri("b"), NEAR, iri("a"))), one("b", 4)[1]),
+            (1, *one("a", 0)),
+            (-2, one("b", 4)[0], frozenset()),
+        ]
+    )
     def check(stream: list[Step]) -> None:
         watched = Watched(both[0])
         try:
