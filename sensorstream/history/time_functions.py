@@ -283,7 +283,7 @@ end $$;
 
 create or replace function store.time_negative(written text, datatype text)
 returns text language sql immutable strict parallel safe as $$
-  select case when store.time_family(datatype) = 'duration'
+  select case when t.v is not null and store.time_family(datatype) = 'duration'
     then store.duration_text(array[-t.v[1], -t.v[2]], store.time_type(datatype)) end
   from (select store.time_value(written, datatype) as v) as t
 $$;

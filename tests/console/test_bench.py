@@ -79,6 +79,7 @@ def test_an_engineer_tries_a_rule_on_a_message_and_puts_it(
         press(browser, "Compare on recent messages")
         eventually(lambda: "No fault was found." in shown(browser))
         press(browser, "Put the rules in force")
-        eventually(lambda: client.rule_file(name) == changed)
+        eventually(lambda: "Put the rules in force" not in shown(browser))
+        assert client.rule_file(name) == changed
         client.put_rule_file(name, before)
     assert faults(browser) == []

@@ -52,7 +52,8 @@ def test_an_engineer_tries_a_rule_puts_it_and_goes_back(
         assert client.rule_file(NEW) == first.replace("somebody", "a person")
         eventually(lambda: shown(browser).count("Put it in force again") == 2)
         browser.find_elements(By.XPATH, "//button[.='Put it in force again']")[-1].click()
-        eventually(lambda: client.rule_file(NEW) == first)
+        eventually(lambda: shown(browser).count("Put it in force again") == 3)
+        assert client.rule_file(NEW) == first
         press(browser, "Take it out of force")
         eventually(lambda: "this file is not in force" in shown(browser))
         assert NEW not in [each["name"] for each in client.rule_files()["files"]]

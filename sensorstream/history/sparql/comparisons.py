@@ -221,7 +221,7 @@ def _times(operator: str, a: Value, b: Value) -> exp.Expr:
     compared = {
         # With a time zone on one side only it is not certain; of durations it is.
         "=": "CASE WHEN :order <> 2 THEN :order = 0 "
-        "WHEN :type IN (:duration, :daytime, :yearmonth) THEN FALSE END",
+        "WHEN :order = 2 AND :type IN (:duration, :daytime, :yearmonth) THEN FALSE END",
         "<": "CASE WHEN :order <> 2 THEN :order < 0 END",
         ">": "CASE WHEN :order <> 2 THEN :order > 0 END",
         "<=": "CASE WHEN :order <> 2 THEN :order <= 0 END",

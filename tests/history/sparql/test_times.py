@@ -5,14 +5,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.model.datatypes import XSD_DAY_TIME_DURATION, XSD_YEAR_MONTH_DURATION
+from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.network.expressions.values import order_key
 from sensorstream.sparql.algebra import (
     BGP,
+    Comparison,
     Expression,
     Extend,
     OrderBy,
@@ -20,6 +22,7 @@ from sensorstream.sparql.algebra import (
     Project,
     Query,
     Select,
+    Sign,
     TriplePattern,
     Variable,
 )
@@ -38,7 +41,13 @@ def bound(values: dict[str, Term]) -> tuple[list[Triple], BGP]:
     return triples, BGP(tuple(patterns))
 
 
+DAY = Literal("P1D", XSD_DAY_TIME_DURATION)
+NO_LENGTH = Literal("PT1H", XSD_YEAR_MONTH_DURATION)
+
+
 @settings(max_examples=25, deadline=None)
+@example(values=(DAY, DAY, NO_LENGTH), asked=[Comparison("=", Variable("a"), Variable("c"))])
+@example(values=(DAY, DAY, NO_LENGTH), asked=[Sign("-", Variable("c"))])
 @given(
     values=st.tuples(terms, terms, terms),
     asked=st.lists(questions(operands), min_size=2, max_size=2),
