@@ -74,6 +74,16 @@ class Budget:
         finally:
             self.lifted = before
 
+    @contextmanager
+    def within(self, limits: Limits) -> Iterator[None]:
+        """Let the block have these limits, whatever was in force."""
+        before = self.limits, self.lifted
+        self.limits, self.lifted = limits, False
+        try:
+            yield
+        finally:
+            self.limits, self.lifted = before
+
     def end(self) -> None:
         """The instant is over: what comes has the whole budget again."""
         self.instant += 1

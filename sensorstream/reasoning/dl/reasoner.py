@@ -11,7 +11,7 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.gap.answers import Answers
-from sensorstream.reasoning.dl.gap.pair import Pair
+from sensorstream.reasoning.dl.gap.trial import Trial
 from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.questions import Questions
@@ -39,13 +39,18 @@ class DlReasoner:
         *,
         remembered: int = _REMEMBERED,
         limits: Limits = NO_LIMITS,
+        trial: Trial | None = None,
     ) -> None:
-        """``limits`` are for what rules may take for one change."""
+        """``limits`` are for what rules may take for one change.
+
+        ``trial`` is that of another reasoner with these axioms; what it has decided holds here.
+        """
         self._terminology = terminology
         self._worker = worker
         self._budget = Budget(limits)
         self._questions = Questions(terminology, worker, remembered)
         self._told = SchemaClosure(terminology.schema)
+        self._trial = trial or Trial(terminology)
         self._answers: Answers | None = None
 
     @property
@@ -82,9 +87,10 @@ class DlReasoner:
             raise OntologyError(f"the ontology cannot be reasoned with: {error}") from error
         if not consistent:
             raise OntologyError("the ontology contradicts itself: its axioms have no model")
-        answers = Answers(self._terminology, self._questions, Pair(self._terminology, self._budget))
         known = frozenset(self._terminology.individuals)
         told = [triple for triple in kb.triples(Origin.STATIC) if triple[0] in known]
+        pair = self._trial.pair(told, self._budget)
+        answers = Answers(self._terminology, self._questions, pair)
         try:
             with self._budget.lift():
                 answers.update(told, [])

@@ -81,10 +81,14 @@ class NormalForm:
     above: NormalForm | None
     values: Values
     enumerations: Enumerations
+    axioms: frozenset[str]
+    """The names of the clauses that axioms have been made to."""
 
 
-def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
+def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> NormalForm:
     """An ontology as clauses over the assertions about its individuals.
+
+    Axioms with a clause of a name in ``left_out`` get none.
 
     Raises:
         OntologyError: it restricts datatypes by facets whose order no reasoner knows.
@@ -94,16 +98,23 @@ def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
     expressions = Expressions(axioms)
     values = expressions.values
     untreated: dict[str, None] = {}
+    named: set[str] = set()
     needed: dict[TriplePattern, None] = {}
     for triple in triples:
+        mark = len(expressions.clauses)
         try:
             expressions.clauses += _clauses(axioms, expressions, triple)
+            names = {each.name for each in expressions.clauses[mark:]}
+            if names & left_out:
+                del expressions.clauses[mark:]
+                raise Untreated("rules would find too much by it")
+            named |= names
         except Untreated as error:
             untreated[f"{_told(triple)}: {error}"] = None
             expressions.forget()
             needed.update(dict.fromkeys(needs(axioms, expressions, triple)))
     values.connect()
-    above, left_out, of_values = stand_ins(values, _mentioned(triples))
+    above, not_above, of_values = stand_ins(values, _mentioned(triples))
     clauses = [*expressions.clauses, *values.clauses(), *_always()]
     if not tells_pairs_apart(clauses):
         clauses = [each for each in clauses if not is_of_pairs(each)]
@@ -118,10 +129,17 @@ def normal_form(triples: tuple[Triple, ...]) -> NormalForm:
         tuple(untreated),
         tuple(needed),
         NormalForm(
-            tuple(dict.fromkeys(above)), tuple(left_out), tuple(of_values), None, values, listed
+            tuple(dict.fromkeys(above)),
+            tuple(not_above),
+            tuple(of_values),
+            None,
+            values,
+            listed,
+            frozenset(),
         ),
         values,
         listed,
+        frozenset(named),
     )
 
 

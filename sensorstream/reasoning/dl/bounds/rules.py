@@ -69,6 +69,10 @@ class Bound:
     rules: tuple[DerivationRule, ...]
     untreated: tuple[str, ...]
     needs: Needs
+    axioms: frozenset[str]
+    """The names of the rules that axioms have been made to."""
+    choices: frozenset[str]
+    """Those of axioms that do not say for certain what holds, or of whom."""
     _values: Values
     _names_matter: bool
 
@@ -86,8 +90,11 @@ class Bound:
         return ((term, RDF_TYPE, NAMED),) if self._names_matter else ()
 
 
-def lower(axioms: tuple[Triple, ...]) -> Bound:
+def lower(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> Bound:
     """Rules that derive only what the axioms and the assertions entail.
+
+    Axioms that the names of their rules show to be in ``left_out`` get none, as if they could not
+    have any.
 
     A derived ``ss:contradiction`` shows that they have no model. Names that begin with
     :data:`PREFIX` stand for class expressions, and for values.
@@ -95,14 +102,14 @@ def lower(axioms: tuple[Triple, ...]) -> Bound:
     Raises:
         OntologyError: the axioms restrict datatypes by facets whose order no reasoner knows.
     """
-    form = normal_form(axioms)
+    form = normal_form(axioms, left_out)
     rules: list[DerivationRule] = []
     for clause in form.clauses:
         rules.extend(_without_choice(clause, form))
     return _bound(rules, form.untreated, form.needs, form)
 
 
-def upper(axioms: tuple[Triple, ...]) -> Bound:
+def upper(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> Bound:
     """Rules that derive everything that the axioms and the assertions entail, if they have a model.
 
     If no ``ss:contradiction`` is derived, they have one: what is derived is a model. A clause with
@@ -110,12 +117,13 @@ def upper(axioms: tuple[Triple, ...]) -> Bound:
     ask for the same, but another one for each individual with a name. A clause is left alone where
     the lower bound satisfies it: that holds in every model, so the bound stays complete, and as the
     lower bound does not read the upper one, the two are strata. For the same reason two individuals
-    that the lower bound shows to be different are not made the same.
+    that the lower bound shows to be different are not made the same. ``left_out`` as in
+    :func:`lower`, of which it must be the same.
 
     Raises:
         OntologyError: as :func:`lower`.
     """
-    form = normal_form(axioms)
+    form = normal_form(axioms, left_out)
     assert form.above is not None
     clauses = [*form.clauses, *form.above.clauses]
     clauses += [each for clause in form.clauses for each in loosened(clause)]
@@ -146,7 +154,20 @@ def _bound(
     # Who is connected with whom is asked of individuals that have a name.
     names = any(each.object == NAMED for clause in form.clauses for each in clause.body)
     names = names or bool(form.untreated or (form.above and form.above.untreated))
-    return Bound(tuple(dict.fromkeys(rules)), untreated, needs, form.values, names)
+    choices = {
+        clause.name
+        for clause in form.clauses
+        if len(clause.heads) > 1 or any(each.unnamed or _merges(each) for each in clause.heads)
+    }
+    return Bound(
+        tuple(dict.fromkeys(rules)),
+        untreated,
+        needs,
+        form.axioms,
+        form.axioms & choices,
+        form.values,
+        names,
+    )
 
 
 def _without_choice(clause: Clause, form: NormalForm) -> Iterator[DerivationRule]:

@@ -49,6 +49,8 @@ class Answers:
         self._questions = questions
         self._pair = pair
         self._components = Components(pair, self._is_asked)
+        # What follows from the axioms alone, which the first change tells of.
+        self._begun: Moved | None = pair.held()
         self._decided: dict[Component, _Decided] = {}
         self._confirmed: dict[Triple, None] = {}
         self.sizes = IslandSizes()
@@ -77,6 +79,8 @@ class Answers:
             moved = self._pair.update(added, removed)
         except TermError as error:
             raise Inconsistent(error.message) from None
+        if self._begun is not None:
+            moved = moved.after(self._begun)
         renewed: Renewed | None = None
         try:
             self._check(moved)
@@ -88,6 +92,7 @@ class Answers:
             with self._pair.budget.lift():
                 self._pair.update(removed, added)
             raise
+        self._begun = None
         changed: dict[Triple, None] = {}
         for component in renewed.gone:
             before = self._decided.pop(component)

@@ -16,14 +16,15 @@ individuals would have names of their own, without end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sensorstream.errors import Overrun
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
-from sensorstream.network.budget import Budget
+from sensorstream.network.budget import Budget, Limits
 from sensorstream.reasoning.dl.gap.plans import (
     Derivation,
     Find,
@@ -42,6 +43,21 @@ _Named: TypeAlias = tuple[str, Find]
 """A function with the name of its rule."""
 _Made = TypeVar("_Made", Row, Derivation)
 _EQUALITY: Final = "individuals that are equal"
+_SAMPLE: Final = 100
+"""Facts that are looked at for what derives them, and the rows that this may take."""
+_SEARCHED: Final = 200_000
+
+
+class TooCostly(Overrun):
+    """Rules found more than a change may find.
+
+    ``rules`` are the names of those that did, each with how much it found; of equality, and of
+    facts that depend on each other, of those that made them.
+    """
+
+    def __init__(self, rule: str, error: Overrun, rules: Counter[str] | None = None) -> None:
+        super().__init__(f"{rule}: {error.message}")
+        self.rules = Counter((rule,)) if rules is None else rules
 
 
 class Change(NamedTuple):
@@ -56,7 +72,8 @@ class Closure:
 
     ``absent`` premises are about another closure: its changes are passed to :meth:`update`. Cost of
     a change: the solutions that it adds and removes. ``touched`` are the triples with a derivation
-    that came or went since it was cleared. ``budget`` limits what a change visits.
+    that came or went since it was cleared. ``budget`` limits what a change visits. What follows
+    from nothing is there after :meth:`begin`.
     """
 
     def __init__(self, rules: Sequence[Conclusion], budget: Budget) -> None:
@@ -77,7 +94,7 @@ class Closure:
         self._by_head: dict[Term, list[_Named]] = {}
         self.sought: frozenset[Term]
         """Kinds of triples of the other closure that must be told of."""
-        first: list[Row] = []
+        self._first: list[Row] = []
         for rule in together(rules):
             for place, triple in enumerate(rule.premises):
                 _enter(self._by_premise, triple, rule, by_premise(rule, place, self._store))
@@ -87,9 +104,8 @@ class Closure:
             for place, triple in enumerate(rule.heads):
                 _enter(self._by_head, triple, rule, by_head(rule, place, self._store))
             if not rule.premises:
-                first += without_premises(rule, self._store)(RDF_TYPE, RDF_TYPE)
+                self._first += without_premises(rule, self._store)(RDF_TYPE, RDF_TYPE)
         self.sought = frozenset(self._by_absence)
-        self._gain(first)
 
     def __contains__(self, triple: Triple) -> bool:
         return triple in self._store.ranks
@@ -114,6 +130,23 @@ class Closure:
     def matching(self, predicate: IRI) -> Iterator[Triple]:
         """All triples with a property; O(everything)."""
         return (triple for triple in self._store.ranks if triple[1] == predicate)
+
+    def begin(self, told: Iterable[Triple] = (), found: Iterable[Triple] = ()) -> None:
+        """Derive what follows from the conclusions without premises, and from what is told.
+
+        ``found`` is what the other closure has.
+
+        Raises:
+            Overrun: it is too much; the closure is of no use then.
+        """
+        self._store.closed.update((triple, None) for triple in found)
+        self._told.update((triple, None) for triple in told)
+        self._ahead.update((triple, [0, 0]) for triple in self._told)
+        self._gain(self._first)
+        self._first.clear()
+        self._add()
+        self._weights.clear()
+        self.touched.clear()
 
     def update(
         self,
@@ -174,6 +207,31 @@ class Closure:
                     ahead[premise] = None
                     queue.append(premise)
         return found
+
+    def makers(self, facts: Collection[Triple]) -> Counter[str]:
+        """The names of the rules that derive these facts, and how often, by a sample of them.
+
+        For what equality derives it is those that derive the equalities.
+        """
+        found: Counter[str] = Counter()
+        try:
+            with self._budget.within(Limits(_SEARCHED)):
+                for fact in islice(facts, 0, None, len(facts) // _SAMPLE + 1):
+                    s, p, o = fact
+                    for name, find in self._by_head.get(o if p == RDF_TYPE else p, ()):
+                        found[name] += len(find(s, o))
+                    if p != OWL_SAME_AS:
+                        found[_EQUALITY] += len(list(self._by_equality(fact)))
+        except TooCostly as error:
+            return error.rules
+        except Overrun:
+            pass
+        if found.pop(_EQUALITY, 0) > max(found.values(), default=0):
+            return self.makers(self._equal())
+        return found
+
+    def _equal(self) -> list[Triple]:
+        return [each for each in self._store.ranks if each[1] == OWL_SAME_AS]
 
     def _withdraw(
         self, removed: Iterable[Triple], found: Iterable[Triple], lost: Iterable[Triple]
@@ -264,7 +322,7 @@ class Closure:
             try:
                 take(1)
             except Overrun as error:
-                raise _because(_EQUALITY, error) from None
+                raise TooCostly(_EQUALITY, error, self.makers(self._equal())) from None
             yield each
 
     def _gain(self, rows: Iterable[Row]) -> None:
@@ -395,9 +453,5 @@ def _found(functions: dict[Term, list[_Named]], triple: Triple) -> list[Any]:
             if found := find(s, o):
                 rows += found
         except Overrun as error:
-            raise _because(name, error) from None
+            raise TooCostly(name, error) from None
     return rows
-
-
-def _because(name: str, error: Overrun) -> Overrun:
-    return Overrun(f"{name}: {error.message}")

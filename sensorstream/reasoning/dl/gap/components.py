@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from sensorstream.errors import Overrun
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
+from sensorstream.network.budget import Meter
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, THING
+from sensorstream.reasoning.dl.gap.closure import TooCostly
 from sensorstream.reasoning.dl.gap.pair import Moved, Pair
 from sensorstream.reasoning.dl.gap.plans import Derivation
 from sensorstream.reasoning.dl.gap.premises import owner_of
 from sensorstream.reasoning.dl.gap.whole import whole
 
+_ROWS_OF_A_FACT: Final = 20
+"""To find the derivations of a fact takes about as long as to visit so many rows."""
+_PARTS: Final = ("roots", "open", "given", "shared", "joins", "whole")
 _Key = TypeVar("_Key", Triple, Subject)
 
 
@@ -46,11 +51,27 @@ class Component:
 
     Known as long as components are being found.
     """
+    into: Component | None = None
+    """The component that it has become a part of."""
+
+    def whole_part(self) -> Component:
+        """The component that it belongs to now; O(1) on average, as parts remember it."""
+        found = self
+        while found.into is not None:
+            found = found.into
+        part = self
+        while part.into is not None:
+            part.into, part = found, part.into
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """The components that there are no longer, and those that are new."""
+    """The components that there are no longer, and those that are new.
+
+    As long as components are being found, of the new ones only open facts are found by
+    :class:`Components`.
+    """
 
     gone: dict[Component, None] = field(default_factory=dict)
     new: dict[Component, None] = field(default_factory=dict)
@@ -77,6 +98,7 @@ class Components:
     def __init__(self, pair: Pair, is_root: Callable[[Triple], bool]) -> None:
         self._pair = pair
         self._is_root = is_root
+        self._meter = Meter(pair.budget)
         self._of_open: dict[Triple, Component] = {}
         self._of_given: dict[Triple, dict[Component, None]] = {}
         self._of_join: dict[Triple, dict[Component, None]] = {}
@@ -92,16 +114,22 @@ class Components:
         try:
             self._renew(moved, renewed)
         except Overrun:
+            for component in renewed.new:
+                for fact in component.open:
+                    del self._of_open[fact]
+            renewed.new.clear()
             self.undo(renewed)
             raise
         for component in renewed.new:
             component.waiting.clear()
+            self._enter(component)
         return renewed
 
     def _renew(self, moved: Moved, renewed: Renewed) -> None:
         roots: dict[Triple, None] = {}
         for component in self._concerned(moved):
-            self._take_out(component, renewed)
+            self._leave(component)
+            renewed.gone[component] = None
             roots.update(component.roots)
         for fact in (*moved.most.added, *moved.least.removed):
             if self._is_root(fact) and fact not in self._of_open:
@@ -112,11 +140,10 @@ class Components:
             if root not in roots or not self._pair.is_open(root) or root in self._of_open:
                 continue
             component = Component()
-            for part in (seeds := self._seeds(root, joined)):
-                self._explore(component, part, renewed, roots)
-            component.joins.update((each, None) for each in seeds if not individuals_of(each))
-            self._enter(component)
             renewed.new[component] = None
+            for part in (seeds := self._seeds(root, joined)):
+                component = self._explore(component, part, renewed, roots)
+            component.joins.update((each, None) for each in seeds if not individuals_of(each))
 
     def undo(self, renewed: Renewed) -> None:
         """Take back what :meth:`renew` has done."""
@@ -179,26 +206,37 @@ class Components:
 
     def _explore(
         self, component: Component, seed: Triple, renewed: Renewed, roots: dict[Triple, None]
-    ) -> None:
-        """Enter what a fact depends on; what another component depends on is known."""
+    ) -> Component:
+        """Enter what a fact depends on; what another component depends on is known.
+
+        Returns:
+            The component with it: it may have become a part of another new one.
+        """
         ahead = _Ahead(self._of_open)
         ahead.add(seed)
         while True:
             while ahead.known:
-                other = self._of_open.get(ahead.known.pop())
-                if other is not None:
+                other = self._of_open[ahead.known.pop()].whole_part()
+                if other in renewed.new:
+                    component = self._join(component, other, renewed, ahead)
+                else:
                     self._absorb(component, other, renewed, ahead)
             if not ahead.new:
-                return
+                return component
             fact = ahead.new.pop()
-            if fact in component.open or fact in component.shared:
+            if fact in self._of_open:
+                ahead.known.append(fact)
                 continue
+            if fact in component.shared:
+                continue
+            self._count(component)
             if self._is_root(fact):
                 component.roots[fact] = None
                 roots.pop(fact, None)
             about = individuals_of(fact)
             if about:
                 component.open[fact] = None
+                self._of_open[fact] = component
                 self._arrive(component, about, ahead)
                 for derivation in self._pair.most.derivations(fact):
                     self._take(component, derivation, ahead)
@@ -207,28 +245,54 @@ class Components:
                 for derivation in self._pair.most.derivations(fact):
                     self._consider(component, derivation, ahead)
 
+    def _count(self, component: Component) -> None:
+        try:
+            self._meter.take(_ROWS_OF_A_FACT)
+        except Overrun as error:
+            facts = [each for each in component.open if each[1] != CONTRADICTION]
+            raise TooCostly(
+                "facts to decide together", error, self._pair.most.makers(facts)
+            ) from None
+
     def _absorb(
         self, component: Component, other: Component, renewed: Renewed, ahead: _Ahead
     ) -> None:
-        """Enter another component; what it depends on was found before."""
-        known = other in renewed.new
-        self._take_out(other, renewed)
-        for name in ("roots", "open", "given", "shared", "joins", "whole"):
+        """Enter a component of before the change; what its facts depend on was found then."""
+        self._leave(other)
+        renewed.gone[other] = None
+        for name in _PARTS:
+            getattr(component, name).update(getattr(other, name))
+        self._of_open.update((fact, component) for fact in other.open)
+        self._arrive(component, other.individuals, ahead)
+        for fact in other.shared:
+            for derivation in self._pair.most.derivations(fact):
+                self._consider(component, derivation, ahead)
+
+    def _join(
+        self, component: Component, other: Component, renewed: Renewed, ahead: _Ahead
+    ) -> Component:
+        """Make one of two new components; the smaller one becomes a part of the larger one."""
+        if component is other:
+            return component
+        if len(component.open) < len(other.open):
+            component, other = other, component
+        del renewed.new[other]
+        other.into = component
+        for name in _PARTS:
             mine, theirs = getattr(component, name), getattr(other, name)
-            if known and len(theirs) > len(mine):
+            if len(theirs) > len(mine):
                 mine, theirs = theirs, mine
                 setattr(component, name, mine)
             mine.update(theirs)
+        arrived = [each for each in other.individuals if each not in component.individuals]
+        component.individuals.update(other.individuals)
         for one, derivations in other.waiting.items():
             component.waiting.setdefault(one, []).extend(derivations)
-        self._arrive(component, other.individuals, ahead)
-        for one in [each for each in component.waiting if each in component.individuals]:
-            for derivation in component.waiting.pop(one):
-                self._consider(component, derivation, ahead)
-        if not known:
-            for fact in other.shared:
-                for derivation in self._pair.most.derivations(fact):
+        for one in (*arrived, *other.waiting):
+            if one in component.individuals:
+                for derivation in component.waiting.pop(one, ()):
                     self._consider(component, derivation, ahead)
+        return component
 
     def _arrive(self, component: Component, individuals: Iterable[Subject], ahead: _Ahead) -> None:
         """Enter individuals, and what waited for them."""
@@ -280,13 +344,6 @@ class Components:
                 component.given[each] = None
             elif not least.is_told(each) and each[2] != THING:
                 ahead.extend(e for e in least.first_premises(each) if e not in ahead)
-
-    def _take_out(self, component: Component, renewed: Renewed) -> None:
-        self._leave(component)
-        if component in renewed.new:
-            del renewed.new[component]
-        else:
-            renewed.gone[component] = None
 
     def _enter(self, component: Component) -> None:
         for fact in component.open:

@@ -30,18 +30,30 @@ class Moved(NamedTuple):
     most: Change
     touched: tuple[Triple, ...]
 
+    def after(self, other: Moved) -> Moved:
+        """Both changes as one, of which the other one took nothing away."""
+        return Moved(
+            Change((*other.least.added, *self.least.added), self.least.removed),
+            Change((*other.most.added, *self.most.added), self.most.removed),
+            self.touched,
+        )
+
 
 class Pair:
     """Both bounds over the same assertions; a change costs what it changes in them.
 
-    ``budget`` is what each of them may take for a change.
+    ``budget`` is what each of them may take for a change. Axioms in ``left_out`` are treated as if
+    they could have no rules; see :func:`~sensorstream.reasoning.dl.bounds.rules.lower`. What
+    follows from the axioms alone is there after :meth:`begin`.
     """
 
-    def __init__(self, terminology: Terminology, budget: Budget) -> None:
+    def __init__(
+        self, terminology: Terminology, budget: Budget, left_out: frozenset[str] = frozenset()
+    ) -> None:
         axioms = terminology.stated
         self._terminology = terminology
-        self._lower: Bound = lower(axioms)
-        self._upper: Bound = upper(axioms)
+        self._lower: Bound = lower(axioms, left_out)
+        self._upper: Bound = upper(axioms, left_out)
         searches = Searches()
         below = conclusions(self._lower.rules, searches)
         above = conclusions(self._upper.rules, searches)
@@ -53,9 +65,8 @@ class Pair:
             everybody=bool(terminology.whole),
         )
         self.budget = budget
-        with budget.lift():
-            self.least = Closure([*below, *searches.rules], budget)
-            self.most = Closure(above, budget)
+        self.least = Closure([*below, *searches.rules], budget)
+        self.most = Closure(above, budget)
         self.may_be_whole = bool(self._upper.needs)
         """Whether anybody may be asked about with all that it is connected with."""
         # The kinds of facts of the lower bound that the upper one is told, as if asserted.
@@ -68,6 +79,31 @@ class Pair:
         # What each assertion tells, and how many tell a fact.
         self._told: dict[Triple, tuple[Triple, ...]] = {}
         self._counts: dict[Triple, int] = {}
+
+    @property
+    def axioms(self) -> frozenset[str]:
+        """The names of the rules that axioms have been made to."""
+        return self._upper.axioms
+
+    @property
+    def choices(self) -> frozenset[str]:
+        """Those that say what need not hold, in the upper bound."""
+        return self._upper.choices
+
+    def begin(self) -> None:
+        """Derive what follows from the axioms alone.
+
+        Raises:
+            TooCostly: that is too much; the bounds are of no use then.
+        """
+        self.least.begin()
+        shown, sought = (_of_kinds(self.least, each) for each in (self._shown, self.most.sought))
+        self.most.begin(shown, sought)
+
+    def held(self) -> Moved:
+        """All that the bounds hold, as a change from nothing."""
+        least, most = (Change(tuple(each), ()) for each in (self.least, self.most))
+        return Moved(least, most, ())
 
     def is_whole(self, one: Subject) -> bool:
         """Whether an individual is asked about with all that it is connected with."""

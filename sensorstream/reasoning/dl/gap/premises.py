@@ -100,11 +100,11 @@ class Searches:
         key = (renamed, len(shared))
         head = self._heads.get(key)
         if head is None:
-            name = IRI(f"{FOUND}{len(self._heads)}")
+            kind = IRI(f"{FOUND}{len(self._heads)}")
             one = places[shared[0]] if shared else _NOBODY
-            head = TriplePattern(one, RDF_TYPE, name)
+            head = TriplePattern(one, RDF_TYPE, kind)
             if len(shared) == _PAIR:
-                head = TriplePattern(one, name, places[shared[1]])
+                head = TriplePattern(one, kind, places[shared[1]])
             self._heads[key] = head
             self.rules.append(Conclusion(name, renamed, (head,)))
         return _renamed(head, {place: name for name, place in places.items()})

@@ -49,6 +49,9 @@ class Bounds:
         self.shown = {
             kind_of(triple) for each in most for triple in each.premises if is_search(triple)
         }
+        with self.budget.lift():
+            self.least.begin()
+            self.most.begin(*self.told(self.least))
 
     def change(self, before: set[Triple], after: set[Triple]) -> None:
         """Follow a change of the assertions."""
@@ -60,17 +63,16 @@ class Bounds:
 
     def update(self, added: set[Triple], removed: set[Triple]) -> None:
         change = self.least.update(sorted(added), sorted(removed))
-        sought = [
-            [t for t in each if (t[2] if t[1] == RDF_TYPE else t[1]) in self.most.sought]
-            for each in change
-        ]
-        shown = [[t for t in each if t[2] in self.shown or t[1] in self.shown] for each in change]
+        (shown, found), (hidden, lost) = map(self.told, change)
         self.most.update(
-            [*sorted(added), *shown[0]],
-            [*sorted(removed), *shown[1]],
-            found=sought[0],
-            lost=sought[1],
+            [*sorted(added), *shown], [*sorted(removed), *hidden], found=found, lost=lost
         )
+
+    def told(self, facts: Iterable[Triple]) -> tuple[list[Triple], list[Triple]]:
+        """Of facts of the lower bound, what the upper one is told and what it searches."""
+        kinds = [(each, each[2] if each[1] == RDF_TYPE else each[1]) for each in facts]
+        shown = [each for each, _ in kinds if each[1] in self.shown or each[2] in self.shown]
+        return shown, [each for each, kind in kinds if kind in self.most.sought]
 
     def facts(self) -> tuple[Facts, Facts]:
         return said(self.least), said(self.most)

@@ -20,6 +20,7 @@ def given_for(text: str, window: list[Triple], fact: Triple) -> set[Triple]:
     """What the reasoner is told to decide an open fact."""
     pair = Pair(Terminology.of(ontology(text)), Budget(NO_LIMITS))
     words: tuple[IRI, ...] = (A, B, C, D, CONTRADICTION)
+    pair.begin()
     components = Components(pair, lambda each: each[1] in words or each[2] in words)
     renewed = components.renew(pair.update(window, []))
     (component,) = [each for each in renewed.new if fact in each.roots]

@@ -59,9 +59,10 @@ class Followed:
         self.pair = Pair(terminology, self.budget)
         self.components = Components(self.pair, self.pair.is_open)
         self.told: set[Triple] = set()
-        # What follows from the axioms alone; a start has no limits.
+        # What follows from the axioms alone; a start has limits of its own.
         with self.budget.lift():
-            self.change(set(), set())
+            self.pair.begin()
+            self.components.renew(self.pair.held())
 
     def change(self, added: set[Triple], removed: set[Triple]) -> None:
         come, gone = sorted(added - self.told), sorted((removed & self.told) - added)

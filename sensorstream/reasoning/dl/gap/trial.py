@@ -1,0 +1,157 @@
+"""Which axioms rules are not made of, because the upper bound would be too large.
+
+Limits, choices and functional properties can make many individuals of the upper bound the same, or
+find a great many ways to take some of them. A trial finds the axioms by which that happens: it
+derives both bounds of the ontology's own individuals and of random ones, with few rows for each
+change. An axiom that needs more is treated as one that can have no rules: the reasoner is asked
+about the individuals that it concerns (docs/reasoning.md, "Axioms without rules"). What follows is
+the same; messages do not change what was decided.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
+from random import Random
+from typing import Final
+
+from sensorstream.errors import OntologyError, TermError
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
+from sensorstream.network.budget import Budget, Limits
+from sensorstream.reasoning.dl.gap.closure import TooCostly
+from sensorstream.reasoning.dl.gap.components import Components
+from sensorstream.reasoning.dl.gap.pair import Pair
+from sensorstream.reasoning.dl.terminology import Terminology
+
+_LOG = logging.getLogger(__name__)
+_ROWS: Final = 50_000
+"""Rows of a change; about as long as a question to the reasoner."""
+_ROWS_OF_AN_AXIOM: Final = 100
+"""More rows for each triple of the axioms, for what follows from them alone."""
+_ROWS_TOLD: Final = 1_000
+"""More rows for each assertion about the ontology's own individuals."""
+_TRIES: Final = 4
+"""After so many trials all axioms with a choice are left out, so that a start ends."""
+_TOLD: Final = 2_000
+"""Assertions about the ontology's own individuals that the trial looks at."""
+_MESSAGES: Final = 40
+_WINDOW: Final = 8
+_ALIKE: Final = 4
+"""Axioms that have made at least one of so many parts of what the first has made go with it."""
+_NAME: Final = "urn:sensorstream:trial:"
+
+
+class Trial:
+    """Decides once for an ontology."""
+
+    def __init__(self, terminology: Terminology) -> None:
+        self._terminology = terminology
+        self._left_out: frozenset[str] | None = None
+
+    def pair(self, told: Sequence[Triple], budget: Budget) -> Pair:
+        """Both bounds, without assertions; ``told`` are those about the ontology's individuals.
+
+        Raises:
+            OntologyError: the assertions about its own individuals are too much for rules of any
+                of its axioms.
+        """
+        left_out = self._left_out or frozenset[str]()
+        told = told[:_TOLD]
+        alone = Limits(_ROWS + _ROWS_OF_AN_AXIOM * len(self._terminology.stated))
+        for tries in count(1):
+            pair = Pair(self._terminology, budget, left_out)
+            try:
+                with budget.within(alone):
+                    pair.begin()
+                if self._left_out is None:
+                    _try_out(pair, self._terminology.schema, told)
+            except TooCostly as error:
+                left_out |= _more(error, pair, at_once=tries >= _TRIES)
+            else:
+                self._left_out = left_out
+                return pair
+        raise AssertionError
+
+
+def _more(error: TooCostly, pair: Pair, *, at_once: bool) -> frozenset[str]:
+    """Axioms to leave out, after rules have found too much; ``at_once``: all with a choice.
+
+    Those that say what holds for certain only pass on what those with a choice have made. What is
+    made of no axiom, values that exist for example, tells nothing: then all go.
+
+    Raises:
+        OntologyError: none are left.
+    """
+    found = {name: each for name, each in error.rules.items() if name in pair.axioms}
+    made = {name: each for name, each in found.items() if name in pair.choices} or found
+    most = max(made.values(), default=0)
+    more = frozenset(name for name, each in made.items() if 0 < most <= _ALIKE * each)
+    if at_once or not more:
+        more = pair.choices or pair.axioms
+    if not more:
+        raise OntologyError(f"the ontology cannot be reasoned with: {error.message}")
+    _LOG.info("left to the reasoner, for rules would find too much: %s", ", ".join(sorted(more)))
+    return more
+
+
+def _try_out(pair: Pair, schema: Schema, told: Sequence[Triple]) -> None:
+    """Derive the bounds of the told and of random individuals, which go again.
+
+    Raises:
+        TooCostly: rules find too much.
+    """
+    tried = _Tried(pair)
+    known = tried.change(told, ())
+    window: deque[Sequence[Triple]] = deque()
+    for message in islice(_messages(schema), _MESSAGES):
+        gone = window.popleft() if len(window) == _WINDOW else ()
+        tried.change((), gone)
+        if tried.change(message, ()):
+            window.append(message)
+    for message in window:
+        tried.change((), message)
+    if known:
+        tried.change((), told)
+
+
+class _Tried:
+    """The bounds of a trial, and the components between them."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        self._components = Components(pair, pair.is_open)
+        self._components.renew(pair.held())
+
+    def change(self, added: Sequence[Triple], removed: Sequence[Triple]) -> bool:
+        """Follow a change; False: there is no model with what comes, and nothing has changed."""
+        budget = self._pair.budget
+        budget.end()
+        with budget.within(Limits(_ROWS + _ROWS_TOLD * len(added))):
+            try:
+                moved = self._pair.update(added, removed)
+            except TermError:
+                return False
+            if any(each[1] == CONTRADICTION for each in moved.least.added):
+                self._pair.update(removed, added)
+                return False
+            self._components.renew(moved)
+        return True
+
+
+def _messages(schema: Schema) -> Iterator[Sequence[Triple]]:
+    """Individuals of random classes, linked with those before them."""
+    draw = Random(1)
+    classes, links = sorted(schema.classes), sorted(schema.object_properties)
+    for number in count():
+        one = IRI(f"{_NAME}{number}")
+        said: dict[Triple, None] = {}
+        if classes:
+            said[one, RDF_TYPE, draw.choice(classes)] = None
+        for _ in range(draw.randint(0, 2) if links and number else 0):
+            other = IRI(f"{_NAME}{draw.randrange(max(0, number - _WINDOW), number)}")
+            said[one, draw.choice(links), other] = None
+        yield tuple(said)
