@@ -178,6 +178,7 @@ def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
     """What reasoning comes to, after a start of the reasoner; a contradiction is an error."""
     from sensorstream.clock import SystemClock
     from sensorstream.reasoning.profiles import make_reasoner
+    from sensorstream.reasoning.resilient import ResilientReasoner
     from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
     from sensorstream.reasoning.survey import costs, rules_left, started, without_rules
 
@@ -203,7 +204,8 @@ def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
             if not asks:
                 yield f"the profile {chosen.profile} asks no reasoner about messages"
                 return
-            yield from without_rules(ontology)
+            assert isinstance(made, ResilientReasoner)
+            yield from without_rules(ontology, made.left_out)
         yield from costs(kb, made, ontology.schema, most, SystemClock().counter)
         if not known:
             yield f"measured up to {most}: the size of the window is no number of individuals"

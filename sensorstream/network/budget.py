@@ -165,6 +165,11 @@ class Meter:
         self._spent = 0.0
         self._looked: float | None = None
 
+    @property
+    def rows(self) -> int:
+        """The rows of the instant so far, if limits are not lifted."""
+        return self._rows if self._instant == self._budget.instant else 0
+
     def take(self, rows: int) -> None:
         """Count rows that are about to be visited.
 

@@ -9,6 +9,7 @@ from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import SettingsError
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.reasoning.dl.contradictions import Explainer
+from sensorstream.reasoning.dl.gap.trial import Trial
 from sensorstream.reasoning.dl.process import HEAP, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -123,16 +124,17 @@ def make_reasoner(
     worker = Worker(
         profile, terminology.document(), java=java, timeout=timeout, heap=heap, clock=clock
     )
+    trial = Trial(terminology)
     explainer = Explainer(
         ontology,
-        lambda: DlReasoner(terminology, worker, limits=limits),
+        lambda: DlReasoner(terminology, worker, limits=limits, trial=trial),
         terminology.datatypes,
         java=java,
         heap=heap,
         seconds=explain,
         clock=clock,
     )
-    reasoner = DlReasoner(terminology, worker, limits=limits)
+    reasoner = DlReasoner(terminology, worker, limits=limits, trial=trial)
     return ResilientReasoner(reasoner, worker, explainer, ontology.schema)
 
 

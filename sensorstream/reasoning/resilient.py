@@ -73,6 +73,11 @@ class ResilientReasoner:
         return self._reasoner.largest_island
 
     @property
+    def left_out(self) -> frozenset[str]:
+        """See :class:`~sensorstream.reasoning.dl.reasoner.DlReasoner`."""
+        return self._reasoner.left_out
+
+    @property
     def memo(self) -> Memo:
         """The cache of answers."""
         return self._reasoner.memo

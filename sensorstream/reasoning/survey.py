@@ -139,14 +139,16 @@ def rules_left(reasoner: RuleReasoner) -> Iterator[str]:
         yield f"joins: {name}" if count == 1 else f"joins: {name}, {count} times"
 
 
-def without_rules(ontology: Ontology) -> Iterator[str]:
+def without_rules(ontology: Ontology, left_out: frozenset[str]) -> Iterator[str]:
     """Which axioms of HermiT and Pellet no rules bound, and what that means, as sentences.
+
+    ``left_out`` are the names of rules that the reasoner does not make.
 
     Raises:
         OntologyError: an axiom is none that HermiT and Pellet can be told.
     """
     terminology = Terminology.of(ontology)
-    found = upper(terminology.stated)
+    found = upper(terminology.stated, left_out)
     if not found.untreated:
         yield "all axioms have rules: the reasoner is asked about what they leave open"
         return

@@ -69,6 +69,11 @@ class DlReasoner:
         return 1 if answers is None else answers.sizes.largest
 
     @property
+    def left_out(self) -> frozenset[str]:
+        """The names of rules by which too much would be found, which are not made."""
+        return self._trial.left_out
+
+    @property
     def memo(self) -> Memo:
         """The cache of answers, with counts of hits and misses."""
         return self._questions.memo

@@ -27,6 +27,7 @@ from sensorstream.reasoning.dl import probes
 from sensorstream.reasoning.dl.bounds import normal_form
 from sensorstream.reasoning.dl.bounds.clauses import Untreated
 from sensorstream.reasoning.dl.bounds.property_axioms import PROPERTY_AXIOMS
+from sensorstream.reasoning.dl.gap import trial
 from sensorstream.reasoning.dl.process import JavaProcess
 from sensorstream.reasoning.dl.terminology import Terminology
 from tests.effort import examples
@@ -76,6 +77,28 @@ def test_what_follows_does_not_depend_on_which_axioms_have_rules(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(probes, "_WIDTH", 3)
         patch.setattr(normal_form, "_clauses", partly)
+        try:
+            worker = resident(java, "hermit", Terminology.of(ontology(text)).document())
+        except ReasonerError:
+            assume(False)
+        for found, expected, where in follow(text, steps, worker, oracle):
+            assert found == expected, where
+
+
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=ontologies(), steps=moves, rows=st.integers(0, 300))
+def test_what_follows_does_not_depend_on_what_a_trial_leaves_out(
+    java: JavaProcess,
+    oracle: Oracle,
+    text: str,
+    steps: list[tuple[set[Triple], set[Triple]]],
+    rows: int,
+) -> None:
+    note(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trial, "_ROWS", rows)
+        patch.setattr(trial, "_ROWS_OF_AN_AXIOM", 0)
+        patch.setattr(trial, "_ROWS_TOLD", 0)
         try:
             worker = resident(java, "hermit", Terminology.of(ontology(text)).document())
         except ReasonerError:

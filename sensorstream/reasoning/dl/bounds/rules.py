@@ -69,10 +69,8 @@ class Bound:
     rules: tuple[DerivationRule, ...]
     untreated: tuple[str, ...]
     needs: Needs
-    axioms: frozenset[str]
-    """The names of the rules that axioms have been made to."""
     choices: frozenset[str]
-    """Those of axioms that do not say for certain what holds, or of whom."""
+    """The names of the rules of axioms that do not say for certain what holds, or of whom."""
     _values: Values
     _names_matter: bool
 
@@ -163,7 +161,6 @@ def _bound(
         tuple(dict.fromkeys(rules)),
         untreated,
         needs,
-        form.axioms,
         form.axioms & choices,
         form.values,
         names,

@@ -113,6 +113,11 @@ class Closure:
     def __iter__(self) -> Iterator[Triple]:
         return iter(self._store.ranks)
 
+    @property
+    def visited(self) -> int:
+        """The rows that were visited since the instant of the budget began."""
+        return self._store.meter.rows
+
     def is_told(self, triple: Triple) -> bool:
         """Whether a triple was asserted."""
         return triple in self._told

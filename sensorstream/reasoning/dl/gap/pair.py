@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from sensorstream.errors import Overrun
 from sensorstream.model.terms import Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
-from sensorstream.network.budget import Budget
+from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.bounds.clauses import THING
 from sensorstream.reasoning.dl.bounds.rules import Bound, lower, upper
 from sensorstream.reasoning.dl.gap import whole
@@ -17,6 +17,8 @@ from sensorstream.reasoning.dl.gap.plans import kind_of
 from sensorstream.reasoning.dl.gap.premises import Searches, conclusions, is_search
 from sensorstream.reasoning.dl.terminology import Terminology
 
+TIMES: Final = 4
+"""How often as many rows as the lower bound the upper one may visit, as it says more."""
 _EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
 
 
@@ -81,24 +83,40 @@ class Pair:
         self._counts: dict[Triple, int] = {}
 
     @property
-    def axioms(self) -> frozenset[str]:
-        """The names of the rules that axioms have been made to."""
-        return self._upper.axioms
-
-    @property
     def choices(self) -> frozenset[str]:
-        """Those that say what need not hold, in the upper bound."""
+        """The names of the rules of axioms that do not say for certain what holds, or of whom."""
         return self._upper.choices
 
-    def begin(self) -> None:
+    def begin(self, more: int | None = None) -> None:
         """Derive what follows from the axioms alone.
 
+        Args:
+            more: the rows that the upper bound may visit beyond :data:`TIMES` those of the lower
+                one; None: any number.
+
         Raises:
-            TooCostly: that is too much; the bounds are of no use then.
+            TooCostly: it visits more; the bounds are of no use then.
         """
-        self.least.begin()
+        self.budget.end()
+        with self.budget.within(NO_LIMITS):
+            self.least.begin()
         shown, sought = (_of_kinds(self.least, each) for each in (self._shown, self.most.sought))
-        self.most.begin(shown, sought)
+        most = None if more is None else more + TIMES * self.least.visited
+        with self.budget.within(Limits(most)):
+            self.most.begin(shown, sought)
+
+    def visited_below(self, added: Iterable[Triple], removed: Iterable[Triple]) -> int:
+        """The rows that the lower bound would visit for a change; nothing is changed."""
+        come, left = tuple(added), tuple(removed)
+        new, gone = self._tell(come, left)
+        self.budget.end()
+        with self.budget.within(NO_LIMITS):
+            self.least.update(new, gone)
+            rows = self.least.visited
+            self.least.update(gone, new)
+        self._tell(left, come)
+        self.least.touched.clear()
+        return rows
 
     def held(self) -> Moved:
         """All that the bounds hold, as a change from nothing."""

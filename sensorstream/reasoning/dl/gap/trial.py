@@ -17,14 +17,14 @@ from itertools import count, islice
 from random import Random
 from typing import Final
 
-from sensorstream.errors import OntologyError, TermError
+from sensorstream.errors import TermError
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
 from sensorstream.network.budget import Budget, Limits
 from sensorstream.reasoning.dl.gap.closure import TooCostly
 from sensorstream.reasoning.dl.gap.components import Components
-from sensorstream.reasoning.dl.gap.pair import Pair
+from sensorstream.reasoning.dl.gap.pair import TIMES, Pair
 from sensorstream.reasoning.dl.terminology import Terminology
 
 _LOG = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ _TRIES: Final = 4
 """After so many trials all axioms with a choice are left out, so that a start ends."""
 _TOLD: Final = 2_000
 """Assertions about the ontology's own individuals that the trial looks at."""
+_SHOWN: Final = 5
 _MESSAGES: Final = 40
 _WINDOW: Final = 8
 _ALIKE: Final = 4
@@ -52,49 +53,44 @@ class Trial:
         self._terminology = terminology
         self._left_out: frozenset[str] | None = None
 
-    def pair(self, told: Sequence[Triple], budget: Budget) -> Pair:
-        """Both bounds, without assertions; ``told`` are those about the ontology's individuals.
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The names of the rules that are not made; none before the first :meth:`pair`."""
+        return self._left_out or frozenset()
 
-        Raises:
-            OntologyError: the assertions about its own individuals are too much for rules of any
-                of its axioms.
-        """
-        left_out = self._left_out or frozenset[str]()
+    def pair(self, told: Sequence[Triple], budget: Budget) -> Pair:
+        """Both bounds, without assertions; ``told`` are those about the ontology's individuals."""
+        left_out = self.left_out
         told = told[:_TOLD]
-        alone = Limits(_ROWS + _ROWS_OF_AN_AXIOM * len(self._terminology.stated))
+        more = _ROWS + _ROWS_OF_AN_AXIOM * len(self._terminology.stated)
         for tries in count(1):
             pair = Pair(self._terminology, budget, left_out)
+            if self._left_out is not None or not pair.choices:
+                pair.begin()
+                break
             try:
-                with budget.within(alone):
-                    pair.begin()
-                if self._left_out is None:
-                    _try_out(pair, self._terminology.schema, told)
+                pair.begin(more)
+                _try_out(pair, self._terminology.schema, told)
+                break
             except TooCostly as error:
-                left_out |= _more(error, pair, at_once=tries >= _TRIES)
-            else:
-                self._left_out = left_out
-                return pair
-        raise AssertionError
+                left_out |= _more(error, pair.choices, at_once=tries >= _TRIES)
+        self._left_out = left_out
+        return pair
 
 
-def _more(error: TooCostly, pair: Pair, *, at_once: bool) -> frozenset[str]:
-    """Axioms to leave out, after rules have found too much; ``at_once``: all with a choice.
+def _more(error: TooCostly, choices: frozenset[str], *, at_once: bool) -> frozenset[str]:
+    """Axioms to leave out, after rules have found too much; ``at_once``: all of the ``choices``.
 
-    Those that say what holds for certain only pass on what those with a choice have made. What is
+    Axioms that say what holds for certain only pass on what those with a choice have made. What is
     made of no axiom, values that exist for example, tells nothing: then all go.
-
-    Raises:
-        OntologyError: none are left.
     """
-    found = {name: each for name, each in error.rules.items() if name in pair.axioms}
-    made = {name: each for name, each in found.items() if name in pair.choices} or found
+    made = {name: each for name, each in error.rules.items() if name in choices}
     most = max(made.values(), default=0)
     more = frozenset(name for name, each in made.items() if 0 < most <= _ALIKE * each)
     if at_once or not more:
-        more = pair.choices or pair.axioms
-    if not more:
-        raise OntologyError(f"the ontology cannot be reasoned with: {error.message}")
-    _LOG.info("left to the reasoner, for rules would find too much: %s", ", ".join(sorted(more)))
+        more = choices
+    shown = ", ".join(sorted(more)[:_SHOWN])
+    _LOG.info("rules would find too much: %d axioms are left to the reasoner: %s", len(more), shown)
     return more
 
 
@@ -127,18 +123,36 @@ class _Tried:
         self._components.renew(pair.held())
 
     def change(self, added: Sequence[Triple], removed: Sequence[Triple]) -> bool:
-        """Follow a change; False: there is no model with what comes, and nothing has changed."""
-        budget = self._pair.budget
-        budget.end()
-        with budget.within(Limits(_ROWS + _ROWS_TOLD * len(added))):
+        """Follow a change; False: there is no model with what comes, and nothing has changed.
+
+        Raises:
+            TooCostly: the upper bound finds too much, and far more than the lower one.
+        """
+        rows = _ROWS + _ROWS_TOLD * len(added)
+        try:
+            return self._change(added, removed, rows)
+        except TooCostly:
+            needed = TIMES * self._pair.visited_below(added, removed)
+            if needed <= rows:
+                raise
+            return self._change(added, removed, needed)
+
+    def _change(self, added: Sequence[Triple], removed: Sequence[Triple], rows: int) -> bool:
+        pair = self._pair
+        pair.budget.end()
+        with pair.budget.within(Limits(rows)):
             try:
-                moved = self._pair.update(added, removed)
+                moved = pair.update(added, removed)
             except TermError:
                 return False
             if any(each[1] == CONTRADICTION for each in moved.least.added):
-                self._pair.update(removed, added)
+                pair.update(removed, added)
                 return False
-            self._components.renew(moved)
+            try:
+                self._components.renew(moved)
+            except TooCostly:
+                pair.update(removed, added)
+                raise
         return True
 
 
