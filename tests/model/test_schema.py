@@ -160,6 +160,20 @@ def test_a_datatype_with_facets_counts_as_its_base() -> None:
     assert schema.datatype_of(x("certainty")) == XSD_INTEGER
 
 
+def test_a_datatype_that_is_defined_as_a_class_is_none() -> None:
+    range_ = BlankNode("_:range")
+    schema = Schema.of(
+        [
+            (x("age"), owl("equivalentClass"), range_),
+            (range_, RDF_TYPE, IRI(f"{RDFS}Datatype")),
+            (x("named"), RDF_TYPE, IRI(f"{RDFS}Datatype")),
+            (x("named"), owl("equivalentClass"), x("age")),
+            (x("Old"), owl("equivalentClass"), x("Aged")),
+        ]
+    )
+    assert schema.classes == {x("Old"), x("Aged")}
+
+
 def test_the_range_of_a_plain_rdf_property_tells_its_kind() -> None:
     rdf_property = IRI(f"{RDF}Property")
     schema = Schema.of(
