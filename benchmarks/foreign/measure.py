@@ -38,8 +38,6 @@ _TRIES: Final = 12
 
 def parts(ontology: Ontology, reasoner: str) -> Iterator[Part]:
     """What is found about an ontology, as it is found."""
-    left_out = upper(Terminology.of(ontology).stated).untreated
-    yield {"way": "whole islands" if left_out else "rules", "left_out": list(left_out)}
     begun = time.monotonic()
     try:
         stream = Stream.opened(ontology, reasoner, _WINDOW, _ANSWER)
@@ -47,6 +45,8 @@ def parts(ontology: Ontology, reasoner: str) -> Iterator[Part]:
         yield {"start": "no", "failed": str(error)}
         return
     yield {"start": f"{time.monotonic() - begun:.1f}"}
+    without_rules = upper(Terminology.of(ontology).stated, stream.left_out).untreated
+    yield {"without_rules": len(without_rules)}
     try:
         yield from _compared(stream, ontology, reasoner)
         for name in SHAPES:

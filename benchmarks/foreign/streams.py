@@ -111,6 +111,12 @@ class Stream:
         return self._reasoner.memo.misses if isinstance(self._reasoner, DlReasoner) else 0
 
     @property
+    def left_out(self) -> frozenset[str]:
+        """The rules that a trial at the start has left out."""
+        found = self._reasoner
+        return found.left_out if isinstance(found, DlReasoner) else frozenset()
+
+    @property
     def held(self) -> int:
         """The messages in the window."""
         return len(self._window)

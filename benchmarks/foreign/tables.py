@@ -30,14 +30,14 @@ def _loaded(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _reasoned(found: Mapping[str, Any]) -> Iterator[str]:
     yield (
-        "| ontology | reasoner | starts in s | by | messages | refused | overrun | questions "
-        "| types | missing | unfounded | alone | chain | hub | clique |"
+        "| ontology | reasoner | starts in s | without rules | messages | refused | overrun "
+        "| questions | types | missing | unfounded | alone | chain | hub | clique |"
     )
     yield f"|{'---|' * 15}"
     counts = ("messages", "refused", "overrun", "asked", "types", "missing", "unfounded")
     for key, row in found.get("reasoned", {}).items():
         name, _, reasoner = key.partition("|")
-        cells = [str(row.get(each, "")) for each in ("start", "way", *counts)]
+        cells = [str(row.get(each, "")) for each in ("start", "without_rules", *counts)]
         cells += [_span(row.get(each, "")) for each in SHAPES]
         yield f"| {name} | {reasoner} | {' | '.join(cells)} |"
 

@@ -61,13 +61,17 @@ def test_the_page_has_a_place_for_the_tables() -> None:
 
 
 def test_a_row_tells_what_was_found_and_why_the_rest_is_empty() -> None:
-    begun = {"start": "2.1", "way": "rules", "messages": 20, "refused": 1, "overrun": 0, "asked": 4}
+    begun = {
+        "start": "2.1",
+        "without_rules": 3,
+        "messages": 20,
+        "refused": 1,
+        "overrun": 0,
+        "asked": 4,
+    }
     compared = {"types": 9, "missing": 0, "unfounded": 2, "alone": [0.25, 0.1], "hub": [130.4]}
     text = tables({"reasoned": {"a|hermit": {**begun, **compared, "failed": "stopped <late>"}}})
-    assert (
-        "| a | hermit | 2.1 | rules | 20 | 1 | 0 | 4 | 9 | 0 | 2 | 0.1 to 0.25 |  | 130 |  |"
-        in text
-    )
+    assert "| a | hermit | 2.1 | 3 | 20 | 1 | 0 | 4 | 9 | 0 | 2 | 0.1 to 0.25 |  | 130 |  |" in text
     assert text.endswith("- a, hermit: stopped `<late>`")
 
 

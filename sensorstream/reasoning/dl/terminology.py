@@ -24,6 +24,7 @@ from sensorstream.model.vocabulary import (
     RDFS,
     RDFS_DOMAIN,
     RDFS_RANGE,
+    RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.datatypes import Datatypes
@@ -58,6 +59,8 @@ _ANNOTATIONS: Final = frozenset(
 _DECLARATIONS: Final = frozenset(
     {f"{OWL}ObjectProperty", f"{OWL}DatatypeProperty", f"{RDF}Property", OWL_NAMED_INDIVIDUAL}
 )
+_TOPMOST: Final = frozenset({f"{OWL}topObjectProperty", f"{OWL}topDataProperty"})
+_LOWEST: Final = frozenset({f"{OWL}bottomObjectProperty", f"{OWL}bottomDataProperty"})
 _NONE: Final[frozenset[IRI]] = frozenset()
 
 
@@ -118,7 +121,8 @@ class Terminology:
         for triple in ontology.triples:
             s, p, o = triple
             if _is_axiom(triple):
-                axioms.append(triple)
+                if not _says_nothing(triple):
+                    axioms.append(triple)
                 continue
             if o == OWL_ONTOLOGY:
                 continue
@@ -186,6 +190,14 @@ def _is_axiom(triple: Triple) -> bool:
         # The header is the reasoner's own; Thing says nothing.
         return in_language and o not in {OWL_NAMED_INDIVIDUAL, OWL_ONTOLOGY, OWL_THING}
     return p.startswith(_AXIOM_SPACES)
+
+
+def _says_nothing(triple: Triple) -> bool:
+    """Whether an axiom holds anyway; editors write that a property is below the topmost one."""
+    s, p, o = triple
+    if p == RDFS_SUBPROPERTY_OF:
+        return o in _TOPMOST or s in _LOWEST
+    return s in _TOPMOST | _LOWEST and p == RDF_TYPE and o in _DECLARATIONS
 
 
 def mentions(axioms: Iterable[Triple]) -> tuple[set[IRI], dict[IRI, PropertyEnds]]:

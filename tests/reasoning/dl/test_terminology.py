@@ -52,6 +52,19 @@ def test_a_property_with_named_ends_only_is_local(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "axiom",
     [
+        ":p rdfs:subPropertyOf owl:topObjectProperty .",
+        ":d rdfs:subPropertyOf owl:topDataProperty .",
+        "owl:bottomObjectProperty rdfs:subPropertyOf :p .",
+        "owl:topObjectProperty a owl:ObjectProperty . owl:topDataProperty a owl:DatatypeProperty .",
+    ],
+)
+def test_what_holds_anyway_is_no_axiom(tmp_path: Path, axiom: str) -> None:
+    assert terminology(tmp_path, axiom).axioms == terminology(tmp_path, "").axioms
+
+
+@pytest.mark.parametrize(
+    "axiom",
+    [
         ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:someValuesFrom :B ] .",
         ":p rdfs:subPropertyOf :q .",
         ":q rdfs:subPropertyOf :p .",
