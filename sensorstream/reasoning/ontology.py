@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -36,6 +37,9 @@ from sensorstream.reasoning.undeclared import (
 from sensorstream.settings import OntologySettings
 
 _SHOWN: Final = 5
+_WARNING: Final = "* Owlready2 * Warning: "
+_OF_PYTHON: Final = ("metaclass conflict", "method resolution order", "layout conflict")
+"""What Python says of classes that it cannot make; OWL allows them (punning)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +223,14 @@ def _checked(files: Sequence[Path], reading: _Reading, names: str) -> Ontology:
     if names == "infer":
         triples = tuple(dict.fromkeys((*triples, *unknown.declarations())))
         schema = Schema.of(triples)
-    remarks = (*reading.remarks, *(Remark("undeclared", file, t) for t in _told(unknown, names)))
+    remarks = [*reading.remarks, *(Remark("undeclared", file, t) for t in _told(unknown, names))]
     _check(reading, triples, schema, unknown)
-    return Ontology(reading.read_files(), triples, schema, remarks)
+    # Annotations cannot be wrong as OWL, and imports are checked already.
+    world = [t for t in triples if t[1] != OWL_IMPORTS]
+    if any(isinstance(o, IRI) and o.startswith((OWL, RDF)) for _, _, o in world):
+        said = _loaded_with_owlready(_files(reading), to_ntriples(world))
+        remarks += (Remark("owlready2", file, each) for each in said)
+    return Ontology(reading.read_files(), triples, schema, tuple(remarks))
 
 
 def _told(unknown: Undeclared, names: str) -> Iterator[str]:
@@ -264,10 +273,9 @@ def _relabel(term: Term, file: int, labels: dict[str, BlankNode]) -> Term:
 def _check(
     reading: _Reading, triples: tuple[Triple, ...], schema: Schema, unknown: Undeclared
 ) -> None:
-    where = ", ".join(map(str, reading.files)) or "no file"
     both = schema.object_properties & schema.datatype_properties
     if both:
-        raise _of_two_kinds(where, min(both), triples)
+        raise _of_two_kinds(_files(reading), min(both), triples)
     declared = {s for s, p, o in triples if p == RDF_TYPE}
     declared |= {s for s, p, _ in triples if p == OWL_INVERSE_OF}
     wrong = {
@@ -277,10 +285,10 @@ def _check(
     }
     if wrong:
         raise _on_undeclared(list(wrong), reading.restricted, unknown)
-    # Annotations cannot be wrong as OWL, and imports are checked already.
-    world = [t for t in triples if t[1] != OWL_IMPORTS]
-    if any(isinstance(o, IRI) and o.startswith((OWL, RDF)) for _, _, o in world):
-        _load_with_owlready(where, to_ntriples(world))
+
+
+def _files(reading: _Reading) -> str:
+    return ", ".join(map(str, reading.files)) or "no file"
 
 
 def _of_two_kinds(where: str, name: IRI, triples: Iterable[Triple]) -> OntologyError:
@@ -323,8 +331,11 @@ def _on_undeclared(
     )
 
 
-def _load_with_owlready(where: str, content: bytes) -> None:
+def _loaded_with_owlready(where: str, content: bytes) -> Iterator[str]:
     """Load a document with owlready2 and read every class.
+
+    Returns:
+        What it does not represent, as sentences: that is no fault of the ontology.
 
     Raises:
         OntologyError: owlready2 cannot load it.
@@ -332,13 +343,22 @@ def _load_with_owlready(where: str, content: bytes) -> None:
     import owlready2  # heavy, and not needed to import this module
 
     world = owlready2.World()
+    said = io.StringIO()
     try:
-        world.get_ontology("urn:sensorstream:ontology#").load(fileobj=io.BytesIO(content))
-        for each in (*world.classes(), *world.properties()):
-            # owlready2 reads class expressions at their first use.
-            _ = each.is_a, each.equivalent_to
+        with redirect_stderr(said):
+            world.get_ontology("urn:sensorstream:ontology#").load(fileobj=io.BytesIO(content))
+            for each in (*world.classes(), *world.properties()):
+                # owlready2 reads class expressions at their first use.
+                _ = each.is_a, each.equivalent_to
     except Exception as error:  # owlready2 has no common error class
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise OntologyError(f"{where}: owlready2 cannot load it: {reason}") from error
-    finally:
-        world.close()
+        if not (isinstance(error, TypeError) and any(each in reason for each in _OF_PYTHON)):
+            raise OntologyError(f"{where}: owlready2 cannot load it: {reason}") from error
+        yield (
+            "owlready2 makes Python classes of classes and properties, and cannot do so here "
+            f"({reason.partition(':')[0]}): its check is left out"
+        )
+    warnings = [line for line in said.getvalue().splitlines() if line.strip()]
+    if warnings:
+        more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
+        yield f"owlready2 warns: {warnings[0].removeprefix(_WARNING)}{more}"

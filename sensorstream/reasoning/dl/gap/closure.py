@@ -41,6 +41,25 @@ from sensorstream.sparql.algebra import TriplePattern
 
 _Named: TypeAlias = tuple[str, Find]
 """A function with the name of its rule."""
+
+
+class _Functions(NamedTuple):
+    """Functions by what finds them: a class, or a property. A name may be both (punning)."""
+
+    classes: dict[Term, list[_Named]]
+    properties: dict[Term, list[_Named]]
+
+    def enter(self, triple: TriplePattern, rule: Conclusion, find: Find) -> None:
+        """Add a function for triples like this one."""
+        functions = self.properties if triple.predicate != RDF_TYPE else self.classes
+        functions.setdefault(kind_of(triple), []).append((rule.name, find))
+
+    def of(self, triple: Triple) -> Sequence[_Named]:
+        """The functions for a triple."""
+        _, p, o = triple
+        return (self.classes.get(o) if p == RDF_TYPE else self.properties.get(p)) or ()
+
+
 _Made = TypeVar("_Made", Row, Derivation)
 _EQUALITY: Final = "individuals that are equal"
 _SAMPLE: Final = 100
@@ -89,23 +108,23 @@ class Closure:
         self._equalities = 0
         self._weights: dict[Triple, int] = {}
         self._properties: dict[IRI, None] = {}
-        self._by_premise: dict[Term, list[_Named]] = {}
-        self._by_absence: dict[Term, list[_Named]] = {}
-        self._by_head: dict[Term, list[_Named]] = {}
+        self._by_premise = _Functions({}, {})
+        self._by_absence = _Functions({}, {})
+        self._by_head = _Functions({}, {})
         self.sought: frozenset[Term]
         """Kinds of triples of the other closure that must be told of."""
         self._first: list[Row] = []
         for rule in together(rules):
             for place, triple in enumerate(rule.premises):
-                _enter(self._by_premise, triple, rule, by_premise(rule, place, self._store))
+                self._by_premise.enter(triple, rule, by_premise(rule, place, self._store))
         for rule in rules:
             for place, triple in enumerate(rule.absent):
-                _enter(self._by_absence, triple, rule, by_absence(rule, place, self._store))
+                self._by_absence.enter(triple, rule, by_absence(rule, place, self._store))
             for place, triple in enumerate(rule.heads):
-                _enter(self._by_head, triple, rule, by_head(rule, place, self._store))
+                self._by_head.enter(triple, rule, by_head(rule, place, self._store))
             if not rule.premises:
                 self._first += without_premises(rule, self._store)(RDF_TYPE, RDF_TYPE)
-        self.sought = frozenset(self._by_absence)
+        self.sought = frozenset(chain(*self._by_absence))
 
     def __contains__(self, triple: Triple) -> bool:
         return triple in self._store.ranks
@@ -223,7 +242,7 @@ class Closure:
             with self._budget.within(Limits(_SEARCHED)):
                 for fact in islice(facts, 0, None, len(facts) // _SAMPLE + 1):
                     s, p, o = fact
-                    for name, find in self._by_head.get(o if p == RDF_TYPE else p, ()):
+                    for name, find in self._by_head.of(fact):
                         found[name] += len(find(s, o))
                     if p != OWL_SAME_AS:
                         found[_EQUALITY] += len(list(self._by_equality(fact)))
@@ -444,16 +463,10 @@ def _replaced(
         yield s, p, new
 
 
-def _enter(
-    functions: dict[Term, list[_Named]], triple: TriplePattern, rule: Conclusion, find: Find
-) -> None:
-    functions.setdefault(kind_of(triple), []).append((rule.name, find))
-
-
-def _found(functions: dict[Term, list[_Named]], triple: Triple) -> list[Any]:
-    s, p, o = triple
+def _found(functions: _Functions, triple: Triple) -> list[Any]:
+    s, _, o = triple
     rows: list[Any] = []
-    for name, find in functions.get(o if p == RDF_TYPE else p, ()):
+    for name, find in functions.of(triple):
         try:
             if found := find(s, o):
                 rows += found
