@@ -25,6 +25,7 @@ from sensorstream.model.vocabulary import (
     OWL_VERSION_IRI,
     RDF,
     RDF_TYPE,
+    RDFS,
 )
 from sensorstream.reasoning.documents import MEDIA_TYPES, parse_document, read_document
 from sensorstream.reasoning.imports import Catalogs, Missing, unresolved
@@ -38,8 +39,13 @@ from sensorstream.settings import OntologySettings
 
 _SHOWN: Final = 5
 _WARNING: Final = "* Owlready2 * Warning: "
-_OF_PYTHON: Final = ("metaclass conflict", "method resolution order", "layout conflict")
-"""What Python says of classes that it cannot make; OWL allows them (punning)."""
+_OF_PYTHON: Final = (
+    "metaclass conflict",
+    "method resolution order",
+    "layout conflict",
+    "more than one entity types",
+)
+"""What is said of names for which Python has no class; OWL allows them (punning)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +231,10 @@ def _checked(files: Sequence[Path], reading: _Reading, names: str) -> Ontology:
         schema = Schema.of(triples)
     remarks = [*reading.remarks, *(Remark("undeclared", file, t) for t in _told(unknown, names))]
     _check(reading, triples, schema, unknown)
-    # Annotations cannot be wrong as OWL, and imports are checked already.
-    world = [t for t in triples if t[1] != OWL_IMPORTS]
+    # Annotations cannot be wrong as OWL, and imports are checked already. Of what classes
+    # individuals are cannot be wrong either, and owlready2 has no end for two classes that are each
+    # other's members.
+    world = [t for t in triples if t[1] != OWL_IMPORTS and not (t[1] == RDF_TYPE and _is_own(t[2]))]
     if any(isinstance(o, IRI) and o.startswith((OWL, RDF)) for _, _, o in world):
         said = _loaded_with_owlready(_files(reading), to_ntriples(world))
         remarks += (Remark("owlready2", file, each) for each in said)
@@ -285,6 +293,10 @@ def _check(
     }
     if wrong:
         raise _on_undeclared(list(wrong), reading.restricted, unknown)
+
+
+def _is_own(kind: Term) -> bool:
+    return isinstance(kind, IRI) and not kind.startswith((OWL, RDF, RDFS))
 
 
 def _files(reading: _Reading) -> str:
@@ -352,7 +364,7 @@ def _loaded_with_owlready(where: str, content: bytes) -> Iterator[str]:
                 _ = each.is_a, each.equivalent_to
     except Exception as error:  # owlready2 has no common error class
         reason = " ".join(str(error).split()) or type(error).__name__
-        if not (isinstance(error, TypeError) and any(each in reason for each in _OF_PYTHON)):
+        if not any(each in reason for each in _OF_PYTHON):
             raise OntologyError(f"{where}: owlready2 cannot load it: {reason}") from error
         yield (
             "owlready2 makes Python classes of classes and properties, and cannot do so here "

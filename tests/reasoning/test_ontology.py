@@ -134,6 +134,44 @@ def test_a_property_of_both_kinds_is_refused_with_what_its_values_show(
         load_ontology([written(tmp_path, "o.ttl", text)])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        ":Relation a owl:Class ; rdfs:subClassOf owl:ObjectProperty . :p a :Relation .",
+        ":C a owl:Class , :C . :p a owl:ObjectProperty , :C , owl:Class .",
+    ],
+)
+def test_what_owlready2_has_no_python_class_for_is_said_and_loads(
+    tmp_path: Path, text: str
+) -> None:
+    found = load_ontology([owl(tmp_path, text)])
+    assert any("its check is left out" in each.text for each in found.remarks)
+    assert {each.code for each in found.remarks} == {"owlready2"}
+
+
+def test_classes_that_are_members_of_each_other_load(tmp_path: Path) -> None:
+    text = ":A a owl:Class , :B . :B a owl:Class , :A ."
+    assert not load_ontology([owl(tmp_path, text)]).remarks
+
+
+def test_what_owlready2_warns_of_is_a_remark_and_no_output(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = ":A a owl:Class ; rdfs:subClassOf :B . :B a owl:Class ; rdfs:subClassOf :A ."
+    (remark,) = load_ontology([owl(tmp_path, text)]).remarks
+    assert "cyclic" in remark.text
+    assert capfd.readouterr().err == ""
+
+
+def owl(folder: Path, text: str) -> Path:
+    file = folder / "o.ttl"
+    file.write_text(
+        "@prefix : <http://x.example/#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        f"@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n{text}"
+    )
+    return file
+
+
 def test_a_restriction_on_an_undeclared_property_is_refused(tmp_path: Path) -> None:
     text = TURTLE + (
         ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ; owl:someValuesFrom :B ] ."

@@ -18,13 +18,14 @@ from sensorstream.reasoning.dl.terminology import Terminology
 
 from .test_random_ontologies import BASE, marks_of, ontology, resident
 
-# :Eagle is a class and an individual, :p a property and an individual.
+# :Eagle is a class and an individual, :p a property and an individual, :r a class and a property.
 ONTOLOGY = """
 :Species a owl:Class . :Kind a owl:Class . :Bird a owl:Class . :Observed a owl:Class .
 :Eagle a owl:Class , :Species ; rdfs:subClassOf :Bird ; rdfs:label "eagle" .
 :Species rdfs:subClassOf :Kind .
 :q rdfs:range :Species . :p a :Kind ; rdfs:subPropertyOf :s .
 :Observed owl:equivalentClass [ a owl:Restriction ; owl:onProperty :q ; owl:someValuesFrom :Kind ] .
+:r a owl:Class , owl:ObjectProperty ; rdfs:subClassOf :Kind ; rdfs:subPropertyOf :s .
 """
 
 
@@ -55,6 +56,8 @@ def test_class_property_and_individual_of_one_name_do_not_meet(
         (x("n1"), RDF_TYPE, x("Eagle")),
         (x("n1"), x("q"), x("Eagle")),
         (x("n1"), x("p"), x("p")),
+        (x("n2"), RDF_TYPE, x("r")),
+        (x("n3"), x("r"), x("r")),
     )
     delta = Delta(0, window)
     kb.apply(Origin.WINDOW, delta)
@@ -66,5 +69,7 @@ def test_class_property_and_individual_of_one_name_do_not_meet(
     }
     assert not kb.marks((x("Eagle"), RDF_TYPE, x("Bird")))
     assert kb.marks((x("n1"), x("s"), x("p")))
+    assert {(s, o) for s, _, o in inferred.added if s == x("n2")} == {(x("n2"), x("Kind"))}
+    assert kb.marks((x("n3"), x("s"), x("r")))
     found = compare(loaded, marks_of(kb), java, seconds=60, clock=SystemClock())
     assert found == Differences()
