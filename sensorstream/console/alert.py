@@ -8,7 +8,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.alerts import silence_form
+from sensorstream.console.alerts import cause, silence_form
 from sensorstream.console.facts import Facts
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -71,7 +71,7 @@ async def build(visit: Visit) -> None:
 def _facts(alert: Row) -> dict[str, str]:
     raised = f"{alert['count']} times, last {moment(alert['last_at'])}"
     return {
-        "Rule": str(alert["rule"]),
+        "Rule": cause(alert),
         "Of": str(alert["key"]),
         "Severity": str(alert["severity"]),
         "Text": str(alert["text"]),

@@ -34,7 +34,7 @@ def _open_it(row: Row) -> str:
 
 _INCIDENTS: Final[tuple[Column, ...]] = (
     Column("severity", "Severity"),
-    Column("rule", "Rule", _open_it),
+    Column("cause", "Rule", _open_it),
     Column("key", "Of"),
     Column("text", "Text"),
     Column("count", "Times", is_number=True),
@@ -44,7 +44,7 @@ _INCIDENTS: Final[tuple[Column, ...]] = (
 )
 _ALERTS: Final[tuple[Column, ...]] = (
     Column("severity", "Severity"),
-    Column("rule", "Rule", _open_it),
+    Column("cause", "Rule", _open_it),
     Column("text", "Text"),
     Column("raised_at", "Raised"),
 )
@@ -82,18 +82,28 @@ def _list(visit: Visit, state: str) -> None:
     async def read() -> None:
         if state == _RAISED:
             found = await visit.client.alerts(_MOST)
-            table.show([{**each, "raised_at": moment(each["raised_at"])} for each in found])
+            table.show([_raised(each) for each in found])
         else:
             table.show([_incident(each) for each in await visit.client.alerts_in(state, _MOST)])
 
     keep_fresh(_PAUSE, read)
 
 
+def cause(row: Row) -> str:
+    """The rule that raised an alert; of one that no rule raised, its kind."""
+    return str(row["rule"] or row["kind"])
+
+
+def _raised(row: Row) -> Row:
+    return {**row, "cause": cause(row), "raised_at": moment(row["raised_at"])}
+
+
 def _incident(row: Row) -> Row:
     notes = [name for name in ("silenced", "flapping", "escalated") if row[name]]
     if row["acknowledged_by"]:
         notes.append(f"acknowledged by {row['acknowledged_by']}")
-    return {**row, "last_at": moment(row["last_at"]), "notes": ", ".join(notes)}
+    last = moment(row["last_at"])
+    return {**row, "cause": cause(row), "last_at": last, "notes": ", ".join(notes)}
 
 
 def _silences(visit: Visit) -> None:

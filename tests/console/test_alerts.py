@@ -48,6 +48,20 @@ def test_an_operator_sees_to_an_alert(
     assert faults(browser) == []
 
 
+def test_an_alert_that_no_rule_raised_is_opened_by_its_kind(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    with Client(keyed.url, key=keyed.key) as client:
+        message = str(client.send("<parcel/>")["message_id"])
+        open_page(browser, keyed, "/alerts")
+        eventually(lambda: "parcel" in shown(browser))
+        follow(browser, "unmatched-message")
+        eventually(lambda: "Messages behind it" in shown(browser) and message in shown(browser))
+        press(browser, "Clear")
+        eventually(lambda: "State\ncleared" in shown(browser))
+    assert faults(browser) == []
+
+
 def test_an_operator_makes_a_silence_and_ends_it(
     keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
 ) -> None:
