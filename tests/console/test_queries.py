@@ -71,13 +71,13 @@ def test_a_line_is_a_number_with_the_other_values_of_its_row() -> None:
     reports = [report(1, ("a", 2), ("b", 3)), report(2, ("a", 4.5))]
     by_number = [report(1, (70, 2), (0, 3)), report(2, (70, 4))]
     assert lines_of(by_number, ["room"]) == {
-        "?n 70": [("1", 2.0), ("2", 4.0)],
-        "?n 0": [("1", 3.0)],
+        "?n 70": [(1, 2.0), (2, 4.0)],
+        "?n 0": [(1, 3.0)],
     }
     gone = QueryReport("3", "q", 3, "-", Results(("room", "n"), (("a", 9),)))
     assert lines_of([*reports, gone], []) == {
-        "?n a": [("1", 2.0), ("2", 4.5)],
-        "?n b": [("1", 3.0)],
+        "?n a": [(1, 2.0), (2, 4.5)],
+        "?n b": [(1, 3.0)],
     }
 
 
@@ -215,6 +215,40 @@ def test_a_researcher_registers_a_query_and_steps_through_it(
         finally:
             for each in client.queries():
                 client.unregister(each["name"])
+    assert faults(browser) == []
+
+
+def test_a_line_that_begins_late_stands_at_its_own_time(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    query = """PREFIX : <http://sensorstream.example/tracking#>
+REGISTER QUERY <urn:x:each> AS SELECT RSTREAM ?person (COUNT(?x) AS ?number)
+FROM NAMED WINDOW <urn:w> [RANGE 1 STEP 1] WHERE { WINDOW <urn:w> { ?person :hasXLocation ?x } }
+GROUP BY ?person"""
+    drawn = """const chart = document.querySelector('.chart');
+      return chart ? getElement(chart.id.slice(1)).chart.getOption().series.map(each =>
+        [each.name, each.data.map(point => point[0])]) : []"""
+    axis = "return getElement(document.querySelector('.chart').id.slice(1)).chart"
+    axis += ".getOption().xAxis[0].type"
+    with Client(keyed.url, key=keyed.key) as client:
+        client.register(query)
+        try:
+            open_page(browser, keyed, "/query?name=urn%3Ax%3Aeach")
+            for number in (905, 906, 907):
+                send_face(client, number)
+
+            def found() -> dict[str, list[int]]:
+                return dict(browser.execute_script(drawn))
+
+            eventually(lambda: "?number http://sensorstream.example/tracking#human-906" in found())
+            first, second = (
+                found()[f"?number http://sensorstream.example/tracking#human-{each}"]
+                for each in (905, 906)
+            )
+            assert max(first) < min(second)
+            assert browser.execute_script(axis) == "value"
+        finally:
+            client.unregister("urn:x:each")
     assert faults(browser) == []
 
 
