@@ -20,7 +20,7 @@ from sensorstream.console.pages import Visit
 from sensorstream.console.questions import SPARQL, SQL
 from sensorstream.console.refreshing import keep_fresh
 from sensorstream.console.tables import Action, Column, Row, Table
-from sensorstream.console.times import moment
+from sensorstream.console.times import moment, seconds
 
 _PAUSE: Final = 3.0
 _STEPS: Final = 1000
@@ -192,12 +192,8 @@ def moment_at(first: Any, last: Any, part: float) -> str:
     """A moment between two: of integers, or of times in UTC."""
     if isinstance(first, int):
         return str(round(first + (last - first) * part))
-    begin, end = (_time(each).timestamp() for each in (first, last))
+    begin, end = seconds(first), seconds(last)
     return f"{datetime.fromtimestamp(begin + (end - begin) * part, UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _time(value: Any) -> datetime:
-    return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
 
 
 def _here(text: str, language: str, on: str, at: str) -> str:

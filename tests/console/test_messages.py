@@ -56,9 +56,9 @@ def test_a_very_long_name_with_markup_breaks_no_page(
                 "</Tracker></Event></Message>"
             )["message_id"]
         )
-    for path, known in {f"/messages/{sent}": "Try rules on it", f"/alerts/{sent}-1": "Why"}.items():
+    for path in (f"/messages/{sent}", f"/alerts/{sent}-1"):
         open_page(browser, keyed, path)
-        eventually(lambda known=known: known in shown(browser) and "<img src=x" in shown(browser))
+        eventually(lambda: "<img src=x" in shown(browser) and "as JSON" in shown(browser))
         wide = "return [document.body.scrollWidth, ...[...document.querySelectorAll('.table')]"
         wide += ".map(each => each.scrollWidth - each.clientWidth), window.innerWidth]"
         page, *tables, there = browser.execute_script(wide)
