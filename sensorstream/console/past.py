@@ -19,7 +19,7 @@ from sensorstream.console.times import seconds
 
 _MOST: Final = 2000
 _DRAWN: Final = 300
-"""Statements in the timeline: those that held last."""
+"""Ended statements in the timeline: those that began last."""
 _NUMBERS: Final = frozenset({"integer", "decimal", "double", "float", "int", "long", "short"})
 _SHARED: Final = ("valid_from", "valid_to", "inferred", "rule", "message_id")
 _ENDED: Final = (
@@ -56,7 +56,8 @@ class Past:
             return
         self._rows = rows
         self._section.set_visibility(bool(rows))
-        self._timeline.set_content(timeline([_spell(row) for row in rows[:_DRAWN]]) if rows else "")
+        drawn = [_spell(row) for row in [*now_rows(found), *ended[:_DRAWN]]]
+        self._timeline.set_content(timeline(drawn) if drawn else "")
         for name, points in lines_of(rows).items():
             with self._lines:
                 axis = time_axis(points[0][0])

@@ -61,7 +61,9 @@ def timeline(spells: Sequence[Spell]) -> str:
     lanes = lanes_of(spells)
     shown = lanes[:_MOST]
     ends = [each for spell in spells for each in (spell.since, spell.until) if each is not None]
-    first, last = min(ends, key=seconds), max(ends, key=seconds)
+    # What holds since long before begins at the edge.
+    begins = [spell.since for spell in spells if spell.until is not None]
+    first, last = min(begins or ends, key=seconds), max(ends, key=seconds)
     begin, length = seconds(first), max(seconds(last) - seconds(first), 1e-9)
     parts: list[str] = []
     at, name = 0, ""
@@ -84,7 +86,7 @@ def timeline(spells: Sequence[Spell]) -> str:
 
 def _bars(lane: Lane, top: int, begin: float, length: float) -> Iterator[str]:
     for spell in lane.spells:
-        left = 100 * (seconds(spell.since) - begin) / length
+        left = max(100 * (seconds(spell.since) - begin) / length, 0.0)
         right = 100.0 if spell.until is None else 100 * (seconds(spell.until) - begin) / length
         until = "until now" if spell.until is None else f"to {spell.until}"
         how = f", {spell.how}" if spell.how else ""

@@ -61,6 +61,7 @@ def test_a_way_has_a_place_for_each_moment_at_which_both_coordinates_are_known()
 def test_what_holds_together_stands_in_lanes_below_each_other() -> None:
     first, second = Spell("a", "A", 1, 5, "", "m1"), Spell("a", "B", 5, None, "inferred", "m2")
     beside = Spell("a", "C", 2, None, "", "m1")
+    assert 'width="100.000%"' in timeline([Spell("a", "old", 0, None, "", "m0"), first])
     name = Spell("n", "<b>", "2026-01-01T00:00:00Z", None, "", "m3")
     assert lanes_of([second, beside, first]) == [Lane("a", (first, second)), Lane("a", (beside,))]
     drawn = timeline([name])
