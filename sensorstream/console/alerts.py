@@ -9,6 +9,7 @@ from typing import Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.links import choices, link
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -146,4 +147,4 @@ def silence_form(
                 )
                 await then()
 
-        ui.button("Silence", on_click=make).props("no-caps")
+        change_button("Silence", make)

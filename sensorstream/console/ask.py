@@ -12,6 +12,7 @@ from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.client.results import Results
 from sensorstream.console import places
 from sensorstream.console.answers import show_answer, show_graph
+from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor
 from sensorstream.console.links import stand_at
 from sensorstream.console.listings import Listing
@@ -60,8 +61,8 @@ async def build(visit: Visit) -> None:
         on = ui.select(_ON, label="About", value=asked.get("on", "cache"))
         example = ui.select([], label="Begin with", on_change=lambda: begin()).classes("wide")
         at = ui.input("As of (a moment)", value=asked.get("at", ""))
-        ui.button("Ask", on_click=lambda: ask()).props("no-caps")
-        ui.button("Explain", on_click=lambda: explain()).props("no-caps flat")
+        change_button("Ask", lambda: ask())
+        change_button("Explain", lambda: explain()).props("flat")
     with ui.element("div").classes("form"):
         slider = ui.slider(min=0, max=_STEPS, value=_STEPS, on_change=lambda: slide())
         slider.props('aria-label="As of"').classes("wide")

@@ -8,6 +8,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
 from sensorstream.console.contents import text_of as read_text
@@ -109,9 +110,9 @@ async def build(visit: Visit) -> None:
         source = ui.input("Source of the message", value="rest")
         after = ui.number("After so many of the last messages", value=0, min=0, max=_MOST, step=10)
         after.classes("wide")
-        ui.button("Try the rules on the message", on_click=attempt).props("no-caps")
-        ui.button("Compare on recent messages", on_click=compare).props("no-caps")
-        put_button = ui.button("Put the rules in force", on_click=put).props("no-caps")
+        change_button("Try the rules on the message", attempt)
+        change_button("Compare on recent messages", compare)
+        put_button = change_button("Put the rules in force", put)
         put_button.set_visibility(False)
         link("All rules", places.address(places.RULES.path))
     trial = Trial()

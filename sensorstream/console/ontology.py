@@ -10,6 +10,7 @@ from nicegui import ui
 
 from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.links import link
 from sensorstream.console.names import local_name
 from sensorstream.console.notices import Notice
@@ -74,7 +75,7 @@ async def build(visit: Visit) -> None:
 
     with ui.element("div").classes("form"):
         name = ui.input("Name contains", on_change=show).props("clearable")
-        ui.button("Count history too", on_click=count_history).props("no-caps")
+        change_button("Count history too", count_history)
     notice = Notice()
     with ui.element("div").classes("charts"):
         trees = {"Classes": _Tree("Classes"), "Properties": _Tree("Properties")}

@@ -7,6 +7,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor
 from sensorstream.console.links import choices, go
 from sensorstream.console.notices import Notice
@@ -90,7 +91,7 @@ async def _edit(visit: Visit, message_id: str) -> None:
             came = await visit.client.replay(message_id, editor.value.encode())
             outcome.set_text(_came({"message_id": message_id}, came))
 
-    ui.button("Take this in instead", on_click=send).props("no-caps")
+    change_button("Take this in instead", send)
 
 
 def _shown(row: Row) -> Row:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
 from sensorstream.console.links import go, stand_at
@@ -80,8 +81,8 @@ def _editor(visit: Visit, asked: str) -> None:
     with ui.element("div").classes("form"):
         preset = ui.select(list(known), label="Begin with", on_change=begin).classes("wide")
         name = ui.input("Name (if the text has none)")
-        ui.button("Try it on recent messages", on_click=attempt).props("no-caps")
-        ui.button("Register", on_click=register).props("no-caps")
+        change_button("Try it on recent messages", attempt)
+        change_button("Register", register)
     editor = code_editor("Query", language="SPARQL")
     completion = Completion(editor)
     if asked in known:

@@ -8,6 +8,7 @@ from typing import Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.links import choices
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -104,7 +105,7 @@ async def _deliveries(visit: Visit, webhook_id: str) -> None:
                 outcome.set_text(f"{number} deliveries are sent again")
                 await read()
 
-        ui.button("Send again all that were given up", on_click=recover).props("no-caps")
+        change_button("Send again all that were given up", recover)
     keep_fresh(_PAUSE, read)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from nicegui import ui
 
+from sensorstream.console.buttons import ONCE
 from sensorstream.console.links import link
 from sensorstream.console.places import twin
 
@@ -23,7 +24,7 @@ _CELL: Final = """
 _BUTTON: Final = """
 <q-td :props="props">
   <q-btn v-if="props.row['{name}@offered']" flat dense no-caps color="primary" label="{title}"
-    @click="() => $parent.$emit('{name}', props.row)" />
+    @click="(event) => {{ if ({once}) $parent.$emit('{name}', props.row) }}" />
 </q-td>
 """
 
@@ -90,7 +91,7 @@ class Table:
         self._actions.append(action)
         column = {"name": action.name, "label": "", "field": action.name, "align": "left"}
         self.table.columns = [*self.table.columns, column]
-        cell = _BUTTON.format(name=action.name, title=action.title)
+        cell = _BUTTON.format(name=action.name, title=action.title, once=ONCE)
         self.table.add_slot(f"body-cell-{action.name}", cell)
         self.table.on(action.name, lambda event: action.do(event.args))
 
