@@ -12,10 +12,12 @@ from nicegui import ui
 from sensorstream.client.reports import QueryReport
 from sensorstream.console import places
 from sensorstream.console.answers import rows_of
+from sensorstream.console.buttons import change_button
 from sensorstream.console.charts import LineChart, time_axis
 from sensorstream.console.facts import Facts
-from sensorstream.console.links import link, stand_at
+from sensorstream.console.links import go, link, stand_at
 from sensorstream.console.listings import Listing
+from sensorstream.console.notices import Notice
 from sensorstream.console.operator_graph import OperatorGraph
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh, while_visible
@@ -37,6 +39,13 @@ async def build(visit: Visit) -> None:
     client = visit.client
     state = await client.query_state(name)
     facts = Facts()
+    notice = Notice()
+
+    async def stop() -> None:
+        with notice.of():
+            await client.unregister(name)
+            go(places.address(places.QUERIES.path))
+
     with ui.tabs().props("no-caps align=left") as tabs:
         results, graph, steps, text = (ui.tab(each) for each in _TABS)
     chosen = visit.asked.get("tab", "")
@@ -68,7 +77,9 @@ async def build(visit: Visit) -> None:
 
     tabs.on_value_change(lambda event: stand_at(places.query(name, event.value)))
     keep_fresh(_PAUSE, read)
-    link("All queries", places.address(places.QUERIES.path))
+    with ui.element("div").classes("form"):
+        change_button("Stop this query", stop).props("flat")
+        link("All queries", places.address(places.QUERIES.path))
     if "at" in visit.asked:
         await single.read(visit.asked["at"], visit.asked.get("operator"))
 

@@ -54,13 +54,19 @@ def test_what_stands_in_a_query_is_no_markup_in_its_picture() -> None:
     counts = {"added": 2, "removed": 1, "memory": 0}
     graph = {
         "windows": [{"window": "last 5 <b>", "triples": 3, "feeds": [1]}],
-        "nodes": [{**node(1, 0), **counts, "operator": 'Filter ?x = "<script>"'}],
-        "edges": [],
+        "nodes": [
+            {**node(1, 0), **counts, "operator": 'Filter ?x = "<script>"'},
+            {**node(2, 1), **counts, "operator": "Distinct"},
+        ],
+        "edges": [{"from": 1, "to": 2}],
     }
-    drawn = drawing(graph, {1: 0.5}, [1])
+    drawn = drawing(graph, {1: (0.5, 2.25)}, [1])
     assert "<script>" not in drawn
     assert "<b>" not in drawn
     assert "+2 -1" in drawn
+    assert ">+0.5/s<" in drawn
+    assert ">-2.2/s<" in drawn
+    assert ">3 held<" in drawn
     assert 'class="operator active"' in drawn
 
 
@@ -207,7 +213,9 @@ def test_a_researcher_registers_a_query_and_steps_through_it(
 
             eventually(is_told)
             take_picture(browser, "operators")
-            open_page(browser, keyed, "/queries")
+            press(browser, "Stop this query")
+            eventually(lambda: "No query runs." in shown(browser))
+            client.register(QUERY)
             eventually(lambda: NAME in shown(browser))
             press(browser, "Stop")
             eventually(lambda: NAME not in shown(browser))
