@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -33,6 +34,8 @@ _ON: Final = {
     "archive": "the archive",
     "spark": "Spark, as a job",
 }
+_ON_SQL: Final = ("history", "archive", "spark")
+_SQL_TIME: Final = "SQL says its moment itself, by valid_from and valid_to."
 _NOT_CODE: Final = re.compile(r"#[^\n]*|<[^<>\s]*>|\"[^\"\n]*\"|'[^'\n]*'")
 _FORM: Final = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
 _SPAN: Final = "select min(valid_from) as first, max(valid_to) as last from history.statements"
@@ -55,18 +58,19 @@ async def build(visit: Visit) -> None:
         language = ui.select(
             _LANGUAGES,
             label="Language",
-            value=asked.get("language", "sparql"),
+            value=_known(_LANGUAGES, asked.get("language")),
             on_change=lambda: offer(),
         )
-        on = ui.select(_ON, label="About", value=asked.get("on", "cache"))
+        on = ui.select(_ON, label="About", value=_known(_ON, asked.get("on")))
         example = ui.select([], label="Begin with", on_change=lambda: begin()).classes("wide")
         at = ui.input("As of (a moment)", value=asked.get("at", ""))
         change_button("Ask", lambda: ask())
         change_button("Explain", lambda: explain()).props("flat")
-    with ui.element("div").classes("form"):
+    with ui.element("div").classes("form") as moments:
         slider = ui.slider(min=0, max=_STEPS, value=_STEPS, on_change=lambda: slide())
         slider.props('aria-label="As of"').classes("wide")
     editor = code_editor("Question", asked.get("text", ""), "SPARQL").classes("short")
+    hint = ui.label(_SQL_TIME).classes("hint")
     answer = ui.element("div").props("role=status")
     span: list[Any] = []
 
@@ -74,8 +78,14 @@ async def build(visit: Visit) -> None:
         is_sql = language.value == "sql"
         example.set_options(list(SQL if is_sql else SPARQL))
         editor.language = "PostgreSQL" if is_sql else "SPARQL"
-        if is_sql and on.value in ("cache", "all"):
-            on.set_value("history")
+        about = {each: name for each, name in _ON.items() if not is_sql or each in _ON_SQL}
+        on.set_options(about, value=on.value if on.value in about else "history")
+        at.set_visibility(not is_sql)
+        moments.set_visibility(not is_sql)
+        hint.set_visibility(is_sql)
+
+    def moment_asked() -> str | None:
+        return None if language.value == "sql" else at.value or None
 
     def begin() -> None:
         known = SQL if language.value == "sql" else SPARQL
@@ -90,13 +100,14 @@ async def build(visit: Visit) -> None:
 
     async def ask() -> None:
         with notice.of(editor):
-            stand_at(_here(editor.value, language.value, on.value, at.value))
-            await _ask(visit, answer, editor.value, language.value, on.value, at.value or None)
+            when = moment_asked()
+            stand_at(_here(editor.value, language.value, on.value, when))
+            await _ask(visit, answer, editor.value, language.value, on.value, when)
             await read()
 
     async def explain() -> None:
         with notice.of(editor):
-            parts = await _plan(client, editor.value, language.value, on.value, at.value or None)
+            parts = await _plan(client, editor.value, language.value, on.value, moment_asked())
             answer.clear()
             with answer:
                 for title, text in parts.items():
@@ -160,7 +171,7 @@ async def _ask(
         started = await client.start_job(text, language, at=at)
         shown = f"Job {started['id']} waits for Spark."
     elif language == "sql":
-        path = "/docs"
+        path = ""
         shown = await client.sql(text, on="archive" if on == "archive" else "history")
     else:
         path = places.address("/sparql", query=text, on=on, at=at).removeprefix(places.BASE)
@@ -197,8 +208,13 @@ def moment_at(first: Any, last: Any, part: float) -> str:
     return f"{datetime.fromtimestamp(begin + (end - begin) * part, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _here(text: str, language: str, on: str, at: str) -> str:
-    return places.address(places.ASK.path, text=text, language=language, on=on, at=at or None)
+def _here(text: str, language: str, on: str, at: str | None) -> str:
+    return places.address(places.ASK.path, text=text, language=language, on=on, at=at)
+
+
+def _known(choices: Mapping[str, str], asked: str | None) -> str:
+    """What an address asks for, or the first choice if there is no such."""
+    return asked if asked is not None and asked in choices else next(iter(choices))
 
 
 def _job(row: dict[str, Any]) -> Row:
