@@ -15,6 +15,7 @@ from sensorstream.console import places
 from sensorstream.console.answers import show_answer, show_graph
 from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor
+from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import stand_at
 from sensorstream.console.listings import Listing
 from sensorstream.console.notices import Notice
@@ -136,6 +137,7 @@ async def build(visit: Visit) -> None:
     jobs.add(Action("show", "Show", show_job, lambda row: row["state"] == "done"))
     jobs.add(Action("end", "End and forget", end_job))
     keep_fresh(_PAUSE, read)
+    await keep_draft(editor, "question")
     if asked.get("text"):
         await ask()
     with Notice().of():

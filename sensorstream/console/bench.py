@@ -12,6 +12,7 @@ from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
 from sensorstream.console.contents import text_of as read_text
+from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import link, stand_at
 from sensorstream.console.listings import Listing
 from sensorstream.console.names import local_name
@@ -99,7 +100,6 @@ async def build(visit: Visit) -> None:
     with ui.element("div").classes("bench"):
         with ui.element("section"):
             pick = _choice("Message", recent)
-            pick.on_value_change(read_message)
             message = code_editor("Message", language="XML")
         with ui.element("section"):
             file = _choice("Rule file", list(dict.fromkeys([*mapping, asked])), asked)
@@ -119,10 +119,16 @@ async def build(visit: Visit) -> None:
     outcome = _Outcome()
     rule.on_value_change(forget)
     await read_rule()
+    written_over = await keep_draft(rule, "rules")
+    if before["text"] is not None:
+        before["text"] = written_over
     chosen = visit.asked.get("message") or (recent[0] if recent else None)
     if chosen is not None and chosen not in recent:
         pick.set_options([chosen, *recent])
     pick.set_value(chosen)
+    await read_message()
+    pick.on_value_change(read_message)
+    await keep_draft(message, "message")
     with notice.of():
         completion.terms = await terms_of(client)
 

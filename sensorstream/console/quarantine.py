@@ -9,6 +9,7 @@ from nicegui import ui
 from sensorstream.console import places
 from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor
+from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import choices, go
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -92,6 +93,7 @@ async def _edit(visit: Visit, message_id: str) -> None:
             outcome.set_text(_came({"message_id": message_id}, came))
 
     change_button("Take this in instead", send)
+    await keep_draft(editor, message_id)
 
 
 def _shown(row: Row) -> Row:

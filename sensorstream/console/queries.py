@@ -10,6 +10,7 @@ from sensorstream.console import places
 from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
+from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import go, stand_at
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
@@ -90,11 +91,12 @@ def _editor(visit: Visit, asked: str) -> None:
     elif asked:
         about.set_text(f"There is no query '{asked}' to begin with.")
 
-    async def read_terms() -> None:
+    async def fill() -> None:
+        await keep_draft(editor, "query")
         with notice.of():
             completion.terms = await terms_of(visit.client)
 
-    ui.timer(0, read_terms, once=True)
+    ui.timer(0, fill, once=True)
 
 
 def _row(row: dict[str, Any]) -> Row:

@@ -10,6 +10,7 @@ from sensorstream.console import places
 from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
+from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import link
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
@@ -78,5 +79,8 @@ async def build(visit: Visit) -> None:
     versions = Versions(visit, "rules", name, lambda: in_force["text"] or "", put_again)
     await read()
     editor.set_value(in_force["text"] or "")
+    written_over = await keep_draft(editor, "rules")
+    if in_force["text"] is not None:
+        in_force["text"] = written_over
     with notice.of():
         completion.terms = await terms_of(client)
