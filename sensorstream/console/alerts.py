@@ -78,7 +78,9 @@ async def build(visit: Visit) -> None:
 def _list(visit: Visit, state: str) -> None:
     of = "" if state == _RAISED else f"state={state}&"
     columns = _ALERTS if state == _RAISED else _INCIDENTS
-    table = Table(columns, key="id", path=f"/alerts?{of}limit={_MOST}", empty="There are none.")
+    table = Table(
+        columns, key="id", path=f"/alerts?{of}limit={_MOST}", empty="There are none.", most=_MOST
+    )
 
     async def read() -> None:
         if state == _RAISED:

@@ -47,7 +47,7 @@ async def build(visit: Visit) -> None:
     path = f"/quarantine?{chosen}limit={_MOST}"
     notice = Notice()
     outcome = ui.label().props("role=status")
-    table = Table(_COLUMNS, key="message_id", path=path, empty="There are none.")
+    table = Table(_COLUMNS, key="message_id", path=path, empty="There are none.", most=_MOST)
 
     async def read() -> None:
         said: Any = {"status": status} if status else {}

@@ -82,7 +82,7 @@ async def _deliveries(visit: Visit, webhook_id: str) -> None:
     notice = Notice()
     chosen = f"&state={state}" if state else ""
     path = f"/webhooks/{webhook_id}/deliveries?limit={_MOST}{chosen}"
-    table = Table(_DELIVERIES, key="id", path=path, empty="There are none.")
+    table = Table(_DELIVERIES, key="id", path=path, empty="There are none.", most=_MOST)
 
     async def read() -> None:
         found = await visit.client.deliveries(webhook_id, state or None, _MOST)

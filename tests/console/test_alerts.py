@@ -63,6 +63,27 @@ def test_an_alert_that_no_rule_raised_is_opened_by_its_kind(
     assert faults(browser) == []
 
 
+def test_a_list_that_is_cut_says_so(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    def crowd(certainty: int) -> str:
+        people = "".join(
+            f"<person id='c{number}' certainty='{certainty}'><location2d x='1' y='2'/></person>"
+            for number in range(201)
+        )
+        begin = "<Message><Event id='1'><Tracker type='FaceTracker'><TimeStamp value='502'/>"
+        return f"{begin}{people}</Tracker></Event></Message>"
+
+    with Client(keyed.url, key=keyed.key) as client:
+        client.send(crowd(10))
+        open_page(browser, keyed, "/alerts")
+        eventually(lambda: "The first 200 are shown; there may be more." in shown(browser))
+        # All are sure again.
+        client.send(crowd(100))
+        eventually(lambda: "there may be more" not in shown(browser))
+    assert faults(browser) == []
+
+
 def test_an_operator_makes_a_silence_and_ends_it(
     keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
 ) -> None:
