@@ -82,23 +82,31 @@ class OperatorGraph:
         if self._graph is not None and self._chosen:
             self._details.show(details(self._graph, self._chosen))
 
-    def show(self, graph: Mapping[str, Any], active: Sequence[int] = ()) -> None:
-        """Draw a graph; ``active`` operators stand out."""
+    def show(self, graph: Mapping[str, Any]) -> None:
+        """Draw a graph, with what flows since the last one was drawn."""
         now = time.monotonic()
         given = {each["id"]: (each["added"], each["removed"]) for each in graph["nodes"]}
         rates: dict[int, Rates] = {}
         if self._before is not None and now > self._before[0]:
             at, counts = self._before
-            rates = {
-                key: (
-                    (value[0] - counts.get(key, value)[0]) / (now - at),
-                    (value[1] - counts.get(key, value)[1]) / (now - at),
-                )
-                for key, value in given.items()
-            }
+            for key, (added, removed) in given.items():
+                before = counts.get(key, (added, removed))
+                passed = now - at
+                rates[key] = (added - before[0]) / passed, (removed - before[1]) / passed
         self._before = now, given
+        self._draw(graph, drawing(graph, rates))
+
+    def show_step(self, graph: Mapping[str, Any], active: Sequence[int]) -> None:
+        """Draw a graph in which ``active`` operators stand out, and can be seen."""
+        self._draw(graph, drawing(graph, {}, active))
+        find = f"getHtmlElement({self._drawing.id})?.querySelector('.active')"
+        ui.run_javascript(
+            f"setTimeout(() => {find}?.scrollIntoView({{block: 'nearest', inline: 'center'}}), 50)"
+        )
+
+    def _draw(self, graph: Mapping[str, Any], picture: str) -> None:
         self._graph = graph
-        self._drawing.set_content(drawing(graph, rates, active))
+        self._drawing.set_content(picture)
         self._detail()
 
 

@@ -150,7 +150,7 @@ class Steps:
         self._where.set_text(told)
         if self._graph_data is not None:
             active = () if step.operator is None else (step.operator,)
-            self._graph.show(self._graph_data, active)
+            self._graph.show_step(self._graph_data, active)
         self._changes.clear()
         with self._changes:
             for number, change in enumerate(step.came, 1):

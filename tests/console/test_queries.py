@@ -195,6 +195,9 @@ def test_a_researcher_registers_a_query_and_steps_through_it(
             assert "+ human-90" in shown(browser)
             browser.find_element(By.CSS_SELECTOR, "[aria-label=Next]").click()
             eventually(lambda: "Step 2 of" in shown(browser))
+            # Its operator is marked; nothing flows in what has been.
+            eventually(lambda: browser.find_elements(By.CSS_SELECTOR, ".operators .active"))
+            assert "/s" not in browser.find_element(By.CSS_SELECTOR, ".operators").text
             take_picture(browser, "steps")
             eventually(lambda: "operator=" in browser.current_url)
             here = shown(browser).partition("Step 2 of")[2].splitlines()[0].partition(",")[2]
@@ -234,25 +237,27 @@ REGISTER QUERY <urn:x:each> AS SELECT RSTREAM ?person (COUNT(?x) AS ?number)
 FROM NAMED WINDOW <urn:w> [RANGE 1 STEP 1] WHERE { WINDOW <urn:w> { ?person :hasXLocation ?x } }
 GROUP BY ?person"""
     drawn = """const chart = document.querySelector('.chart');
-      return chart ? getElement(chart.id.slice(1)).chart.getOption().series.map(each =>
-        [each.name, each.data.map(point => point[0])]) : []"""
+      const options = chart && getElement(chart.id.slice(1))?.chart?.getOption();
+      return (options?.series ?? []).map(each => [each.name, each.data.map(point => point[0])])"""
     axis = "return getElement(document.querySelector('.chart').id.slice(1)).chart"
     axis += ".getOption().xAxis[0].type"
     with Client(keyed.url, key=keyed.key) as client:
         client.register(query)
         try:
             open_page(browser, keyed, "/query?name=urn%3Ax%3Aeach")
-            for number in (905, 906, 907):
-                send_face(client, number)
+            now = int(client.window()["now"] or 0)
+            for number in range(1, 4):
+                send_face(client, now + number)
 
             def found() -> dict[str, list[int]]:
                 return dict(browser.execute_script(drawn))
 
-            eventually(lambda: "?number http://sensorstream.example/tracking#human-906" in found())
-            first, second = (
-                found()[f"?number http://sensorstream.example/tracking#human-{each}"]
-                for each in (905, 906)
-            )
+            names = [
+                f"?number http://sensorstream.example/tracking#human-{now + 1 + each}"
+                for each in (0, 1)
+            ]
+            eventually(lambda: set(names) <= found().keys())
+            first, second = (found()[each] for each in names)
             assert max(first) < min(second)
             assert browser.execute_script(axis) == "value"
         finally:
