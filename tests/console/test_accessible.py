@@ -51,6 +51,7 @@ PAGES = {
     "/ontology": "hasCertainty",
     "/quarantine": "Received",
     "/settings": "http.keys",
+    "/settings?all=yes": "archive.",
 }
 
 
