@@ -113,16 +113,11 @@ def test_a_researcher_asks_why_something_is_a_member_of_a_class(
         )
         browser.refresh()
         eventually(lambda: "Its past" in shown(browser))
-        told = "hasCertainty 95, 851 until now"
-        eventually(
-            lambda: browser.find_elements("css selector", f".timeline [aria-label='{told}']")
-        )
+        held = ".timeline [aria-label^='hasCertainty {}, '][aria-label$=' until now']"
+        eventually(lambda: browser.find_elements("css selector", held.format(95)))
         send_face(client, 851, certainty=97)
         # It goes on by itself.
-        told = "hasCertainty 97, 851 until now"
-        eventually(
-            lambda: browser.find_elements("css selector", f".timeline [aria-label='{told}']")
-        )
+        eventually(lambda: browser.find_elements("css selector", held.format(97)))
         press(browser, "Why")
         eventually(lambda: "said by a message" in shown(browser))
         take_picture(browser, "individual")
