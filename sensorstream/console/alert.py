@@ -8,7 +8,8 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.alerts import silence_form
+from sensorstream.console.alerts import cause, silence_form
+from sensorstream.console.buttons import change_button
 from sensorstream.console.facts import Facts
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -71,7 +72,7 @@ async def build(visit: Visit) -> None:
 def _facts(alert: Row) -> dict[str, str]:
     raised = f"{alert['count']} times, last {moment(alert['last_at'])}"
     return {
-        "Rule": str(alert["rule"]),
+        "Rule": cause(alert),
         "Of": str(alert["key"]),
         "Severity": str(alert["severity"]),
         "Text": str(alert["text"]),
@@ -100,7 +101,7 @@ def _actions(visit: Visit, id_: str, notice: Notice, read: Callable[[], Awaitabl
                 text.set_value("")
                 await read()
 
-        ui.button(name, on_click=act).props("no-caps")
+        change_button(name, act)
 
     button("Acknowledge", lambda said: client.acknowledge(id_, said))
     button("Comment", lambda said: client.comment(id_, said))

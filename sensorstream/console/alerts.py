@@ -9,6 +9,7 @@ from typing import Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.links import choices, link
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -34,7 +35,7 @@ def _open_it(row: Row) -> str:
 
 _INCIDENTS: Final[tuple[Column, ...]] = (
     Column("severity", "Severity"),
-    Column("rule", "Rule", _open_it),
+    Column("cause", "Rule", _open_it),
     Column("key", "Of"),
     Column("text", "Text"),
     Column("count", "Times", is_number=True),
@@ -44,7 +45,7 @@ _INCIDENTS: Final[tuple[Column, ...]] = (
 )
 _ALERTS: Final[tuple[Column, ...]] = (
     Column("severity", "Severity"),
-    Column("rule", "Rule", _open_it),
+    Column("cause", "Rule", _open_it),
     Column("text", "Text"),
     Column("raised_at", "Raised"),
 )
@@ -77,23 +78,35 @@ async def build(visit: Visit) -> None:
 def _list(visit: Visit, state: str) -> None:
     of = "" if state == _RAISED else f"state={state}&"
     columns = _ALERTS if state == _RAISED else _INCIDENTS
-    table = Table(columns, key="id", path=f"/alerts?{of}limit={_MOST}", empty="There are none.")
+    table = Table(
+        columns, key="id", path=f"/alerts?{of}limit={_MOST}", empty="There are none.", most=_MOST
+    )
 
     async def read() -> None:
         if state == _RAISED:
             found = await visit.client.alerts(_MOST)
-            table.show([{**each, "raised_at": moment(each["raised_at"])} for each in found])
+            table.show([_raised(each) for each in found])
         else:
             table.show([_incident(each) for each in await visit.client.alerts_in(state, _MOST)])
 
     keep_fresh(_PAUSE, read)
 
 
+def cause(row: Row) -> str:
+    """The rule that raised an alert; of one that no rule raised, its kind."""
+    return str(row["rule"] or row["kind"])
+
+
+def _raised(row: Row) -> Row:
+    return {**row, "cause": cause(row), "raised_at": moment(row["raised_at"])}
+
+
 def _incident(row: Row) -> Row:
     notes = [name for name in ("silenced", "flapping", "escalated") if row[name]]
     if row["acknowledged_by"]:
         notes.append(f"acknowledged by {row['acknowledged_by']}")
-    return {**row, "last_at": moment(row["last_at"]), "notes": ", ".join(notes)}
+    last = moment(row["last_at"])
+    return {**row, "cause": cause(row), "last_at": last, "notes": ", ".join(notes)}
 
 
 def _silences(visit: Visit) -> None:
@@ -136,4 +149,4 @@ def silence_form(
                 )
                 await then()
 
-        ui.button("Silence", on_click=make).props("no-caps")
+        change_button("Silence", make)

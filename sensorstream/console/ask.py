@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -12,7 +13,9 @@ from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.client.results import Results
 from sensorstream.console import places
 from sensorstream.console.answers import show_answer, show_graph
+from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor
+from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import stand_at
 from sensorstream.console.listings import Listing
 from sensorstream.console.notices import Notice
@@ -20,7 +23,7 @@ from sensorstream.console.pages import Visit
 from sensorstream.console.questions import SPARQL, SQL
 from sensorstream.console.refreshing import keep_fresh
 from sensorstream.console.tables import Action, Column, Row, Table
-from sensorstream.console.times import moment
+from sensorstream.console.times import moment, seconds
 
 _PAUSE: Final = 3.0
 _STEPS: Final = 1000
@@ -32,6 +35,8 @@ _ON: Final = {
     "archive": "the archive",
     "spark": "Spark, as a job",
 }
+_ON_SQL: Final = ("history", "archive", "spark")
+_SQL_TIME: Final = "SQL says its moment itself, by valid_from and valid_to."
 _NOT_CODE: Final = re.compile(r"#[^\n]*|<[^<>\s]*>|\"[^\"\n]*\"|'[^'\n]*'")
 _FORM: Final = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
 _SPAN: Final = "select min(valid_from) as first, max(valid_to) as last from history.statements"
@@ -54,18 +59,19 @@ async def build(visit: Visit) -> None:
         language = ui.select(
             _LANGUAGES,
             label="Language",
-            value=asked.get("language", "sparql"),
+            value=_known(_LANGUAGES, asked.get("language")),
             on_change=lambda: offer(),
         )
-        on = ui.select(_ON, label="About", value=asked.get("on", "cache"))
+        on = ui.select(_ON, label="About", value=_known(_ON, asked.get("on")))
         example = ui.select([], label="Begin with", on_change=lambda: begin()).classes("wide")
         at = ui.input("As of (a moment)", value=asked.get("at", ""))
-        ui.button("Ask", on_click=lambda: ask()).props("no-caps")
-        ui.button("Explain", on_click=lambda: explain()).props("no-caps flat")
-    with ui.element("div").classes("form"):
+        change_button("Ask", lambda: ask())
+        change_button("Explain", lambda: explain()).props("flat")
+    with ui.element("div").classes("form") as moments:
         slider = ui.slider(min=0, max=_STEPS, value=_STEPS, on_change=lambda: slide())
         slider.props('aria-label="As of"').classes("wide")
     editor = code_editor("Question", asked.get("text", ""), "SPARQL").classes("short")
+    hint = ui.label(_SQL_TIME).classes("hint")
     answer = ui.element("div").props("role=status")
     span: list[Any] = []
 
@@ -73,8 +79,14 @@ async def build(visit: Visit) -> None:
         is_sql = language.value == "sql"
         example.set_options(list(SQL if is_sql else SPARQL))
         editor.language = "PostgreSQL" if is_sql else "SPARQL"
-        if is_sql and on.value in ("cache", "all"):
-            on.set_value("history")
+        about = {each: name for each, name in _ON.items() if not is_sql or each in _ON_SQL}
+        on.set_options(about, value=on.value if on.value in about else "history")
+        at.set_visibility(not is_sql)
+        moments.set_visibility(not is_sql)
+        hint.set_visibility(is_sql)
+
+    def moment_asked() -> str | None:
+        return None if language.value == "sql" else at.value or None
 
     def begin() -> None:
         known = SQL if language.value == "sql" else SPARQL
@@ -89,13 +101,14 @@ async def build(visit: Visit) -> None:
 
     async def ask() -> None:
         with notice.of(editor):
-            stand_at(_here(editor.value, language.value, on.value, at.value))
-            await _ask(visit, answer, editor.value, language.value, on.value, at.value or None)
+            when = moment_asked()
+            stand_at(_here(editor.value, language.value, on.value, when))
+            await _ask(visit, answer, editor.value, language.value, on.value, when)
             await read()
 
     async def explain() -> None:
         with notice.of(editor):
-            parts = await _plan(client, editor.value, language.value, on.value, at.value or None)
+            parts = await _plan(client, editor.value, language.value, on.value, moment_asked())
             answer.clear()
             with answer:
                 for title, text in parts.items():
@@ -124,6 +137,7 @@ async def build(visit: Visit) -> None:
     jobs.add(Action("show", "Show", show_job, lambda row: row["state"] == "done"))
     jobs.add(Action("end", "End and forget", end_job))
     keep_fresh(_PAUSE, read)
+    await keep_draft(editor, "question")
     if asked.get("text"):
         await ask()
     with Notice().of():
@@ -159,7 +173,7 @@ async def _ask(
         started = await client.start_job(text, language, at=at)
         shown = f"Job {started['id']} waits for Spark."
     elif language == "sql":
-        path = "/docs"
+        path = ""
         shown = await client.sql(text, on="archive" if on == "archive" else "history")
     else:
         path = places.address("/sparql", query=text, on=on, at=at).removeprefix(places.BASE)
@@ -192,16 +206,17 @@ def moment_at(first: Any, last: Any, part: float) -> str:
     """A moment between two: of integers, or of times in UTC."""
     if isinstance(first, int):
         return str(round(first + (last - first) * part))
-    begin, end = (_time(each).timestamp() for each in (first, last))
+    begin, end = seconds(first), seconds(last)
     return f"{datetime.fromtimestamp(begin + (end - begin) * part, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _time(value: Any) -> datetime:
-    return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+def _here(text: str, language: str, on: str, at: str | None) -> str:
+    return places.address(places.ASK.path, text=text, language=language, on=on, at=at)
 
 
-def _here(text: str, language: str, on: str, at: str) -> str:
-    return places.address(places.ASK.path, text=text, language=language, on=on, at=at or None)
+def _known(choices: Mapping[str, str], asked: str | None) -> str:
+    """What an address asks for, or the first choice if there is no such."""
+    return asked if asked is not None and asked in choices else next(iter(choices))
 
 
 def _job(row: dict[str, Any]) -> Row:

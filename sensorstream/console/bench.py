@@ -8,9 +8,11 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
 from sensorstream.console.contents import text_of as read_text
+from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import link, stand_at
 from sensorstream.console.listings import Listing
 from sensorstream.console.names import local_name
@@ -98,7 +100,6 @@ async def build(visit: Visit) -> None:
     with ui.element("div").classes("bench"):
         with ui.element("section"):
             pick = _choice("Message", recent)
-            pick.on_value_change(read_message)
             message = code_editor("Message", language="XML")
         with ui.element("section"):
             file = _choice("Rule file", list(dict.fromkeys([*mapping, asked])), asked)
@@ -109,19 +110,25 @@ async def build(visit: Visit) -> None:
         source = ui.input("Source of the message", value="rest")
         after = ui.number("After so many of the last messages", value=0, min=0, max=_MOST, step=10)
         after.classes("wide")
-        ui.button("Try the rules on the message", on_click=attempt).props("no-caps")
-        ui.button("Compare on recent messages", on_click=compare).props("no-caps")
-        put_button = ui.button("Put the rules in force", on_click=put).props("no-caps")
+        change_button("Try the rules on the message", attempt)
+        change_button("Compare on recent messages", compare)
+        put_button = change_button("Put the rules in force", put)
         put_button.set_visibility(False)
         link("All rules", places.address(places.RULES.path))
     trial = Trial()
     outcome = _Outcome()
     rule.on_value_change(forget)
     await read_rule()
+    written_over = await keep_draft(rule, "rules")
+    if before["text"] is not None:
+        before["text"] = written_over
     chosen = visit.asked.get("message") or (recent[0] if recent else None)
     if chosen is not None and chosen not in recent:
         pick.set_options([chosen, *recent])
     pick.set_value(chosen)
+    await read_message()
+    pick.on_value_change(read_message)
+    await keep_draft(message, "message")
     with notice.of():
         completion.terms = await terms_of(client)
 

@@ -10,6 +10,15 @@ from nicegui import ui
 Points: TypeAlias = Sequence[tuple[float, float]]
 GRID: Final = {"lineStyle": {"color": "rgba(128, 128, 128, 0.35)"}}
 """Can be seen on light and on dark pages; the style sheet colours what is written in a chart."""
+_NAME: Final = {"width": 150, "overflow": "truncate"}
+_BOTTOM: Final = 30
+_LEGEND: Final = 25
+"""The height of the names below the lines."""
+
+
+def time_axis(moment: object) -> dict[str, Any]:
+    """The axis of a time line, of which one moment is given: a number or a time."""
+    return {"type": "value" if isinstance(moment, int | float) else "time", "scale": True}
 
 
 class LineChart:
@@ -21,8 +30,8 @@ class LineChart:
                 "title": {"text": title, "textStyle": {"fontSize": 13}},
                 "animation": False,
                 "tooltip": {"trigger": "axis"},
-                "legend": {"show": False, "right": 0, "top": 0},
-                "grid": {"left": 55, "right": 15, "top": 35, "bottom": 30},
+                "legend": {"show": False, "type": "scroll", "bottom": 0, "textStyle": _NAME},
+                "grid": {"left": 55, "right": 15, "top": 35, "bottom": _BOTTOM},
                 "xAxis": {"splitLine": GRID, **axis},
                 "yAxis": {"type": "value", "scale": True, "splitLine": GRID},
                 "series": [],
@@ -31,8 +40,8 @@ class LineChart:
         ).classes("chart")
         self._chart.props(f'role=img aria-label="{title}"')
 
-    def draw(self, lines: Mapping[str, Points]) -> None:
-        """Draw these lines in place of those before."""
+    def draw(self, lines: Mapping[str, Points], axis: Mapping[str, Any] | None = None) -> None:
+        """Draw these lines in place of those before, over another ``axis`` if one is given."""
         series = [
             {"name": name, "type": "line", "showSymbol": len(points) < 2, "data": list(points)}
             for name, points in lines.items()
@@ -41,6 +50,8 @@ class LineChart:
         if series != options["series"]:
             options["series"] = series
             options["legend"]["show"] = len(series) > 1
+            options["grid"]["bottom"] = _BOTTOM + (_LEGEND if len(series) > 1 else 0)
+            options["xAxis"].update(axis or {})
             self._chart.update()
 
 

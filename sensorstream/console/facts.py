@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from nicegui import ui
+
+from sensorstream.console.links import link
 
 
 class Facts:
     """A list of names and values; a value that is empty is left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, leads: Mapping[str, str] = MappingProxyType({})) -> None:
+        """``leads`` are the addresses that values lead to, by their names."""
+        self._leads = leads
         self._list = ui.element("dl").classes("facts")
         self._shown: dict[str, str] = {}
 
@@ -26,4 +31,7 @@ class Facts:
                 with ui.element("dt"):
                     ui.label(name)
                 with ui.element("dd"):
-                    ui.label(value)
+                    if name in self._leads:
+                        link(value, self._leads[name])
+                    else:
+                        ui.label(value)

@@ -13,6 +13,7 @@ from nicegui import ui
 from sensorstream.console.links import link
 from sensorstream.console.places import BASE, PLACES, Place, address
 from sensorstream.console.refreshing import TELL_VISIBLE
+from sensorstream.console.shades import TELL_SHADE, shade_button
 from sensorstream.console.watches import Watch
 
 _STYLE: Final = Path(__file__).with_name("style.css")
@@ -27,15 +28,14 @@ def frame(here: Place, title: str, watch: Watch, *, signed_in: bool) -> Iterator
     ui.add_css(_STYLE)
     ui.add_head_html('<script>document.documentElement.lang = "en"</script>')
     ui.add_head_html(TELL_VISIBLE)
+    ui.add_head_html(TELL_SHADE)
     ui.colors(primary="#1f5f8b", secondary="#37474f", accent="#8a4f00")
-    dark = ui.dark_mode(None)
     with ui.header().classes("items-center"):
         drawer_button = ui.button(icon="menu").props('flat dense color=white aria-label="Pages"')
         ui.label("SensorStream").classes("text-h6")
         ui.space()
         state = ui.label().classes("state").props('role=status aria-live="polite"')
-        shade = ui.button(icon="contrast", on_click=lambda: dark.set_value(not dark.value))
-        shade.props('flat dense color=white aria-label="Light or dark"')
+        shade_button()
         if signed_in:
             with ui.element("form").props(f'method=post action="{BASE}/sign-out"'):
                 out = ui.button(icon="logout").props("flat dense color=white type=submit")

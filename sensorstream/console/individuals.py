@@ -63,8 +63,8 @@ async def build(visit: Visit) -> None:
 
 async def _members(visit: Visit, iri: str) -> None:
     path = places.address("/latest", **{"class": iri}).removeprefix(places.BASE)
-    table = Table(_MEMBERS, key="iri", path=path, empty="There is none, now or before.")
-    found = await visit.client.latest(iri, 1000)
+    table = Table(_MEMBERS, key="iri", path=path, empty="There is none, now or before.", most=_MOST)
+    found = await visit.client.latest(iri, _MOST)
     table.show(
         [
             {

@@ -7,6 +7,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.alerts import cause
 from sensorstream.console.contents import text_of
 from sensorstream.console.facts import Facts
 from sensorstream.console.links import link
@@ -41,6 +42,7 @@ async def build(visit: Visit) -> None:
     shown: list[str] = []
     ui.html("Alerts", tag="h2").classes("part")
     alerts = Table(_ALERTS, key="id", path=f"/messages/{id_}", empty="It raised none.")
+    ui.html("Deliveries of its alerts", tag="h2").classes("part")
     deliveries = Table(
         _DELIVERIES, key="id", path=f"/messages/{id_}", empty="Nothing was to be delivered."
     )
@@ -48,7 +50,7 @@ async def build(visit: Visit) -> None:
     async def read() -> None:
         life = await visit.client.message(id_)
         facts.show(facts_of(life))
-        alerts.show([{**each, "rule": each["rule"] or each["kind"]} for each in life["alerts"]])
+        alerts.show([{**each, "rule": cause(each)} for each in life["alerts"]])
         deliveries.show(life["deliveries"])
         if life["individuals"] != shown:
             shown[:] = life["individuals"]
@@ -68,8 +70,9 @@ async def build(visit: Visit) -> None:
     Listing(text, "Content")
     if len(content) > _MOST_BYTES:
         ui.label(f"The first {_MOST_BYTES} of {len(content)} bytes.")
-    link("Try rules on it", places.bench(id_))
-    link("The whole content as it came", places.twin(f"/messages/{id_}/content"))
+    with ui.element("div").classes("form"):
+        link("Try rules on it", places.bench(id_))
+        link("The whole content as it came", places.twin(f"/messages/{id_}/content"))
 
 
 def facts_of(life: Row) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,7 +10,8 @@ from nicegui import ui
 
 from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.console import places
-from sensorstream.console.links import link
+from sensorstream.console.buttons import change_button
+from sensorstream.console.links import link, stand_at
 from sensorstream.console.names import local_name
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -41,6 +42,7 @@ _PROPERTIES: Final = (
 _MEMBERS: Final = "SELECT ?term (COUNT(*) AS ?count) { ?s a ?term } GROUP BY ?term"
 _USES: Final = "SELECT ?term (COUNT(*) AS ?count) { ?s ?term ?o } GROUP BY ?term"
 _DEEPEST: Final = 40
+_HEADER: Final = '<a :href="props.node.link" @click.stop>{{ props.node.label }}</a>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +74,20 @@ async def build(visit: Visit) -> None:
         with notice.of():
             await count("history")
 
+    def choose() -> None:
+        stand_at(places.address(places.ONTOLOGY.path, name=name.value or None))
+        show()
+
     with ui.element("div").classes("form"):
-        name = ui.input("Name contains", on_change=show).props("clearable")
-        ui.button("Count history too", on_click=count_history).props("no-caps")
+        name = ui.input("Name contains", value=visit.asked.get("name", ""), on_change=choose)
+        name.props("clearable")
+        change_button("Count history too", count_history)
     notice = Notice()
     with ui.element("div").classes("charts"):
-        trees = {"Classes": _Tree("Classes"), "Properties": _Tree("Properties")}
+        trees = {
+            "Classes": _Tree("Classes", places.members),
+            "Properties": _Tree("Properties", _uses),
+        }
     for tree, question in zip(trees.values(), (_CLASSES, _PROPERTIES), strict=True):
         found = (await client.query(question)).rows
         tree.terms = trees_of((str(term), _iri(above)) for term, above in found)
@@ -105,19 +115,23 @@ async def terms_of(client: AsyncClient) -> list[str]:
 class _Tree:
     """A tree of terms with their counts."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, leads: Callable[[str], str]) -> None:
+        """``leads``: the address of a term's members or uses."""
+        self._leads = leads
         self.terms: tuple[Term, ...] = ()
         with ui.element("section"):
             ui.html(title, tag="h2").classes("part")
             self._tree = ui.tree([], label_key="label").classes("terms")
+            self._tree.add_slot("default-header", _HEADER)
             self._tree.set_visibility(False)
 
     def show(self, name: str, now: Mapping[str, int], before: Mapping[str, int]) -> None:
         """Show the terms whose names contain a text, and those above them."""
+        said = name.strip().lower()
         nodes = [
             node
             for number, term in enumerate(self.terms)
-            if (node := _node(term, name.strip().lower(), now, before, str(number))) is not None
+            if (node := _node(term, said, now, before, str(number), self._leads)) is not None
         ]
         if nodes != self._tree.props["nodes"]:
             self._tree.props["nodes"] = nodes
@@ -126,19 +140,29 @@ class _Tree:
 
 
 def _node(
-    term: Term, name: str, now: Mapping[str, int], before: Mapping[str, int], at: str
+    term: Term,
+    name: str,
+    now: Mapping[str, int],
+    before: Mapping[str, int],
+    at: str,
+    leads: Callable[[str], str],
 ) -> dict[str, Any] | None:
     below = [
         node
         for number, each in enumerate(term.below)
-        if (node := _node(each, name, now, before, f"{at}.{number}")) is not None
+        if (node := _node(each, name, now, before, f"{at}.{number}", leads)) is not None
     ]
     if not below and name not in term.iri.lower():
         return None
     said = f": {now[term.iri]} now" if now.get(term.iri) else ""
     if before.get(term.iri):
         said += f"{',' if said else ':'} {before[term.iri]} in history"
-    return {"id": at, "label": f"{local_name(term.iri)}{said}", "children": below}
+    label = f"{local_name(term.iri)}{said}"
+    return {"id": at, "label": label, "link": leads(term.iri), "children": below}
+
+
+def _uses(iri: str) -> str:
+    return places.address(places.ASK.path, text=f"SELECT ?s ?o {{ ?s <{iri}> ?o }} LIMIT 1000")
 
 
 def trees_of(pairs: Iterable[tuple[str, str | None]]) -> tuple[Term, ...]:

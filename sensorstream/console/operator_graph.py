@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import shorten, wrap
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from nicegui import ui
 from nicegui.events import GenericEventArguments
@@ -20,6 +20,10 @@ _HEIGHT: Final = 62
 _GAP: Final = 70
 """Between columns; rows have a third of it."""
 _LETTERS: Final = 28
+Counts: TypeAlias = tuple[int, int]
+"""What an operator has given out: solutions added, and solutions removed."""
+Rates: TypeAlias = tuple[float, float]
+"""The same for a second."""
 _BOX: Final = """(event) => {
   const box = event.target.closest("[data-key]");
   if (box) emit(box.dataset.key);
@@ -62,7 +66,7 @@ class OperatorGraph:
     """The picture of one query; below it, the details of the box that was clicked."""
 
     def __init__(self) -> None:
-        self._before: tuple[float, dict[int, int]] | None = None
+        self._before: tuple[float, dict[int, Counts]] | None = None
         self._graph: Mapping[str, Any] | None = None
         self._chosen = ""
         self._drawing = ui.html("", sanitize=False).classes("operators")
@@ -78,34 +82,49 @@ class OperatorGraph:
         if self._graph is not None and self._chosen:
             self._details.show(details(self._graph, self._chosen))
 
-    def show(self, graph: Mapping[str, Any], active: Sequence[int] = ()) -> None:
-        """Draw a graph; ``active`` operators stand out."""
+    def show(self, graph: Mapping[str, Any]) -> None:
+        """Draw a graph, with what flows since the last one was drawn."""
         now = time.monotonic()
-        given = {each["id"]: each["added"] + each["removed"] for each in graph["nodes"]}
-        rates = {}
+        given = {each["id"]: (each["added"], each["removed"]) for each in graph["nodes"]}
+        rates: dict[int, Rates] = {}
         if self._before is not None and now > self._before[0]:
             at, counts = self._before
-            rates = {
-                key: (value - counts.get(key, value)) / (now - at) for key, value in given.items()
-            }
+            for key, (added, removed) in given.items():
+                before = counts.get(key, (added, removed))
+                passed = now - at
+                rates[key] = (added - before[0]) / passed, (removed - before[1]) / passed
         self._before = now, given
+        self._draw(graph, drawing(graph, rates))
+
+    def show_step(self, graph: Mapping[str, Any], active: Sequence[int]) -> None:
+        """Draw a graph in which ``active`` operators stand out, and can be seen."""
+        self._draw(graph, drawing(graph, {}, active))
+        find = f"getHtmlElement({self._drawing.id})?.querySelector('.active')"
+        ui.run_javascript(
+            f"setTimeout(() => {find}?.scrollIntoView({{block: 'nearest', inline: 'center'}}), 50)"
+        )
+
+    def _draw(self, graph: Mapping[str, Any], picture: str) -> None:
         self._graph = graph
-        self._drawing.set_content(drawing(graph, rates, active))
+        self._drawing.set_content(picture)
         self._detail()
 
 
 def drawing(
-    graph: Mapping[str, Any], rates: Mapping[int, float], active: Sequence[int] = ()
+    graph: Mapping[str, Any], rates: Mapping[int, Rates], active: Sequence[int] = ()
 ) -> str:
     """A graph as SVG; ``rates`` are what operators give out a second."""
     spots = {each.key: each for each in layout(graph)}
     columns = 1 + max((each.column for each in spots.values()), default=0)
     rows = 1 + max((each.row for each in spots.values()), default=0)
     width, height = columns * (_WIDTH + _GAP), rows * (_HEIGHT + _GAP // 3)
-    edges = [(str(each["from"]), str(each["to"]), each["from"]) for each in graph["edges"]]
+    parts = [
+        _edge(spots[str(each["from"])], spots[str(each["to"])], _told(rates.get(each["from"])))
+        for each in graph["edges"]
+    ]
     for number, window in enumerate(graph["windows"]):
-        edges.extend((f"w{number}", str(each), -1) for each in window["feeds"])
-    parts = [_edge(spots[start], spots[end], rates.get(of)) for start, end, of in edges]
+        held = (f"{window['triples']} held", "")
+        parts.extend(_edge(spots[f"w{number}"], spots[str(each)], held) for each in window["feeds"])
     for number, window in enumerate(graph["windows"]):
         said = f"{window['triples']} triples"
         parts.append(_box(spots[f"w{number}"], str(window["window"]), said, "window"))
@@ -170,14 +189,19 @@ def _box(spot: Spot, text: str, said: str, kind: str) -> str:
     )
 
 
-def _edge(start: Spot, end: Spot, rate: float | None) -> str:
+def _told(rates: Rates | None) -> tuple[str, str]:
+    return ("", "") if rates is None else (f"+{rates[0]:.1f}/s", f"-{rates[1]:.1f}/s")
+
+
+def _edge(start: Spot, end: Spot, told: tuple[str, str]) -> str:
     x1, y1 = _corner(start)
     x2, y2 = _corner(end)
     x1, y1, y2 = x1 + _WIDTH, y1 + _HEIGHT // 2 - 4, y2 + _HEIGHT // 2 - 4
     middle = (x1 + x2) // 2
-    label = "" if rate is None else f"{rate:.1f}/s"
+    above, below = told
     return (
         f'<path d="M{x1} {y1} C{middle} {y1} {middle} {y2} {x2 - 6} {y2}"/>'
         f'<path class="head" d="M{x2} {y2} l-8 -4 v8 z"/>'
-        f'<text class="rate" x="{x1 + 6}" y="{y1 - 5}">{label}</text>'
+        f'<text class="rate" x="{x1 + 6}" y="{y1 - 5}">{escape(above)}</text>'
+        f'<text class="rate gone" x="{x1 + 6}" y="{y1 + 13}">{escape(below)}</text>'
     )

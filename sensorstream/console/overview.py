@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from nicegui import ui
@@ -31,6 +32,11 @@ _MOST_ALERTS: Final = 100
 _BESIDE: Final = ("Spark", "Server")
 """Stages that stand beside the way."""
 _NO_SPARK: Final = "The engine runs in this server, and not on Spark."
+_LOST: Final = {"no rule matched": "unmatched", "rejected": "rejected"}
+_LEADS: Final = MappingProxyType(
+    {"Window": _INDIVIDUALS, "Open alerts": _ALERTS, "Reasoner": _SETTINGS}
+)
+"""Where the facts below the way lead."""
 _PHASES: Final = {
     "t_m": "mapping rules",
     "t_w": "window",
@@ -58,6 +64,10 @@ class Stage:
 
     name: str
     figures: tuple[Figure, ...]
+
+
+def _quarantine(status: str) -> str:
+    return places.address(places.QUARANTINE.path, status=status)
 
 
 def _gauge(name: str, **labels: str) -> _Value:
@@ -115,11 +125,9 @@ STAGES: Final = (
         (
             Figure("come in", "/s", _rate("messages_total"), _MESSAGES),
             Figure("taken in", "", _gauge("messages_total", status="accepted"), _MESSAGES),
-            Figure(
-                "not taken in",
-                "",
-                _gauge("messages_total", status="rejected"),
-                places.address(places.QUARANTINE.path),
+            *(
+                Figure(name, "", _gauge("messages_total", status=status), _quarantine(status))
+                for name, status in _LOST.items()
             ),
             Figure("wait", "", _gauge("waiting_messages"), _MESSAGES),
         ),
@@ -201,7 +209,7 @@ async def build(visit: Visit) -> None:
                     with link("", figure.leads).classes("figure"):
                         ui.label(figure.name)
                         shown.append((ui.label(_UNKNOWN).classes("value"), figure, card))
-    facts = Facts()
+    facts = Facts(_LEADS)
     with ui.element("div").classes("charts"):
         messages = LineChart("Messages a second", {"type": "value", "min": -300, "max": 0})
         phases = Bars("Time a message, ms", list(_PHASES.values()))

@@ -7,7 +7,9 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor
+from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import choices, go
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -45,7 +47,7 @@ async def build(visit: Visit) -> None:
     path = f"/quarantine?{chosen}limit={_MOST}"
     notice = Notice()
     outcome = ui.label().props("role=status")
-    table = Table(_COLUMNS, key="message_id", path=path, empty="There are none.")
+    table = Table(_COLUMNS, key="message_id", path=path, empty="There are none.", most=_MOST)
 
     async def read() -> None:
         said: Any = {"status": status} if status else {}
@@ -90,7 +92,8 @@ async def _edit(visit: Visit, message_id: str) -> None:
             came = await visit.client.replay(message_id, editor.value.encode())
             outcome.set_text(_came({"message_id": message_id}, came))
 
-    ui.button("Take this in instead", on_click=send).props("no-caps")
+    change_button("Take this in instead", send)
+    await keep_draft(editor, message_id)
 
 
 def _shown(row: Row) -> Row:

@@ -7,8 +7,10 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
+from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import go, stand_at
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
@@ -80,8 +82,8 @@ def _editor(visit: Visit, asked: str) -> None:
     with ui.element("div").classes("form"):
         preset = ui.select(list(known), label="Begin with", on_change=begin).classes("wide")
         name = ui.input("Name (if the text has none)")
-        ui.button("Try it on recent messages", on_click=attempt).props("no-caps")
-        ui.button("Register", on_click=register).props("no-caps")
+        change_button("Try it on recent messages", attempt)
+        change_button("Register", register)
     editor = code_editor("Query", language="SPARQL")
     completion = Completion(editor)
     if asked in known:
@@ -89,11 +91,12 @@ def _editor(visit: Visit, asked: str) -> None:
     elif asked:
         about.set_text(f"There is no query '{asked}' to begin with.")
 
-    async def read_terms() -> None:
+    async def fill() -> None:
+        await keep_draft(editor, "query")
         with notice.of():
             completion.terms = await terms_of(visit.client)
 
-    ui.timer(0, read_terms, once=True)
+    ui.timer(0, fill, once=True)
 
 
 def _row(row: dict[str, Any]) -> Row:

@@ -12,10 +12,12 @@ from nicegui import ui
 from sensorstream.client.reports import QueryReport
 from sensorstream.console import places
 from sensorstream.console.answers import rows_of
-from sensorstream.console.charts import LineChart
+from sensorstream.console.buttons import change_button
+from sensorstream.console.charts import LineChart, time_axis
 from sensorstream.console.facts import Facts
-from sensorstream.console.links import link, stand_at
+from sensorstream.console.links import go, link, stand_at
 from sensorstream.console.listings import Listing
+from sensorstream.console.notices import Notice
 from sensorstream.console.operator_graph import OperatorGraph
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh, while_visible
@@ -37,6 +39,13 @@ async def build(visit: Visit) -> None:
     client = visit.client
     state = await client.query_state(name)
     facts = Facts()
+    notice = Notice()
+
+    async def stop() -> None:
+        with notice.of():
+            await client.unregister(name)
+            go(places.address(places.QUERIES.path))
+
     with ui.tabs().props("no-caps align=left") as tabs:
         results, graph, steps, text = (ui.tab(each) for each in _TABS)
     chosen = visit.asked.get("tab", "")
@@ -68,7 +77,9 @@ async def build(visit: Visit) -> None:
 
     tabs.on_value_change(lambda event: stand_at(places.query(name, event.value)))
     keep_fresh(_PAUSE, read)
-    link("All queries", places.address(places.QUERIES.path))
+    with ui.element("div").classes("form"):
+        change_button("Stop this query", stop).props("flat")
+        link("All queries", places.address(places.QUERIES.path))
     if "at" in visit.asked:
         await single.read(visit.asked["at"], visit.asked.get("operator"))
 
@@ -81,7 +92,7 @@ class _Results:
     ) -> None:
         self._visit, self._name, self._variables, self._keys = visit, name, variables, keys
         self._reports: deque[QueryReport] = deque(maxlen=_KEPT)
-        self._chart = LineChart("Numbers of the reports", {"type": "category"})
+        self._chart = LineChart("Numbers of the reports", {"type": "value"})
         columns = [Column(each, f"?{each}") for each in variables]
         path = f"/queries/{name}/results"
         self._table = Table(columns, key="@row", path=path, empty="There is no result now.")
@@ -104,10 +115,11 @@ class _Results:
             found = await self._visit.client.results(self._name)
             self._table.show(rows_of(found.columns, found.rows))
         lines = lines_of(self._reports, self._keys)
-        self._chart.draw(dict(list(lines.items())[:_LINES]))
         if self._reports:
             last = self._reports[-1]
-            self._latest.set_text(f"Last report at {last.time}: {_told(last)}")
+            self._chart.draw(dict(list(lines.items())[:_LINES]), time_axis(last.time))
+            more = f"; {_LINES} of {len(lines)} lines are drawn" if len(lines) > _LINES else ""
+            self._latest.set_text(f"Last report at {last.time}: {_told(last)}{more}")
 
     async def _has_changed(self) -> bool:
         graph = await self._visit.client.query_graph(self._name)
@@ -162,7 +174,7 @@ def lines_of(
             ]
             for name, value in numbers.items():
                 key = " ".join([f"?{name}", *others])
-                lines.setdefault(key, []).append((str(report.time), float(value)))
+                lines.setdefault(key, []).append((report.time, float(value)))
     return lines
 
 

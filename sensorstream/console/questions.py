@@ -20,6 +20,9 @@ SQL: Final = {
     "from history.messages group by 1 order by 1",
     "Alerts by rule": "select rule, severity, count(*) as alerts\nfrom history.alerts\n"
     "group by 1, 2 order by 3 desc",
+    "What held at a moment": "select subject, predicate, object, valid_from, valid_to\n"
+    "from history.statements, (select max(valid_from) as moment from history.statements) last\n"
+    "where valid_from <= moment and valid_to > moment limit 100",
     "Values that ended": "select subject, predicate, object, valid_from, valid_to\n"
     "from history.statements\norder by valid_to desc limit 100",
 }

@@ -8,6 +8,7 @@ from typing import Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.links import choices
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -81,7 +82,7 @@ async def _deliveries(visit: Visit, webhook_id: str) -> None:
     notice = Notice()
     chosen = f"&state={state}" if state else ""
     path = f"/webhooks/{webhook_id}/deliveries?limit={_MOST}{chosen}"
-    table = Table(_DELIVERIES, key="id", path=path, empty="There are none.")
+    table = Table(_DELIVERIES, key="id", path=path, empty="There are none.", most=_MOST)
 
     async def read() -> None:
         found = await visit.client.deliveries(webhook_id, state or None, _MOST)
@@ -104,7 +105,7 @@ async def _deliveries(visit: Visit, webhook_id: str) -> None:
                 outcome.set_text(f"{number} deliveries are sent again")
                 await read()
 
-        ui.button("Send again all that were given up", on_click=recover).props("no-caps")
+        change_button("Send again all that were given up", recover)
     keep_fresh(_PAUSE, read)
 
 

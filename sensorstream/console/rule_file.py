@@ -7,8 +7,10 @@ from contextlib import suppress
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
+from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import link
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
@@ -64,9 +66,9 @@ async def build(visit: Visit) -> None:
             ui.notify(f"{name} is out of force: change {change}")
 
     with ui.element("div").classes("form"):
-        ui.button("Try it on recent messages", on_click=attempt).props("no-caps")
-        ui.button("Put it in force", on_click=put_it).props("no-caps")
-        ui.button("Take it out of force", on_click=take_out).props("no-caps flat")
+        change_button("Try it on recent messages", attempt)
+        change_button("Put it in force", put_it)
+        change_button("Take it out of force", take_out).props("flat")
         link("Try it on one message", places.bench(None, name))
         link("All rules", places.address(places.RULES.path))
     ui.html("Versions", tag="h2").classes("part")
@@ -77,5 +79,8 @@ async def build(visit: Visit) -> None:
     versions = Versions(visit, "rules", name, lambda: in_force["text"] or "", put_again)
     await read()
     editor.set_value(in_force["text"] or "")
+    written_over = await keep_draft(editor, "rules")
+    if in_force["text"] is not None:
+        in_force["text"] = written_over
     with notice.of():
         completion.terms = await terms_of(client)

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from nicegui import ui
 
+from sensorstream.console import places
+from sensorstream.console.links import stand_at
 from sensorstream.console.pages import Visit
 from sensorstream.console.tables import Column, Row, Table
 
@@ -20,8 +22,9 @@ _COLUMNS: Final = (
 async def build(visit: Visit) -> None:
     """All settings; those that somebody has set can be shown alone."""
     found = [_row(each) for each in await visit.client.settings()]
-    alone = ui.switch("Only those that are set", value=True)
-    name = ui.input("Name contains").props("clearable")
+    asked = visit.asked
+    alone = ui.switch("Only those that are set", value="all" not in asked)
+    name = ui.input("Name contains", value=asked.get("name", "")).props("clearable")
     table = Table(_COLUMNS, key="name", path="/settings", empty="There are none.", rows_a_page=50)
 
     def choose() -> None:
@@ -34,8 +37,13 @@ async def build(visit: Visit) -> None:
             ]
         )
 
-    alone.on_value_change(choose)
-    name.on_value_change(choose)
+    def turn() -> None:
+        everything = None if alone.value else "yes"
+        stand_at(places.address(places.SETTINGS.path, all=everything, name=name.value or None))
+        choose()
+
+    alone.on_value_change(turn)
+    name.on_value_change(turn)
     choose()
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.client.asynchronous import AsyncClient
+from sensorstream.console.buttons import change_button
 from sensorstream.console.names import short
 from sensorstream.console.notices import Notice
 from sensorstream.console.operator_graph import OperatorGraph
@@ -109,7 +110,7 @@ class Steps:
             self._button("last_page", "Last", lambda: self._go(len(self._steps) - 1))
             self._timer = ui.timer(_PAUSE, self._advance, active=False)
             ui.switch("Animate", on_change=lambda event: self._animate(event.value))
-            ui.button("End the record", on_click=self._end).props("no-caps flat")
+            change_button("End the record", self._end).props("flat")
         self._where = ui.label().props("role=status")
         self._graph = OperatorGraph()
         self._changes = ui.element("div")
@@ -149,7 +150,7 @@ class Steps:
         self._where.set_text(told)
         if self._graph_data is not None:
             active = () if step.operator is None else (step.operator,)
-            self._graph.show(self._graph_data, active)
+            self._graph.show_step(self._graph_data, active)
         self._changes.clear()
         with self._changes:
             for number, change in enumerate(step.came, 1):

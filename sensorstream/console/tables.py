@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from nicegui import ui
 
+from sensorstream.console.buttons import ONCE
 from sensorstream.console.links import link
 from sensorstream.console.places import twin
 
@@ -23,7 +24,7 @@ _CELL: Final = """
 _BUTTON: Final = """
 <q-td :props="props">
   <q-btn v-if="props.row['{name}@offered']" flat dense no-caps color="primary" label="{title}"
-    @click="() => $parent.$emit('{name}', props.row)" />
+    @click="(event) => {{ if ({once}) $parent.$emit('{name}', props.row) }}" />
 </q-td>
 """
 
@@ -54,12 +55,20 @@ class Table:
 
     ``key`` names the column whose values tell rows apart, ``path`` the operation of the HTTP
     interface that the rows come from ("": they cannot be read by GET), ``empty`` what is said
-    where there are none.
+    where there are none. If there are ``most``, the table says that there may be more.
     """
 
     def __init__(
-        self, columns: Sequence[Column], *, key: str, path: str, empty: str, rows_a_page: int = 20
+        self,
+        columns: Sequence[Column],
+        *,
+        key: str,
+        path: str,
+        empty: str,
+        rows_a_page: int = 20,
+        most: int | None = None,
     ) -> None:
+        self._most = most
         self._links = {each.name: each.link for each in columns if each.link is not None}
         self._actions: list[Action] = []
         self._path = path
@@ -80,6 +89,8 @@ class Table:
             ).props("flat dense wrap-cells hide-pagination")
             self._twin = link("as JSON", twin(path)).classes("twin")
             self._twin.set_visibility(bool(path))
+            self._more = ui.label(f"The first {most} are shown; there may be more.").classes("hint")
+            self._more.set_visibility(False)
         with self.table.add_slot("no-data"):
             ui.label(empty)
         for name in self._links:
@@ -90,7 +101,7 @@ class Table:
         self._actions.append(action)
         column = {"name": action.name, "label": "", "field": action.name, "align": "left"}
         self.table.columns = [*self.table.columns, column]
-        cell = _BUTTON.format(name=action.name, title=action.title)
+        cell = _BUTTON.format(name=action.name, title=action.title, once=ONCE)
         self.table.add_slot(f"body-cell-{action.name}", cell)
         self.table.on(action.name, lambda event: action.do(event.args))
 
@@ -101,6 +112,7 @@ class Table:
             self.table.rows = linked
             if len(linked) > self._rows_a_page:
                 self.table.props(remove="hide-pagination")
+        self._more.set_visibility(len(linked) == self._most)
         if path is not None and path != self._path:
             self._path = path
             self._twin.props["href"] = twin(path)

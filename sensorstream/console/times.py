@@ -10,3 +10,10 @@ def moment(at: str | None) -> str:
     if at is None:
         return ""
     return f"{datetime.fromisoformat(at).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def seconds(at: object) -> float:
+    """A moment of the time line as a number: an integer as it is, a time in seconds since 1970."""
+    if isinstance(at, int | float):
+        return float(at)
+    return (at if isinstance(at, datetime) else datetime.fromisoformat(str(at))).timestamp()

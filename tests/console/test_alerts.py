@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 
 from sensorstream import Client
@@ -48,6 +49,41 @@ def test_an_operator_sees_to_an_alert(
     assert faults(browser) == []
 
 
+def test_an_alert_that_no_rule_raised_is_opened_by_its_kind(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    with Client(keyed.url, key=keyed.key) as client:
+        message = str(client.send("<parcel/>")["message_id"])
+        open_page(browser, keyed, "/alerts")
+        eventually(lambda: "parcel" in shown(browser))
+        follow(browser, "unmatched-message")
+        eventually(lambda: "Messages behind it" in shown(browser) and message in shown(browser))
+        press(browser, "Clear")
+        eventually(lambda: "State\ncleared" in shown(browser))
+    assert faults(browser) == []
+
+
+def test_a_list_that_is_cut_says_so(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    def crowd(certainty: int) -> str:
+        people = "".join(
+            f"<person id='c{number}' certainty='{certainty}'><location2d x='1' y='2'/></person>"
+            for number in range(201)
+        )
+        begin = "<Message><Event id='1'><Tracker type='FaceTracker'><TimeStamp value='502'/>"
+        return f"{begin}{people}</Tracker></Event></Message>"
+
+    with Client(keyed.url, key=keyed.key) as client:
+        client.send(crowd(10))
+        open_page(browser, keyed, "/alerts")
+        eventually(lambda: "The first 200 are shown; there may be more." in shown(browser))
+        # All are sure again.
+        client.send(crowd(100))
+        eventually(lambda: "there may be more" not in shown(browser))
+    assert faults(browser) == []
+
+
 def test_an_operator_makes_a_silence_and_ends_it(
     keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
 ) -> None:
@@ -57,7 +93,9 @@ def test_an_operator_makes_a_silence_and_ends_it(
     eventually(lambda: "expected a rule, a key or a severity" in shown(browser))
     field(browser, "Rule (* for any signs)").send_keys("uncertain-*")
     field(browser, "Comment").send_keys("maintenance")
-    press(browser, "Silence")
+    # Pressed twice in a row, it makes one.
+    silence = browser.find_element(By.XPATH, "//main//button[normalize-space()='Silence']")
+    ActionChains(browser).double_click(silence).perform()
     eventually(lambda: "maintenance" in shown(browser))
     with Client(keyed.url, key=keyed.key) as client:
         assert [each["rule"] for each in client.silences()] == ["uncertain-*"]

@@ -12,6 +12,7 @@ from sensorstream.console.answers import csv_of, lines_of, places_of
 from sensorstream.console.ask import form_of, moment_at
 from tests.console.browsing import (
     faults,
+    field,
     marked,
     open_page,
     press,
@@ -96,4 +97,14 @@ def test_a_researcher_asks_about_now_and_about_history(
     eventually(lambda: "42" in shown(browser))
     press(browser, "Explain")
     eventually(lambda: "Result" in shown(browser))
+    # A moment that would not count cannot be given.
+    assert "SQL says its moment itself" in shown(browser)
+    assert not field(browser, "As of (a moment)").is_displayed()
+
+
+def test_an_address_with_unknown_choices_leads_to_the_first_ones(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    open_page(browser, keyed, "/ask?language=none&on=nothing&text=ASK+%7B%7D")
+    eventually(lambda: "\ntrue\n" in shown(browser))
     assert faults(browser) == []

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from selenium import webdriver
 
 from sensorstream import Client
-from sensorstream.console.individual import lines_of, statements_of, way_of
+from sensorstream.console.individual import statements_of
 from sensorstream.console.maps import coordinates, point_of
+from sensorstream.console.past import lines_of, now_rows, way_of
+from sensorstream.console.timeline import Lane, Spell, lanes_of, timeline
 from tests.console.browsing import (
     faults,
     follow,
@@ -56,6 +58,26 @@ def test_a_way_has_a_place_for_each_moment_at_which_both_coordinates_are_known()
     assert way_of(rows) == [("1", (1.0, 2.0)), ("3", (5.0, 2.0)), ("4", (5.0, 7.0))]
 
 
+def test_what_holds_together_stands_in_lanes_below_each_other() -> None:
+    first, second = Spell("a", "A", 1, 5, "", "m1"), Spell("a", "B", 5, None, "inferred", "m2")
+    beside = Spell("a", "C", 2, None, "", "m1")
+    assert 'width="100.000%"' in timeline([Spell("a", "old", 0, None, "", "m0"), first])
+    name = Spell("n", "<b>", "2026-01-01T00:00:00Z", None, "", "m3")
+    assert lanes_of([second, beside, first]) == [Lane("a", (first, second)), Lane("a", (beside,))]
+    drawn = timeline([name])
+    assert "<b>" not in drawn
+    assert "n &lt;b&gt;, 2026-01-01T00:00:00Z until now" in drawn
+    assert 'href="/console/messages/m3"' in drawn
+
+
+def test_what_holds_now_is_the_end_of_a_line() -> None:
+    value = {"value": "4.5", "kind": "literal", "datatype": f"{E}decimal", "inferred": False}
+    later = {**value, "valid_from": 7, "valid_to": None, "rule": None, "message_id": "m7"}
+    over = {**later, "valid_to": 7}
+    rows = [*now_rows({"properties": {f"{E}t": [later, over]}}), row("t", 2.0, 5)]
+    assert lines_of(rows) == {"t": [(5, 2.0), (7, 4.5)]}
+
+
 def test_a_statement_is_written_as_in_turtle() -> None:
     value = {
         "value": 'a "b"\\\n',
@@ -91,6 +113,11 @@ def test_a_researcher_asks_why_something_is_a_member_of_a_class(
         )
         browser.refresh()
         eventually(lambda: "Its past" in shown(browser))
+        held = ".timeline [aria-label^='hasCertainty {}, '][aria-label$=' until now']"
+        eventually(lambda: browser.find_elements("css selector", held.format(95)))
+        send_face(client, 851, certainty=97)
+        # It goes on by itself.
+        eventually(lambda: browser.find_elements("css selector", held.format(97)))
         press(browser, "Why")
         eventually(lambda: "said by a message" in shown(browser))
         take_picture(browser, "individual")

@@ -42,3 +42,27 @@ def test_messages_are_chosen_by_their_status(
     eventually(lambda: lost in shown(browser))
     assert f"\n{taken} " not in shown(browser)
     assert faults(browser) == []
+
+
+def test_a_very_long_name_with_markup_breaks_no_page(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    name = "&lt;img src=x onerror=document.title='broken'&gt;" + "x" * 300
+    with Client(keyed.url, key=keyed.key) as client:
+        sent = str(
+            client.send(
+                "<Message><Event id='1'><Tracker type='FaceTracker'><TimeStamp value='803'/>"
+                f'<person id="{name}" certainty="10"><location2d x="7" y="8"/></person>'
+                "</Tracker></Event></Message>"
+            )["message_id"]
+        )
+    for path in (f"/messages/{sent}", f"/alerts/{sent}-1"):
+        open_page(browser, keyed, path)
+        eventually(lambda: "<img src=x" in shown(browser) and "as JSON" in shown(browser))
+        wide = "return [document.body.scrollWidth, ...[...document.querySelectorAll('.table')]"
+        wide += ".map(each => each.scrollWidth - each.clientWidth), window.innerWidth]"
+        page, *tables, there = browser.execute_script(wide)
+        assert page <= there
+        assert tables == [0] * len(tables)
+        assert "broken" not in browser.title
+    assert faults(browser) == []

@@ -6,7 +6,7 @@ from selenium import webdriver
 
 from sensorstream import Client
 from sensorstream.console.ontology import Term, trees_of
-from tests.console.browsing import faults, open_page, press, send_face, shown, take_picture
+from tests.console.browsing import faults, field, open_page, press, send_face, shown, take_picture
 from tests.console.conftest import Keyed
 
 Eventually = Callable[[Callable[[], object]], None]
@@ -35,4 +35,11 @@ def test_an_engineer_sees_how_many_members_a_class_has(
     assert "Properties" in shown(browser)
     press(browser, "Count history too")
     take_picture(browser, "ontology")
+    field(browser, "Name contains").send_keys("xloc")
+    eventually(lambda: "Action" not in shown(browser) and "name=xloc" in browser.current_url)
+    browser.refresh()
+    # The name of the address is looked for, and a property leads to its uses.
+    eventually(lambda: "hasXLocation" in shown(browser) and "hasName" not in shown(browser))
+    browser.find_element("partial link text", "hasXLocation").click()
+    eventually(lambda: "human-701" in shown(browser))
     assert faults(browser) == []

@@ -27,9 +27,17 @@ def test_an_operator_signs_in_and_sees_messages_come(
         for number in range(1, 4):
             send_face(client, number)
         held = client.window()["total"]
+        client.send("<neither-person-nor-place/>")
     assert held
+    lost = browser.find_element(By.XPATH, "//main//a[starts-with(., 'no rule matched')]")
+    eventually(lambda: int(lost.text.rpartition("\n")[2]) > 0)
+    assert str(lost.get_attribute("href")).endswith("/quarantine?status=unmatched")
     eventually(lambda: f"taken in\n{before + 3:.0f}\n" in shown(browser))
     eventually(lambda: f"individuals\n{held}\n" in shown(browser))
+    alerts = "//dt[normalize-space()='Open alerts']/following-sibling::dd[1]//a"
+    eventually(lambda: browser.find_elements(By.XPATH, alerts))
+    there = browser.find_element(By.XPATH, alerts).get_attribute("href")
+    assert str(there).endswith("/alerts")
     assert browser.title == "Overview · SensorStream"
     take_picture(browser, "overview")
     shade = browser.find_element(By.CSS_SELECTOR, "header [aria-label='Light or dark']")

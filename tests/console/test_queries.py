@@ -54,13 +54,19 @@ def test_what_stands_in_a_query_is_no_markup_in_its_picture() -> None:
     counts = {"added": 2, "removed": 1, "memory": 0}
     graph = {
         "windows": [{"window": "last 5 <b>", "triples": 3, "feeds": [1]}],
-        "nodes": [{**node(1, 0), **counts, "operator": 'Filter ?x = "<script>"'}],
-        "edges": [],
+        "nodes": [
+            {**node(1, 0), **counts, "operator": 'Filter ?x = "<script>"'},
+            {**node(2, 1), **counts, "operator": "Distinct"},
+        ],
+        "edges": [{"from": 1, "to": 2}],
     }
-    drawn = drawing(graph, {1: 0.5}, [1])
+    drawn = drawing(graph, {1: (0.5, 2.25)}, [1])
     assert "<script>" not in drawn
     assert "<b>" not in drawn
     assert "+2 -1" in drawn
+    assert ">+0.5/s<" in drawn
+    assert ">-2.2/s<" in drawn
+    assert ">3 held<" in drawn
     assert 'class="operator active"' in drawn
 
 
@@ -71,13 +77,13 @@ def test_a_line_is_a_number_with_the_other_values_of_its_row() -> None:
     reports = [report(1, ("a", 2), ("b", 3)), report(2, ("a", 4.5))]
     by_number = [report(1, (70, 2), (0, 3)), report(2, (70, 4))]
     assert lines_of(by_number, ["room"]) == {
-        "?n 70": [("1", 2.0), ("2", 4.0)],
-        "?n 0": [("1", 3.0)],
+        "?n 70": [(1, 2.0), (2, 4.0)],
+        "?n 0": [(1, 3.0)],
     }
     gone = QueryReport("3", "q", 3, "-", Results(("room", "n"), (("a", 9),)))
     assert lines_of([*reports, gone], []) == {
-        "?n a": [("1", 2.0), ("2", 4.5)],
-        "?n b": [("1", 3.0)],
+        "?n a": [(1, 2.0), (2, 4.5)],
+        "?n b": [(1, 3.0)],
     }
 
 
@@ -189,6 +195,9 @@ def test_a_researcher_registers_a_query_and_steps_through_it(
             assert "+ human-90" in shown(browser)
             browser.find_element(By.CSS_SELECTOR, "[aria-label=Next]").click()
             eventually(lambda: "Step 2 of" in shown(browser))
+            # Its operator is marked; nothing flows in what has been.
+            eventually(lambda: browser.find_elements(By.CSS_SELECTOR, ".operators .active"))
+            assert "/s" not in browser.find_element(By.CSS_SELECTOR, ".operators").text
             take_picture(browser, "steps")
             eventually(lambda: "operator=" in browser.current_url)
             here = shown(browser).partition("Step 2 of")[2].splitlines()[0].partition(",")[2]
@@ -207,7 +216,9 @@ def test_a_researcher_registers_a_query_and_steps_through_it(
 
             eventually(is_told)
             take_picture(browser, "operators")
-            open_page(browser, keyed, "/queries")
+            press(browser, "Stop this query")
+            eventually(lambda: "No query runs." in shown(browser))
+            client.register(QUERY)
             eventually(lambda: NAME in shown(browser))
             press(browser, "Stop")
             eventually(lambda: NAME not in shown(browser))
@@ -215,6 +226,42 @@ def test_a_researcher_registers_a_query_and_steps_through_it(
         finally:
             for each in client.queries():
                 client.unregister(each["name"])
+    assert faults(browser) == []
+
+
+def test_a_line_that_begins_late_stands_at_its_own_time(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    query = """PREFIX : <http://sensorstream.example/tracking#>
+REGISTER QUERY <urn:x:each> AS SELECT RSTREAM ?person (COUNT(?x) AS ?number)
+FROM NAMED WINDOW <urn:w> [RANGE 1 STEP 1] WHERE { WINDOW <urn:w> { ?person :hasXLocation ?x } }
+GROUP BY ?person"""
+    drawn = """const chart = document.querySelector('.chart');
+      const options = chart && getElement(chart.id.slice(1))?.chart?.getOption();
+      return (options?.series ?? []).map(each => [each.name, each.data.map(point => point[0])])"""
+    axis = "return getElement(document.querySelector('.chart').id.slice(1)).chart"
+    axis += ".getOption().xAxis[0].type"
+    with Client(keyed.url, key=keyed.key) as client:
+        client.register(query)
+        try:
+            open_page(browser, keyed, "/query?name=urn%3Ax%3Aeach")
+            now = int(client.window()["now"] or 0)
+            for number in range(1, 4):
+                send_face(client, now + number)
+
+            def found() -> dict[str, list[int]]:
+                return dict(browser.execute_script(drawn))
+
+            names = [
+                f"?number http://sensorstream.example/tracking#human-{now + 1 + each}"
+                for each in (0, 1)
+            ]
+            eventually(lambda: set(names) <= found().keys())
+            first, second = (found()[each] for each in names)
+            assert max(first) < min(second)
+            assert browser.execute_script(axis) == "value"
+        finally:
+            client.unregister("urn:x:each")
     assert faults(browser) == []
 
 

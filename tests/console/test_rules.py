@@ -77,6 +77,34 @@ def test_somebody_who_changed_a_file_meanwhile_loses_nothing(
     assert faults(browser) == []
 
 
+def test_what_somebody_writes_outlives_a_page_that_is_loaded_anew(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    """As a page is, when the server was started anew."""
+    with Client(keyed.url, key=keyed.key) as client:
+        client.put_rule_file(NEW, RULE)
+        try:
+            open_page(browser, keyed, f"/rules/{NEW}")
+            eventually(lambda: "rule language: in force" in shown(browser))
+            eventually(lambda: "prefix :" in shown(browser))
+            write(browser, RULE + "# half a rule")
+            eventually(lambda: "half a rule" in shown(browser))
+            browser.refresh()
+            eventually(lambda: "rule language: in force" in shown(browser))
+            eventually(lambda: "half a rule" in shown(browser))
+            client.put_rule_file(NEW, RULE + "# of somebody else\n")
+            browser.refresh()
+            eventually(lambda: "half a rule" in shown(browser))
+            # It was written over a text that is not in force any more.
+            press(browser, "Put it in force")
+            eventually(lambda: "it was changed meanwhile" in shown(browser))
+            open_page(browser, keyed, f"/rules/{NEW}")
+            eventually(lambda: "# of somebody else" in shown(browser))
+        finally:
+            client.delete_rule_file(NEW)
+    assert faults(browser) == []
+
+
 def test_a_file_is_opened_from_the_list(
     keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
 ) -> None:

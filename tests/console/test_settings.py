@@ -21,4 +21,8 @@ def test_somebody_sees_which_line_of_the_file_sets_something(
     field(browser, "Name contains").send_keys("webhooks.allow")
     eventually(lambda: "http.keys" not in shown(browser))
     assert "webhooks.allow" in shown(browser)
+    eventually(lambda: "name=webhooks.allow" in browser.current_url)
+    open_page(browser, keyed, "/settings?all=yes&name=window")
+    eventually(lambda: "window.kind" in shown(browser))
+    assert "http.keys" not in shown(browser)
     assert faults(browser) == []

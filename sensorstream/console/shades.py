@@ -1,0 +1,43 @@
+"""Light and dark: as the system is, until somebody turns it; the browser remembers that."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nicegui import ui
+
+from sensorstream.console.places import BASE
+
+SHADE: Final = "shade"
+"""The event by which the browser says whether the page is dark: true or false."""
+_IS_DARK: Final = 'document.body.classList.contains("body--dark")'
+TELL_SHADE: Final = f"""<script>
+document.addEventListener("DOMContentLoaded", () => {{
+  let told = null;
+  new MutationObserver(() => {{
+    const now = {_IS_DARK};
+    if (now !== told && window.emitEvent) emitEvent("{SHADE}", told = now);
+  }}).observe(document.body, {{attributes: true, attributeFilter: ["class"]}});
+}});
+</script>"""
+ASK_SHADE: Final = f'emitEvent("{SHADE}", {_IS_DARK})'
+_COOKIE: Final = "sensorstream-shade"
+_SHADES: Final = {"light": False, "dark": True}
+_YEAR: Final = 365 * 24 * 3600
+
+
+def shade_button() -> None:
+    """The button that turns a page dark, or light again; pages that are opened later are so too."""
+    request = ui.context.client.request
+    dark = ui.dark_mode(_SHADES.get(request.cookies.get(_COOKIE, "")))
+
+    async def turn() -> None:
+        is_dark = await ui.run_javascript(_IS_DARK) is True
+        dark.set_value(not is_dark)
+        named = "light" if is_dark else "dark"
+        ui.run_javascript(
+            f'document.cookie = "{_COOKIE}={named}; path={BASE}; max-age={_YEAR}; samesite=strict"'
+        )
+
+    button = ui.button(icon="contrast", on_click=turn)
+    button.props('flat dense color=white aria-label="Light or dark"')
