@@ -51,12 +51,18 @@ async def build(visit: Visit) -> None:
     total = ui.label().props("role=status")
     table = Table(_COLUMNS, key="iri", path=f"/window?limit={_MOST}", empty="The window is empty.")
 
+    skipped = 0
+
     async def read() -> None:
-        found = await visit.client.window(_MOST)
+        nonlocal skipped
+        # The oldest come first: how many there are besides the newest, the last reading told.
+        found = await visit.client.window(_MOST, skipped)
+        if skipped != (skipped := max(0, found["total"] - _MOST)):
+            found = await visit.client.window(_MOST, skipped)
         count, statements = found["total"], found["statements"]
         told = f"{count} individuals, {statements} statements, {found['inferred']} inferred"
-        total.set_text(told if count <= _MOST else f"{told}; the first {_MOST} are shown")
-        table.show([_row(each) for each in found["individuals"]])
+        total.set_text(told if count <= _MOST else f"{told}; the newest {_MOST} are shown")
+        table.show([_row(each) for each in reversed(found["individuals"])])
 
     keep_fresh(_PAUSE, read)
 

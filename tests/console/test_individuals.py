@@ -94,6 +94,24 @@ def test_a_statement_is_written_as_in_turtle() -> None:
     assert found["statement"] == f'<{E}s> <{E}p> "a \\"b\\"\\\\\\n"^^<{E}t>'
 
 
+def test_the_newest_individuals_come_first_and_the_oldest_are_left_out_of_many(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    people = "".join(
+        f"<person id='w{number}' certainty='100'><location2d x='1' y='2'/></person>"
+        for number in range(520)
+    )
+    begin = "<Message><Event id='1'><Tracker type='FaceTracker'><TimeStamp value='850'/>"
+    with Client(keyed.url, key=keyed.key) as client:
+        client.send(f"{begin}{people}</Tracker></Event></Message>")
+        open_page(browser, keyed, "/individuals")
+        eventually(lambda: "the newest 500 are shown" in shown(browser))
+        eventually(lambda: "human-w519" in shown(browser) and "human-w0 " not in shown(browser))
+        client.send(f"{begin}{people.replace('w', 'v')}</Tracker></Event></Message>")
+        eventually(lambda: "human-v519" in shown(browser))
+    assert faults(browser) == []
+
+
 def test_a_researcher_asks_why_something_is_a_member_of_a_class(
     keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
 ) -> None:
