@@ -36,6 +36,7 @@ from sensorstream.console import (
     twins,
 )
 from sensorstream.console.frame import frame
+from sensorstream.console.missing import no_such_page
 from sensorstream.console.names import local_name
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Page, Visit, page_of
@@ -58,6 +59,7 @@ from sensorstream.console.refreshing import while_visible
 from sensorstream.console.sign_in import way_in
 from sensorstream.console.visits import Upstream, key_of
 from sensorstream.console.watches import Watches
+from sensorstream.errors import InternalFault
 
 PAGES: Final = (
     page_of(OVERVIEW, overview.build),
@@ -98,6 +100,7 @@ def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], ob
     watches = Watches(upstream)
     for page in PAGES:
         _add(page, upstream, watches)
+    pages.exception_handler(404)(no_such_page)
     ui.run_with(
         api,
         title="SensorStream",
@@ -141,10 +144,16 @@ def _add(page: Page, upstream: Upstream, watches: Watches) -> None:
         visit = Visit(client, watch, asked)
         with frame(page.place, page.title(asked), watch, signed_in=bool(key)):
             # Once the browser shows the page: an answer may take longer than a page may.
-            ui.timer(0, lambda: _build(page, visit), once=True)
+            ui.timer(0, lambda: build_page(page, visit), once=True)
         return None
 
 
-async def _build(page: Page, visit: Visit) -> None:
-    with Notice().of():
-        await page.build(visit)
+async def build_page(page: Page, visit: Visit) -> None:
+    """Build a page; where it stands says why it cannot be shown, if so."""
+    notice = Notice()
+    try:
+        with notice.of():
+            await page.build(visit)
+    except Exception:
+        notice.show(InternalFault("This page cannot be shown: the log of the server says why."))
+        raise

@@ -24,6 +24,13 @@ def test_without_a_key_a_page_leads_to_the_one_to_sign_in(keyed: Keyed) -> None:
         assert "API key" in form.text
 
 
+def test_an_address_that_no_page_has_says_so_and_leads_to_the_pages(keyed: Keyed) -> None:
+    answer = httpx.get(f"{keyed.url}/console/nothing%3Cb%3E")
+    assert answer.status_code == 404
+    assert "There is no page <code>/console/nothing&lt;b&gt;</code>" in answer.text
+    assert '<a href="/console/alerts">Alerts</a>' in answer.text
+
+
 def test_a_key_that_is_not_valid_is_not_kept(keyed: Keyed) -> None:
     with asked(keyed) as client:
         answer = client.post("/console/sign-in", data={"key": "<b>"})
