@@ -17,8 +17,9 @@ individuals would have names of their own, without end.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sensorstream.errors import Overrun
@@ -63,15 +64,15 @@ class _Functions(NamedTuple):
 _Made = TypeVar("_Made", Row, Derivation)
 _EQUALITY: Final = "individuals that are equal"
 _SAMPLE: Final = 100
-"""Facts that are looked at for what derives them, and the rows that this may take."""
+"""Equalities that are looked at for what derives them, and the rows that this may take."""
 _SEARCHED: Final = 200_000
 
 
 class TooCostly(Overrun):
     """Rules found more than a change may find.
 
-    ``rules`` are the names of those that did, each with how much it found; of equality, and of
-    facts that depend on each other, of those that made them.
+    ``rules`` are the names of those that did, each with how much it found; of equality, of those
+    that made it. It is empty where many have made what is too much.
     """
 
     def __init__(self, rule: str, error: Overrun, rules: Counter[str] | None = None) -> None:
@@ -232,30 +233,16 @@ class Closure:
                     queue.append(premise)
         return found
 
-    def makers(self, facts: Collection[Triple]) -> Counter[str]:
-        """The names of the rules that derive these facts, and how often, by a sample of them.
-
-        For what equality derives it is those that derive the equalities.
-        """
+    def _equating(self) -> Counter[str]:
+        """The names of the rules that derive equalities, and how often, by a sample of these."""
+        facts = [each for each in self._store.ranks if each[1] == OWL_SAME_AS]
         found: Counter[str] = Counter()
-        try:
-            with self._budget.within(Limits(_SEARCHED)):
-                for fact in islice(facts, 0, None, len(facts) // _SAMPLE + 1):
-                    s, p, o = fact
-                    for name, find in self._by_head.of(fact):
-                        found[name] += len(find(s, o))
-                    if p != OWL_SAME_AS:
-                        found[_EQUALITY] += len(list(self._by_equality(fact)))
-        except TooCostly as error:
-            return error.rules
-        except Overrun:
-            pass
-        if found.pop(_EQUALITY, 0) > max(found.values(), default=0):
-            return self.makers(self._equal())
+        with suppress(Overrun), self._budget.within(Limits(_SEARCHED)):
+            for fact in facts[:: len(facts) // _SAMPLE + 1]:
+                s, _, o = fact
+                for name, find in self._by_head.of(fact):
+                    found[name] += len(find(s, o))
         return found
-
-    def _equal(self) -> list[Triple]:
-        return [each for each in self._store.ranks if each[1] == OWL_SAME_AS]
 
     def _withdraw(
         self, removed: Iterable[Triple], found: Iterable[Triple], lost: Iterable[Triple]
@@ -346,7 +333,7 @@ class Closure:
             try:
                 take(1)
             except Overrun as error:
-                raise TooCostly(_EQUALITY, error, self.makers(self._equal())) from None
+                raise TooCostly(_EQUALITY, error, self._equating()) from None
             yield each
 
     def _gain(self, rows: Iterable[Row]) -> None:

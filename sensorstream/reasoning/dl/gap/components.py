@@ -7,13 +7,14 @@ fact of the lower bound follows, so it stands for everything that it was derived
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from sensorstream.errors import Overrun
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
+from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import Meter
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, THING
 from sensorstream.reasoning.dl.gap.closure import TooCostly
@@ -22,7 +23,7 @@ from sensorstream.reasoning.dl.gap.plans import Derivation
 from sensorstream.reasoning.dl.gap.premises import owner_of
 from sensorstream.reasoning.dl.gap.whole import whole
 
-_ROWS_OF_A_FACT: Final = 20
+_ROWS_OF_A_FACT: Final = 50
 """To find the derivations of a fact takes about as long as to visit so many rows."""
 _PARTS: Final = ("roots", "open", "given", "shared", "joins", "whole")
 _Key = TypeVar("_Key", Triple, Subject)
@@ -229,7 +230,7 @@ class Components:
                 continue
             if fact in component.shared:
                 continue
-            self._count(component)
+            self._count()
             if self._is_root(fact):
                 component.roots[fact] = None
                 roots.pop(fact, None)
@@ -245,14 +246,12 @@ class Components:
                 for derivation in self._pair.most.derivations(fact):
                     self._consider(component, derivation, ahead)
 
-    def _count(self, component: Component) -> None:
+    def _count(self) -> None:
         try:
             self._meter.take(_ROWS_OF_A_FACT)
         except Overrun as error:
-            facts = [each for each in component.open if each[1] != CONTRADICTION]
-            raise TooCostly(
-                "facts to decide together", error, self._pair.most.makers(facts)
-            ) from None
+            # Made by many axioms with a choice: none of them by itself is the cause.
+            raise TooCostly("facts to decide together", error, Counter()) from None
 
     def _absorb(
         self, component: Component, other: Component, renewed: Renewed, ahead: _Ahead

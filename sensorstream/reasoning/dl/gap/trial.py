@@ -81,8 +81,8 @@ class Trial:
 def _more(error: TooCostly, choices: frozenset[str], *, at_once: bool) -> frozenset[str]:
     """Axioms to leave out, after rules have found too much; ``at_once``: all of the ``choices``.
 
-    Axioms that say what holds for certain only pass on what those with a choice have made. What is
-    made of no axiom, values that exist for example, tells nothing: then all go.
+    Axioms that say what holds for certain only pass on what those with a choice have made. Where no
+    single ones are the cause (values that exist, facts that depend on each other), all go.
     """
     made = {name: each for name, each in error.rules.items() if name in choices}
     most = max(made.values(), default=0)
