@@ -93,8 +93,9 @@ def test_a_stream_out_of_order_with_outliers_and_a_flood(web: httpx.Client) -> N
     people = [each["iri"] for each in window["individuals"] if "human" in each["iri"]]
     assert people == [f"{TRACKING}human-2", f"{TRACKING}human-1"]
     query = "select iri from history.human order by iri"
-    rows = web.post("/sql", json={"query": query}).json()["rows"]
-    assert rows == [[f"{TRACKING}human-3"], [f"{TRACKING}human-4"]]
+    rows = [[f"{TRACKING}human-3"], [f"{TRACKING}human-4"]]
+    # What was held is stored a moment after it is taken in.
+    eventually(lambda: web.post("/sql", json={"query": query}).json()["rows"] == rows)
     metrics = web.get("/metrics").text
     assert 'sensorstream_filtered_individuals_total{filter="outside"} 1.0' in metrics
     assert 'sensorstream_messages_total{status="late"} 1.0' in metrics
