@@ -50,6 +50,7 @@
     │   └── Busy                 too much waits already
     ├── TooFast                  more than a client may send in that time
     ├── Overrun                  stopped, for it took more than a limit of the settings allows
+    │   └── TooCostly            rules of an ontology find more than a change may visit
     ├── AccessError              who asks may not do this
     │   ├── Unauthenticated      no key or token was shown, or it is not valid
     │   └── Forbidden            the key or token has no role that may do this
@@ -495,6 +496,18 @@ class Overrun(SensorStreamError):
     """It took more time, memory or rows than a limit of the settings allows, and was stopped."""
 
     code = "overrun"
+
+
+class TooCostly(Overrun):
+    """Rules of an ontology find more than a change may visit.
+
+    ``rules`` are the names of those that did, each with how much it found; of equality, of those
+    that made it. It is empty where many have made what is too much.
+    """
+
+    def __init__(self, message: str, rules: Mapping[str, int] | None = None) -> None:
+        super().__init__(message)
+        self.rules = dict(rules or {})
 
 
 class MissingExtra(SensorStreamError):

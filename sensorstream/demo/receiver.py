@@ -28,7 +28,11 @@ class Receiver:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                length = int(self.headers.get("content-length", 0))
+                body = self.rfile.read(length)
+                if len(body) < length:  # the sender has ended half-way, and will send it again
+                    self.close_connection = True
+                    return
                 known = receiver.accept(self.path, body, dict(self.headers.items()))
                 self.send_response(204 if known else 401)
                 self.end_headers()

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -48,6 +50,17 @@ def test_a_wrong_signature_is_refused(receiver: Receiver) -> None:
     other = "whsec_" + base64.b64encode(b"quite another secret ...").decode()
     assert post(receiver, "{}", secret=other) == 401
     assert (receiver.events, receiver.refused) == ([], 1)
+
+
+def test_a_request_whose_sender_ends_half_way_is_neither_kept_nor_refused(
+    receiver: Receiver,
+) -> None:
+    address = urlsplit(receiver.url("city"))
+    with socket.create_connection((address.hostname, address.port)) as connection:
+        connection.sendall(b"POST /city HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(100) == b""
+    assert (receiver.events, receiver.refused) == ([], 0)
 
 
 def test_waiting_ends_when_nothing_comes(receiver: Receiver) -> None:

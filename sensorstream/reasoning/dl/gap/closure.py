@@ -22,7 +22,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from sensorstream.errors import Overrun
+from sensorstream.errors import Overrun, TooCostly
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Limits
@@ -66,18 +66,6 @@ _EQUALITY: Final = "individuals that are equal"
 _SAMPLE: Final = 100
 """Equalities that are looked at for what derives them, and the rows that this may take."""
 _SEARCHED: Final = 200_000
-
-
-class TooCostly(Overrun):
-    """Rules found more than a change may find.
-
-    ``rules`` are the names of those that did, each with how much it found; of equality, of those
-    that made it. It is empty where many have made what is too much.
-    """
-
-    def __init__(self, rule: str, error: Overrun, rules: Counter[str] | None = None) -> None:
-        super().__init__(f"{rule}: {error.message}")
-        self.rules = Counter((rule,)) if rules is None else rules
 
 
 class Change(NamedTuple):
@@ -333,7 +321,7 @@ class Closure:
             try:
                 take(1)
             except Overrun as error:
-                raise TooCostly(_EQUALITY, error, self._equating()) from None
+                raise TooCostly(f"{_EQUALITY}: {error.message}", self._equating()) from None
             yield each
 
     def _gain(self, rows: Iterable[Row]) -> None:
@@ -458,5 +446,5 @@ def _found(functions: _Functions, triple: Triple) -> list[Any]:
             if found := find(s, o):
                 rows += found
         except Overrun as error:
-            raise TooCostly(name, error) from None
+            raise TooCostly(f"{name}: {error.message}", {name: 1}) from None
     return rows

@@ -7,17 +7,15 @@ fact of the lower bound follows, so it stands for everything that it was derived
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from sensorstream.errors import Overrun
+from sensorstream.errors import Overrun, TooCostly
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import Meter
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, THING
-from sensorstream.reasoning.dl.gap.closure import TooCostly
 from sensorstream.reasoning.dl.gap.pair import Moved, Pair
 from sensorstream.reasoning.dl.gap.plans import Derivation
 from sensorstream.reasoning.dl.gap.premises import owner_of
@@ -251,7 +249,7 @@ class Components:
             self._meter.take(_ROWS_OF_A_FACT)
         except Overrun as error:
             # Made by many axioms with a choice: none of them by itself is the cause.
-            raise TooCostly("facts to decide together", error, Counter()) from None
+            raise TooCostly(f"facts to decide together: {error.message}") from None
 
     def _absorb(
         self, component: Component, other: Component, renewed: Renewed, ahead: _Ahead

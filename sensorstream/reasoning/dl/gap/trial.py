@@ -17,12 +17,11 @@ from itertools import count, islice
 from random import Random
 from typing import Final
 
-from sensorstream.errors import TermError
+from sensorstream.errors import TermError, TooCostly
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
 from sensorstream.network.budget import Budget, Limits
-from sensorstream.reasoning.dl.gap.closure import TooCostly
 from sensorstream.reasoning.dl.gap.components import Components
 from sensorstream.reasoning.dl.gap.pair import TIMES, Pair
 from sensorstream.reasoning.dl.terminology import Terminology
