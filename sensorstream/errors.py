@@ -505,8 +505,14 @@ class TooCostly(Overrun):
     that made it. It is empty where many have made what is too much.
     """
 
-    def __init__(self, message: str, rules: Mapping[str, int] | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str,
+        rules: Mapping[str, int] | None = None,
+        *,
+        position: Position | None = None,
+    ) -> None:
+        super().__init__(message, position=position)
         self.rules = dict(rules or {})
 
 
