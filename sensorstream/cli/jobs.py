@@ -51,6 +51,7 @@ def command() -> None:
 @click.option("--language", type=click.Choice(["sql", "sparql"]), default="sql", show_default=True)
 @click.option("--at", metavar="TIME", help="SPARQL: what held at a time of the time line.")
 @click.option("--during", metavar="A/B", help="SPARQL: what held at any time from A to B.")
+@click.option("--plan", is_flag=True, help="Not the answer, but how Spark would find it.")
 @server_options
 @json_option
 def start(
@@ -58,6 +59,7 @@ def start(
     language: str,
     at: str | None,
     during: str | None,
+    plan: bool,
     url: str | None,
     config: Path,
     as_json: bool,
@@ -71,7 +73,7 @@ def start(
 
     asked = sys.stdin.read() if text == "-" else text
     with Client(server_url(url, config)) as client:
-        job = client.start_job(asked, language, at=at, during=during)
+        job = client.start_job(asked, language, at=at, during=during, plan=plan)
     if as_json:
         print_json(job)
     else:

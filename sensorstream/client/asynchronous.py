@@ -134,12 +134,14 @@ class AsyncClient:
         *,
         at: str | None = None,
         during: str | None = None,
+        plan: bool = False,
     ) -> dict[str, Any]:
         """Put a long question to Spark into the server's queue; the job, with its ``id``.
 
-        ``language`` is ``sql`` or ``sparql``.
+        ``language`` is ``sql`` or ``sparql``. With ``plan`` the result is not the answer, but how
+        Spark would find it: rows of ``part`` and ``text``.
         """
-        return await self._do(jobs.start_job(text, language, at, during))
+        return await self._do(jobs.start_job(text, language, at, during, plan))
 
     async def jobs(self) -> list[dict[str, Any]]:
         """All jobs that the server keeps, newest first."""

@@ -130,12 +130,14 @@ class Client:
         *,
         at: str | None = None,
         during: str | None = None,
+        plan: bool = False,
     ) -> dict[str, Any]:
         """Put a long question to Spark into the server's queue; the job, with its ``id``.
 
-        ``language`` is ``sql`` or ``sparql``.
+        ``language`` is ``sql`` or ``sparql``. With ``plan`` the result is not the answer, but how
+        Spark would find it: rows of ``part`` and ``text``.
         """
-        return self._do(jobs.start_job(text, language, at, during))
+        return self._do(jobs.start_job(text, language, at, during, plan))
 
     def jobs(self) -> list[dict[str, Any]]:
         """All jobs that the server keeps, newest first."""

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def start_job(text: str, language: str, at: str | None, during: str | None) -> Call[dict[str, Any]]:
+def start_job(
+    text: str, language: str, at: str | None, during: str | None, plan: bool
+) -> Call[dict[str, Any]]:
     """Start a job on Spark."""
-    given = {"language": language, "text": text, "at": at, "during": during}
+    given = {"language": language, "text": text, "at": at, "during": during, "plan": plan}
     body = {name: value for name, value in given.items() if value is not None}
     return Call("POST", "/jobs", json_object, {"json": body})
 

@@ -108,12 +108,19 @@ async def build(visit: Visit) -> None:
 
     async def explain() -> None:
         with notice.of(editor):
-            parts = await _plan(client, editor.value, language.value, on.value, moment_asked())
-            answer.clear()
-            with answer:
-                for title, text in parts.items():
-                    ui.html(title, tag="h2", sanitize=False).classes("part")
-                    Listing(text, title)
+            if on.value == "spark":
+                started = await client.start_job(
+                    editor.value, language.value, at=moment_asked(), plan=True
+                )
+                answer.clear()
+                with answer:
+                    ui.label(f"Job {started['id']} waits for Spark, which plans it.")
+                await read()
+                return
+            _show_plan(
+                answer,
+                await _plan(client, editor.value, language.value, on.value, moment_asked()),
+            )
 
     offer()
     ui.html("Jobs", tag="h2").classes("part")
@@ -125,6 +132,9 @@ async def build(visit: Visit) -> None:
     async def show_job(row: Row) -> None:
         with notice.of():
             found = await client.job_results(str(row["id"]))
+            if row["plan"]:
+                _show_plan(answer, {part.capitalize(): text for part, text in found.rows})
+                return
             answer.clear()
             with answer:
                 show_answer(found, f"/jobs/{row['id']}/result")
@@ -151,16 +161,20 @@ async def _plan(
     client: AsyncClient, text: str, language: str, on: str, at: str | None
 ) -> dict[str, str]:
     """The parts of the plan of a question, by their titles."""
-    if on == "spark":
-        return {
-            "Plan": "Spark plans when the job runs; 'sensorstream explain --on spark' shows it."
-        }
     if language == "sql":
         found = await client.sql(f"EXPLAIN {text}", on="archive" if on == "archive" else "history")
         return {"Plan": "\n".join(str(row[-1]) for row in found.rows)}
     told = await client.plan(text, on=on, at=at)
     parts = {"Algebra": told["algebra"], "SQL": told["sql"], "Plan": told["plan"]}
     return {title: part for title, part in parts.items() if part}
+
+
+def _show_plan(answer: ui.element, parts: Mapping[str, str]) -> None:
+    answer.clear()
+    with answer:
+        for title, text in parts.items():
+            ui.html(title, tag="h2", sanitize=False).classes("part")
+            Listing(text, title)
 
 
 async def _ask(
@@ -226,7 +240,8 @@ def _job(row: dict[str, Any]) -> Row:
     state = row["state"] if error is None else f"{row['state']}: {error.get('detail', '')}"
     return {
         "id": row["id"],
-        "text": row["text"][:200],
+        "text": f"{'plan of ' if row['plan'] else ''}{row['text'][:200]}",
+        "plan": row["plan"],
         "state": state,
         "progress": progress,
         "rows": row["rows"],

@@ -175,6 +175,12 @@ def prepare_session(spark: SparkSession) -> None:
     register(spark)
 
 
+def plan_text(answer: DataFrame) -> str:
+    """How Spark would compute an answer, as it tells it: from what was parsed to what is run."""
+    told: str = answer._jdf.queryExecution().toString()  # noqa: SLF001
+    return told
+
+
 def define_views(spark: SparkSession, snapshot: Snapshot, views: Sequence[View]) -> None:
     """Make temporary views of history in a prepared session, named as :func:`.view_name` says.
 

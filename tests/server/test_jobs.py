@@ -43,7 +43,7 @@ class Deployment:
     client: httpx.Client
     config: Path
 
-    def start(self, text: str, language: str = "sql", **more: str) -> str:
+    def start(self, text: str, language: str = "sql", **more: str | bool) -> str:
         answer = self.client.post("/jobs", json={"language": language, "text": text, **more})
         assert answer.status_code == 202, answer.text
         job: str = answer.json()["id"]
@@ -175,6 +175,24 @@ def test_sparql_is_answered_in_its_own_formats(served: Deployment) -> None:
         if " ASK " in text:
             with Client(str(served.client.base_url)) as client:
                 assert list(client.job_results(job)) == [{"boolean": True}]
+
+
+@pytest.mark.usefixtures("done")
+def test_a_job_may_ask_for_the_plan_instead_of_the_answer(served: Deployment) -> None:
+    for text, language, parts in (
+        (ROWS, "sql", ["sql", "plan"]),
+        (SOLUTIONS, "sparql", ["algebra", "sql", "plan"]),
+    ):
+        job = served.start(text, language, plan=True)
+        found = served.ended(job)
+        assert (found["plan"], found["error"], found["rows"]) == (True, None, len(parts))
+        with Client(str(served.client.base_url)) as client:
+            told = {each["part"]: each["text"] for each in client.job_results(job)}
+        assert list(told) == parts
+        assert "order by" in told["sql"].lower()
+        assert "== Physical Plan ==" in told["plan"]
+    answer = served.client.post("/jobs", json={"language": "sql", "text": "select x", "plan": True})
+    assert answer.status_code == 400
 
 
 def test_what_is_wrong_with_a_text_is_said_before_it_waits(served: Deployment) -> None:

@@ -22,7 +22,7 @@ from sensorstream.server.negotiation import choose
 from sensorstream.server.problems import ProblemBody, problem_of
 from sensorstream.server.results import answer_response
 from sensorstream.spark.jobs.answer_files import read_answer
-from sensorstream.spark.jobs.protocol import SPARQL, JobText
+from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.spark.jobs.results import PIECES
 
 PATH: Final = "/jobs"
@@ -42,6 +42,9 @@ class JobRequest(AskedBody):
     at: str | None = Field(default=None, description="SPARQL: what held at a time")
     during: str | None = Field(
         default=None, description="SPARQL: what held at any time of start/end"
+    )
+    plan: bool = Field(
+        default=False, description="not the answer, but how Spark would find it: `part`, `text`"
     )
 
 
@@ -65,6 +68,7 @@ class JobBody(BaseModel):
     on: str
     at: str | None
     during: str | None
+    plan: bool
     state: str = Field(description="queued, running, done or failed")
     submitted_at: datetime
     started_at: datetime | None
@@ -92,7 +96,7 @@ def router(application: Application) -> APIRouter:
 
         A text that cannot be answered is refused at once.
         """
-        question = JobText(body.language, body.text, body.at, body.during)
+        question = JobText(body.language, body.text, body.at, body.during, body.plan)
         job = application.jobs.submit(question, body.on)
         response.headers["Location"] = f"{PATH}/{job.id}"
         return _body(job)
@@ -131,7 +135,7 @@ def router(application: Application) -> APIRouter:
     )
     async def result(job_id: str, request: Request) -> Response:
         """All rows of the answer: to SQL as JSON, CSV, an Arrow stream or Parquet; to SPARQL in the
-        formats of `/sparql`.
+        formats of `/sparql`; a plan as the answer to SQL.
 
         If the job failed, its error; `unfinished-job` before its end.
         """
@@ -140,7 +144,7 @@ def router(application: Application) -> APIRouter:
             application.running.run(job_id)
             raise UnfinishedJob("the answer to a question goes to the client that asked it")
         answer = await run_sync(application.jobs.answer, job_id)
-        if answer.question.language == SPARQL:
+        if answer.question.has_terms:
             return await run_sync(_terms, answer.file, accept)
         media_type = choose(accept, list(PIECES))
         if media_type is None:
@@ -172,6 +176,7 @@ def _body(job: Job) -> JobBody:
         text=asked.text,
         at=asked.at,
         during=asked.during,
+        plan=asked.plan,
         progress=None if job.progress is None else ProgressBody.model_validate(job.progress),
         error=None if job.error is None else ProblemBody(**problem_of(job.error).document()),
     )
@@ -186,6 +191,7 @@ def _running(run: Run) -> JobBody:
         on=asked.on,
         at=asked.at,
         during=asked.during,
+        plan=False,
         state=RUNNING,
         submitted_at=run.since,
         started_at=run.since,

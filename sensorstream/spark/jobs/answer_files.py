@@ -1,13 +1,14 @@
 """Answers of Spark as files: Spark writes them in parts, one Parquet file is what is kept.
 
 The answer to SQL has its columns. That to SPARQL has a column for each variable, with terms as
-N-Triples; of a graph they are three, of ASK there is one truth value.
+N-Triples; of a graph they are three, of ASK there is one truth value. A plan
+is a table of its parts.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
@@ -78,6 +79,17 @@ def write_terms(answer: DataFrame, query: SqlQuery, folder: Path) -> int:
         return pa.record_batch([pa.array(each, kind) for each in columns], schema=schema)
 
     return _keep(batches, schema, converted, folder)
+
+
+def write_plan(parts: Mapping[str, str], folder: Path) -> int:
+    """Write the parts of a plan that have a text, as :func:`write_table`; each is a row."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    told = [(part, text) for part, text in parts.items() if text]
+    names, texts = ([each[column] for each in told] for column in (0, 1))
+    pq.write_table(pa.table({"part": names, "text": texts}), folder / ANSWER)
+    return len(told)
 
 
 def read_answer(file: IO[bytes]) -> Answer:

@@ -26,12 +26,21 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class JobText:
-    """A question as it was asked: ``sql``, or ``sparql`` perhaps with a valid time."""
+    """A question as it was asked: ``sql``, or ``sparql`` perhaps with a valid time.
+
+    ``plan``: not the answer is wanted, but how Spark would find it.
+    """
 
     language: str
     text: str
     at: str | None = None
     during: str | None = None
+    plan: bool = False
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether the answer is of terms; else it is a table with types of SQL."""
+        return self.language == SPARQL and not self.plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import os
 import shutil
 import signal
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread, Timer
@@ -27,7 +27,7 @@ from sensorstream.history.asking.question import read_question
 from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.spark import bulk_sql
-from sensorstream.spark.jobs.answer_files import write_table, write_terms
+from sensorstream.spark.jobs.answer_files import write_plan, write_table, write_terms
 from sensorstream.spark.jobs.protocol import (
     SPARQL,
     Answered,
@@ -176,11 +176,17 @@ class _Running(Thread):
         task = self._task
         prepared = prepare(task.place.url, self.ask.question.text, timeout=task.timeout)
         with bulk_sql.answering(self._spark, task.place, self._views, prepared) as answer:
+            if self.ask.question.plan:
+                parts = {"sql": prepared.query.text, "plan": bulk_sql.plan_text(answer)}
+                return write_plan(parts, self.ask.folder)
             return write_table(answer, prepared.names, self.ask.folder)
 
     def _sparql(self) -> int:
         asked, task = self.ask.question, self._task
         question = read_question(asked.text, task.timeline, at=asked.at, during=asked.during)
+        if asked.plan:
+            plan = sparql.plan_of(self._spark, task.place, question)
+            return write_plan(asdict(plan), self.ask.folder)
         with sparql.answering(self._spark, task.place, question) as (query, answer):
             return write_terms(answer, query, self.ask.folder)
 

@@ -18,7 +18,7 @@ from sensorstream.history.sparql.scope import SqlQuery
 from sensorstream.history.terms import look_up, term_key
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
-from sensorstream.spark.bulk_sql import prepare_session, spark_errors
+from sensorstream.spark.bulk_sql import plan_text, prepare_session, spark_errors
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
 from sensorstream.spark.sparql.closures import closure_of, over_snapshot
@@ -112,7 +112,7 @@ def plan_of(spark: SparkSession, place: Place, question: Question) -> QuestionPl
     """As :func:`run_spark_plan`, with a running Spark."""
     with answering(spark, place, question) as (compiled, frame):
         told = spark_query(compiled.tree, pretty=True)
-        plan = frame._jdf.queryExecution().toString()  # noqa: SLF001
+        plan = plan_text(frame)
     parts = [
         f"-- {each.name}, first\n{each.first.sql}\n-- {each.steps_name}\n{each.steps.sql}\n"
         f"-- {each.name}, with its new rows until there are none\n{each.more}\n"
