@@ -48,6 +48,8 @@ _JOBS: Final = (
     Column("rows", "Rows", is_number=True),
     Column("submitted_at", "Since"),
 )
+_PARTS: Final = {"algebra": "Algebra", "sql": "SQL", "plan": "Plan"}
+"""The parts of a plan, with their titles."""
 
 
 async def build(visit: Visit) -> None:
@@ -133,7 +135,7 @@ async def build(visit: Visit) -> None:
         with notice.of():
             found = await client.job_results(str(row["id"]))
             if row["plan"]:
-                _show_plan(answer, {part.capitalize(): text for part, text in found.rows})
+                _show_plan(answer, {_PARTS[part]: text for part, text in found.rows})
                 return
             answer.clear()
             with answer:
@@ -165,8 +167,7 @@ async def _plan(
         found = await client.sql(f"EXPLAIN {text}", on="archive" if on == "archive" else "history")
         return {"Plan": "\n".join(str(row[-1]) for row in found.rows)}
     told = await client.plan(text, on=on, at=at)
-    parts = {"Algebra": told["algebra"], "SQL": told["sql"], "Plan": told["plan"]}
-    return {title: part for title, part in parts.items() if part}
+    return {title: told[part] for part, title in _PARTS.items() if told[part]}
 
 
 def _show_plan(answer: ui.element, parts: Mapping[str, str]) -> None:
