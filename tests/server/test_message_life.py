@@ -292,8 +292,9 @@ def test_the_whole_life_is_told_however_a_message_came_and_after_a_restart(
     names["dropped"] = dropped["message_id"]
 
     def delivered() -> bool:
-        states = [each["state"] for each in life(deployment, names["alerted"])["deliveries"]]
-        return states == ["delivered"]
+        # Of the alert, and of the one that says of a message that it was rejected.
+        told = [life(deployment, names[kind])["deliveries"] for kind in ("alerted", "wrong")]
+        return [[each["state"] for each in some] for some in told] == [["delivered"]] * 2
 
     eventually(delivered)
     lives = {kind: life(deployment, name) for kind, name in names.items()}
