@@ -103,10 +103,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def console(process: ConsoleProcess) -> ASGIApp:
     """The ASGI application that hands requests on to the process."""
-    # Not a client: that would keep the cookie of one browser and send it for another one.
-    transport = httpx.AsyncHTTPTransport(
-        uds=str(process.pages), verify=False, limits=httpx.Limits(max_connections=_MOST)
-    )
+    # Not a client: that would keep the cookie of one browser and send it for another one. Each
+    # request has a connection of its own: the process ends those that were idle for some seconds,
+    # and a request that is sent just then would be lost.
+    limits = httpx.Limits(max_connections=_MOST, max_keepalive_connections=0)
+    transport = httpx.AsyncHTTPTransport(uds=str(process.pages), verify=False, limits=limits)
     timeout = httpx.Timeout(_ANSWER_SECONDS, pool=1.0).as_dict()
 
     async def hand_on(scope: Scope, receive: Receive, send: Send) -> None:

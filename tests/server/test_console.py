@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import Callable
+from contextlib import closing, suppress
 
+import httpx
 import psutil
 
+from sensorstream.server.console import ConsoleProcess, console
 from tests.server.conftest import Served
 
 Eventually = Callable[[Callable[[], object]], None]
@@ -42,3 +46,29 @@ def test_a_process_that_ended_costs_its_pages_only(served: Served, eventually: E
     assert answer.status_code == 503
     assert served.client.get("/readyz").status_code == 200
     eventually(lambda: served.client.get("/console/").status_code == 200)
+
+
+class OneRequestAConnection(ConsoleProcess):
+    """Ends a connection at its second request, as a server does to one that was idle for long."""
+
+    async def listening(self) -> bool:
+        return True
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+        await writer.drain()
+        with suppress(asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+
+def test_a_request_is_not_lost_with_a_connection_that_the_process_ends() -> None:
+    async def statuses(process: OneRequestAConnection) -> list[int]:
+        pages = await asyncio.start_unix_server(process.answer, process.pages)
+        transport = httpx.ASGITransport(console(process))
+        async with pages, httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return [(await client.get("/console/")).status_code for _ in range(3)]
+
+    with closing(OneRequestAConnection()) as process:
+        assert asyncio.run(statuses(process)) == [200, 200, 200]
