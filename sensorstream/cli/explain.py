@@ -87,7 +87,10 @@ def command(
         if sparql is None or query_file is not None or name is not None:
             raise click.UsageError(f'--on {place} explains one query: expected "SPARQL"')
         if place == "spark" and url is not None:
-            raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
+            raise click.UsageError(
+                "--on spark: this command starts Spark itself: leave --url out, or ask the "
+                "server's Spark by 'sensorstream jobs start --plan'"
+            )
         is_of_server = place in _OF_SERVER or url is not None
         if analyze and (is_of_server or place == "spark"):
             raise click.UsageError(

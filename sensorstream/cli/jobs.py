@@ -94,8 +94,7 @@ def list_(url: str | None, config: Path, as_json: bool) -> None:
         print_json(found)
         return
     rows = [
-        [each["id"], each["state"], _progress(each), each["rows"], " ".join(each["text"].split())]
-        for each in found
+        [each["id"], each["state"], _progress(each), each["rows"], _text(each)] for each in found
     ]
     print_table(("id", "state", "progress", "rows", "text"), rows)
 
@@ -184,6 +183,10 @@ def _wait(client: Client, job_id: str) -> None:
             if job["state"] == "running":
                 say("Spark answers" if job["progress"] else "Spark starts", _progress(job))
             time.sleep(_LOOK)
+
+
+def _text(job: Mapping[str, Any]) -> str:
+    return f"{'plan of ' if job['plan'] else ''}{' '.join(job['text'].split())}"
 
 
 def _progress(job: Mapping[str, Any]) -> str:

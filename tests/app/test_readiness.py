@@ -130,6 +130,7 @@ def test_processes_that_hang_are_named_replaced_and_ready_again(
         eventually(partial(lambda name: name in away(), name))
         # It may have been away before it was stopped, and be ready until it is tried again.
         eventually(partial(back, pattern, set(hanging)))
+        assert set(_children(pattern)) - set(hanging), "another process has taken its place"
 
 
 def _left(application: Application) -> tuple[object, ...]:

@@ -108,3 +108,35 @@ def test_an_address_with_unknown_choices_leads_to_the_first_ones(
     open_page(browser, keyed, "/ask?language=none&on=nothing&text=ASK+%7B%7D")
     eventually(lambda: "\ntrue\n" in shown(browser))
     assert faults(browser) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "part"),
+    [
+        ("sql", "select count(*) as n from messages", "SQL"),
+        ("sparql", "SELECT ?s { ?s a ?class }", "Algebra"),
+    ],
+)
+def test_spark_plans_a_question_in_a_job_that_shows_its_plan(
+    keyed: Keyed,
+    browser: webdriver.Chrome,
+    eventually: Eventually,
+    language: str,
+    text: str,
+    part: str,
+) -> None:
+    open_page(browser, keyed, f"/ask?language={language}&on=spark")
+    eventually(lambda: "Jobs" in shown(browser))
+    write(browser, text)
+    press(browser, "Explain")
+    eventually(lambda: "waits for Spark, which plans it." in shown(browser))
+    with Client(keyed.url, key=keyed.key) as client:
+        (job,) = client.jobs()
+        assert (job["text"], job["plan"]) == (text, True)
+        eventually(lambda: f"plan of {text}" in shown(browser))
+        eventually(lambda: "SHOW" in shown(browser).upper().split())
+        press(browser, "Show")
+        eventually(lambda: "== Physical Plan ==" in shown(browser))
+        assert part in shown(browser).splitlines()
+        client.delete_job(job["id"])
+    assert faults(browser) == []
