@@ -264,10 +264,8 @@ def test_a_window_that_empties_another_s_shadow_is_reported_at_every_step() -> N
     processor.register("q", text, parse_query(text), found.append)
     processor.push(StreamEvent(10, ((NAMES[0], PROPERTIES[0], NAMES[1]),), STREAMS[0]))
     processor.advance(16)
-    assert [(each.time, len(each.rows)) for each in found] == [
-        (10, 0),
-        *((time, 1) for time in range(11, 16)),
-    ]
+    # At 10 there is no solution, as before: a whole result without one is told when it was another.
+    assert [(each.time, len(each.rows)) for each in found] == [(t, 1) for t in range(11, 16)]
 
 
 def test_a_triple_that_two_windows_see_counts_once_towards_a_report() -> None:
