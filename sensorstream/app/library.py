@@ -10,6 +10,7 @@ from sensorstream.client.results import Results
 from sensorstream.engine.arrival import Arrived, Mapper, Unmapped
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import UnknownQuery
+from sensorstream.mapping.document import encoded
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.model.events import Event, Message
 from sensorstream.model.timeline import Instant
@@ -37,7 +38,7 @@ def map_message(
     Returns:
         The events; or an :class:`.Unmapped` with the reason why no rule matched.
     """
-    content = message.encode() if isinstance(message, str) else message
+    content = encoded(message) if isinstance(message, str) else message
     return Mapper(mapping).map(Message(id, content, received, source))
 
 

@@ -75,7 +75,7 @@ def send(message: bytes | str, source: str | None, key: str | None = None) -> Ca
         {
             "params": {} if source is None else {"source": source},
             "content": _bytes(message),
-            "headers": {"Content-Type": "application/xml", **_key(key)},
+            "headers": {"Content-Type": _type_of(message), **_key(key)},
         },
     )
 
@@ -325,6 +325,11 @@ def media_type(response: httpx.Response) -> str:
 
 def _bytes(message: bytes | str) -> bytes:
     return message.encode() if isinstance(message, str) else message
+
+
+def _type_of(message: bytes | str) -> str:
+    """The encoding of a text is ours, whatever its XML declaration says."""
+    return "application/xml" if isinstance(message, bytes) else "application/xml; charset=utf-8"
 
 
 def _key(key: str | None) -> dict[str, str]:

@@ -28,6 +28,7 @@ _ENCODINGS: Final = (
     (b"<\0", "utf-16-le"),
     (b"\0<", "utf-16-be"),
 )
+_DECLARATION: Final = re.compile(r"\A\ufeff?<\?xml\s[^>]*\?>")
 _LAST_PLACE: Final = re.compile(r",? line \d+, column \d+$")
 
 
@@ -55,6 +56,11 @@ def parse_document(content: bytes, *, max_depth: int) -> Document:
     if not content.startswith(b"<") or content.count(b"<") > max_depth:
         _check_depth(root, max_depth)
     return document
+
+
+def encoded(text: str) -> bytes:
+    """A document that came as text, in UTF-8; the encoding that it declares no longer applies."""
+    return _DECLARATION.sub("", text, count=1).encode(errors="replace")
 
 
 def _has_doctype(content: bytes) -> bool:

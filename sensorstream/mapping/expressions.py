@@ -167,16 +167,19 @@ class Expressions:
 
     # Texts
 
-    def texts(self, hole: syntax.Hole) -> Texts:
-        """The values of a hole, after its value functions."""
-        find = self._values(hole)
+    def texts(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
+        """The values of a hole, after its value functions.
+
+        With ``valid``, here and below, what is invalid is left out and not refused.
+        """
+        find = self._values(hole, valid)
         if self._is_fixed(hole):
             return self._once(hole, find)
         if hole not in self._shared or (self._recorder is None and is_attribute(hole)):
             return find
 
         # A string caches its hash.
-        key = print_hole(hole)
+        key = print_hole(hole) + (" if valid" if valid else "")
 
         def remembered(scope: Scope) -> list[str]:
             found = scope.found.get(key)
@@ -186,8 +189,8 @@ class Expressions:
 
         return remembered
 
-    def _values(self, hole: syntax.Hole) -> Texts:
-        values = self._plain(hole)
+    def _values(self, hole: syntax.Hole, valid: bool) -> Texts:
+        values = self._plain(hole, valid)
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return values
@@ -199,9 +202,9 @@ class Expressions:
 
         return recorded
 
-    def _plain(self, hole: syntax.Hole) -> Texts:
+    def _plain(self, hole: syntax.Hole, valid: bool = False) -> Texts:
         if hole.calls:
-            return self._changed(hole)
+            return self._changed(hole, valid)
         if hole.text.removeprefix("$") in self._lets and hole.text.startswith("$"):
             variable = hole.text[1:]
             return lambda scope: texts(scope.variables[variable])
@@ -215,8 +218,8 @@ class Expressions:
 
         return plain
 
-    def _changed(self, hole: syntax.Hole) -> Texts:
-        find, change = self._xpath(hole), compile_calls(hole.calls, self._library)
+    def _changed(self, hole: syntax.Hole, valid: bool = False) -> Texts:
+        find, change = self._xpath(hole), compile_calls(hole.calls, self._library, valid=valid)
 
         def changed(scope: Scope) -> list[str]:
             found = texts(find(scope))
@@ -229,33 +232,42 @@ class Expressions:
 
         return changed
 
-    def iris(self, name: syntax.Name) -> Callable[[Scope], list[IRI]]:
+    def iris(self, name: syntax.Name, *, valid: bool = False) -> Callable[[Scope], list[IRI]]:
         """The IRIs of a name with holes.
 
         It raises :class:`InvalidValue` for a whole IRI that is none, or that is relative where the
         file has no base, and for a value that spoils the host of an IRI.
         """
         if name.whole is not None:
-            find, hole, make = self.texts(name.whole), name.whole, iri_maker(self._file.base)
+            hole, make = name.whole, iri_maker(self._file.base)
+            find = self.texts(hole, valid=valid)
         else:
             parts = self._file.head(name)
-            find, hole, make = self.fill(parts, encode_segment), name.holes[0], iri_maker(None)
+            hole, make = name.holes[0], iri_maker(None)
+            find = self.fill(parts, encode_segment, valid=valid)
             if _IN_PATH.match(str(parts[0])):
                 # There no percent-encoded value can make an IRI invalid.
                 return lambda scope: [IRI(text) for text in find(scope)]
 
         def checked(scope: Scope) -> list[IRI]:
-            made, text = [], ""
-            try:
-                for text in find(scope):
+            made = []
+            for text in find(scope):
+                try:
                     made.append(make(text))
-            except TermError as fault:
-                raise self.error(scope, hole, fault.message, text, InvalidValue) from None
+                except TermError as fault:
+                    if not valid:
+                        raise self.error(scope, hole, fault.message, text, InvalidValue) from None
             return made
 
         return checked
 
-    def fill(self, parts: Sequence[syntax.Part], change: Callable[[str], str] = str) -> Texts:
+    def fill(
+        self,
+        parts: Sequence[syntax.Part],
+        change: Callable[[str], str] = str,
+        *,
+        valid: bool = False,
+    ) -> Texts:
         """The texts of a template: empty if a hole finds nothing; several from a single hole."""
         holes = [part for part in parts if isinstance(part, syntax.Hole)]
         if not holes:
@@ -265,10 +277,11 @@ class Expressions:
             index = next(i for i, part in enumerate(parts) if isinstance(part, syntax.Hole))
             before = "".join(part for part in parts[:index] if isinstance(part, str))
             after = "".join(part for part in parts[index + 1 :] if isinstance(part, str))
-            only = self.texts(holes[0])
+            only = self.texts(holes[0], valid=valid)
             return lambda scope: [f"{before}{change(text)}{after}" for text in only(scope)]
         pieces = tuple(
-            part if isinstance(part, str) else (part, self.texts(part)) for part in parts
+            part if isinstance(part, str) else (part, self.texts(part, valid=valid))
+            for part in parts
         )
 
         def fill(scope: Scope) -> list[str]:

@@ -35,13 +35,18 @@ _SUITABLE: Final = {
 _TAKEN: Final = frozenset().union(*_SUITABLE.values())
 
 
-def compile_calls(calls: Sequence[Call], library: Library) -> Callable[[list[str]], list[str]]:
+def compile_calls(
+    calls: Sequence[Call], library: Library, *, valid: bool = False
+) -> Callable[[list[str]], list[str]]:
     """All values through all functions, in order; ``TermError`` for an invalid one.
+
+    With ``valid`` an invalid one is left out.
 
     Raises:
         LanguageError: one of the faults that ``call_faults`` lists.
     """
-    steps = tuple(compile_call(call, library).run for call in calls)
+    functions = [compile_call(call, library) for call in calls]
+    steps = tuple(each.run_valid if valid else each.run for each in functions)
     if len(steps) == 1:
         return steps[0]
 

@@ -120,12 +120,13 @@ class ValueCompiler:
         fill = self._expressions.fill(name.parts)
         return lambda scope: [scope.harvest.named_node(text) for text in fill(scope)]
 
-    def _value(self, name: IRI, value: syntax.Value) -> Terms:
+    def _value(self, name: IRI, value: syntax.Value, *, valid: bool = False) -> Terms:
+        """The terms of a value; with ``valid``, here and below, without those that are invalid."""
         match value:
             case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
-                return self._literals(name, value)
+                return self._literals(name, value, valid)
             case syntax.Name():
-                return self._class(value) if name == RDF_TYPE else self._links(value)
+                return (self._class if name == RDF_TYPE else self._links)(value, valid)
             case syntax.BlankName():
                 find = self.blank_node(value)
                 return lambda scope, statements: find(scope)
@@ -134,9 +135,9 @@ class ValueCompiler:
             case syntax.ListValue():
                 return self._list(value)
             case syntax.KnownName():
-                return self._known(value)
+                return self._known(value, valid)
             case syntax.KnownBy():
-                return self._known_by(value)
+                return self._known_by(value, valid)
             case syntax.Fallback():
                 return self._fallback(name, value)
             case syntax.Variable():
@@ -146,16 +147,16 @@ class ValueCompiler:
     # Literals
 
     def _literals(
-        self, name: IRI, value: syntax.XPathValue | syntax.TextValue | syntax.Number
+        self, name: IRI, value: syntax.XPathValue | syntax.TextValue | syntax.Number, valid: bool
     ) -> Callable[[Scope, Statements], Sequence[Literal]]:
         kind = datatype_of(self._file, name, value, self._schema)
         if isinstance(value, syntax.Number):
             constant = (literal_maker(kind, None)(value.text),)
             return lambda scope, statements: constant
         if isinstance(value, syntax.XPathValue):
-            find = self._expressions.texts(value.xpath)
+            find = self._expressions.texts(value.xpath, valid=valid)
         else:
-            find = self._expressions.fill(value.text.parts)
+            find = self._expressions.fill(value.text.parts, valid=valid)
         if isinstance(value.language, syntax.Hole):
             return self._tagged(name, find, value.language)
         make = literal_maker(kind, value.language)
@@ -163,13 +164,16 @@ class ValueCompiler:
         error, what = self._expressions.error, shown(self._file, name)
 
         def literals(scope: Scope, statements: Statements) -> list[Literal]:
-            made, text = [], ""
-            try:
-                for text in find(scope):
+            made = []
+            for text in find(scope):
+                try:
                     made.append(make(text))
-            except TermError as fault:
-                assert hole is not None, "the check tries texts without holes"
-                raise error(scope, hole, f"{what}: {fault.message}", text, InvalidValue) from None
+                except TermError as fault:
+                    if valid:
+                        continue
+                    assert hole is not None, "the check tries texts without holes"
+                    reason = f"{what}: {fault.message}"
+                    raise error(scope, hole, reason, text, InvalidValue) from None
             return made
 
         return literals
@@ -198,16 +202,20 @@ class ValueCompiler:
 
     # Links
 
-    def _links(self, name: syntax.Name) -> Callable[[Scope, Statements], Sequence[IRI]]:
+    def _links(
+        self, name: syntax.Name, valid: bool = False
+    ) -> Callable[[Scope, Statements], Sequence[IRI]]:
         if name.is_constant:
             constant = (self._file.resolve(name),)
             return lambda scope, statements: constant
-        find = self._expressions.iris(name)
+        find = self._expressions.iris(name, valid=valid)
         return lambda scope, statements: find(scope)
 
-    def _class(self, name: syntax.Name) -> Callable[[Scope, Statements], Sequence[IRI]]:
+    def _class(
+        self, name: syntax.Name, valid: bool = False
+    ) -> Callable[[Scope, Statements], Sequence[IRI]]:
         """A class by its name; one that the ontology lacks is an invalid value."""
-        find, known, file = self._links(name), self._schema.classes, self._file
+        find, known, file = self._links(name, valid), self._schema.classes, self._file
         is_open = not (known or self._schema.object_properties or self._schema.datatype_properties)
         if name.is_constant or is_open:
             return find
@@ -215,20 +223,23 @@ class ValueCompiler:
 
         def classes(scope: Scope, statements: Statements) -> Sequence[IRI]:
             found = find(scope, statements)
+            named = []
             for each in found:
-                if each not in known and (reason := why_unknown(file, "class", each, known)):
+                if each in known or not (reason := why_unknown(file, "class", each, known)):
+                    named.append(each)
+                elif not valid:
                     raise error(scope, hole, reason, "", InvalidValue)
-            return found
+            return named
 
         return classes
 
-    def _known(self, value: syntax.KnownName) -> Terms:
-        find, known = self._links(value.name), self._reference.types
+    def _known(self, value: syntax.KnownName, valid: bool) -> Terms:
+        find, known = self._links(value.name, valid), self._reference.types
         return lambda scope, statements: [n for n in find(scope, statements) if n in known]
 
-    def _known_by(self, value: syntax.KnownBy) -> Terms:
+    def _known_by(self, value: syntax.KnownBy, valid: bool) -> Terms:
         name = self._file.resolve(value.property)
-        values = self._literals(name, value.value)
+        values = self._literals(name, value.value, valid)
         by = self._reference.members_by(self._file.resolve(value.class_name), name, self._schema)
         return lambda scope, statements: [
             individual for literal in values(scope, statements) for individual in by(literal)
@@ -272,7 +283,7 @@ class ValueCompiler:
     # Missing and invalid values
 
     def _fallback(self, name: IRI, value: syntax.Fallback) -> Terms:
-        first = self._value(name, value.value)
+        first = self._value(name, value.value, valid=value.if_valid)
         if value.if_valid:
             first = _if_valid(first)
         otherwise = self._otherwise(name, value)

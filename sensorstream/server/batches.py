@@ -13,7 +13,8 @@ from xml.sax.saxutils import quoteattr
 
 from starlette.exceptions import HTTPException
 
-from sensorstream.server.negotiation import XML_TYPES, check_xml, media_type_of
+from sensorstream.mapping.document import encoded
+from sensorstream.server.negotiation import XML_TYPES, media_type_of, xml_of
 
 JSON: Final = "application/json"
 LINES: Final = "application/x-ndjson"
@@ -32,13 +33,13 @@ def read_batch(body: bytes, content_type: str) -> list[bytes]:
 
     Raises:
         HTTPException: the body is no batch, or holds too many messages.
+        MalformedMessage: not in the encoding of the header.
     """
     media_type = media_type_of(content_type)
     if media_type in (JSON, LINES):
         return _of_json(body, media_type)
     if media_type in XML_TYPES or media_type.endswith("+xml"):
-        check_xml(content_type)
-        return _Envelope(body).messages()
+        return _Envelope(xml_of(body, content_type)).messages()
     expected = ", ".join((JSON, LINES, XML_TYPES[0]))
     raise HTTPException(415, f"expected one of {expected}, not '{media_type}'")
 
@@ -57,7 +58,7 @@ def _of_json(body: bytes, media_type: str) -> list[bytes]:
         raise HTTPException(400, "expected an array of strings, each an XML document")
     if len(texts) > _MAX_BATCH:
         raise _too_many(str(len(texts)))
-    return [each.encode(errors="replace") for each in texts]
+    return [encoded(each) for each in texts]
 
 
 class _Envelope:

@@ -5,6 +5,8 @@ Source: RFC 9110, section 12.5.1.
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,7 +16,23 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sensorstream.errors import MalformedMessage
+from sensorstream.mapping.document import encoded
+
 XML_TYPES: Final = ("application/xml", "text/xml")
+_UTF_8: Final = "utf-8"
+_PLAIN: Final = (b"utf-8", b"us-ascii")
+_MARKS: Final = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_DECLARED: Final = re.compile(rb"""<\?xml\s[^>]*?\sencoding\s*=\s*["']([^"'>]*)""")
+# Python has others, which are no character sets, and some that take quadratic time.
+_ENCODING: Final = re.compile(
+    r"utf-(?:8|(?:16|32)(?:-[bl]e)?)|iso8859-\d+|cp\d+|koi8-[ru]|gb2312|gbk|gb18030|big5"
+    "|shift_jis|euc_(?:jp|kr)|iso2022_jp"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +105,53 @@ def _parse(accept: str) -> list[_Range]:
     return ranges
 
 
+def xml_of(body: bytes, content_type: str) -> bytes:
+    """The document of a body, such that it can be read without its header.
+
+    A ``charset`` wins over the encoding that the document declares, a byte order mark over both
+    (RFC 7303, 3.2): the document is then in UTF-8, and declares nothing.
+
+    Raises:
+        HTTPException: not XML, or in an encoding that is not known.
+        MalformedMessage: not in the encoding of the header.
+    """
+    if content_type in XML_TYPES:
+        return body
+    check_xml(content_type)
+    charset = _charset(content_type)
+    declared = _DECLARED.match(body)
+    unlike = charset != _UTF_8 or (declared and declared[1].lower() not in _PLAIN)
+    if not charset or not unlike:
+        return body
+    charset = next((name for mark, name in _MARKS.items() if body.startswith(mark)), charset)
+    try:
+        return encoded(body.decode(charset))
+    except UnicodeDecodeError as error:
+        raise MalformedMessage(f"not in {charset}, which Content-Type names: {error}") from None
+
+
 def check_xml(content_type: str) -> None:
-    """Check that a body is XML, in an encoding that its header does not hide.
+    """Check that a body is XML.
 
     Raises:
         HTTPException: it is not.
     """
-    if content_type in XML_TYPES:
-        return
     media_type = media_type_of(content_type)
     if media_type not in XML_TYPES and not media_type.endswith("+xml"):
         raise HTTPException(
             415, f"'{media_type or 'no Content-Type'}' is not XML: expected application/xml"
         )
-    charset = content_type.lower().partition("charset=")[2].partition(";")[0].strip(' "')
-    if charset not in ("", "utf-8", "us-ascii"):
-        raise HTTPException(
-            415, f"charset {charset}: send UTF-8, or name the encoding in the XML declaration only"
-        )
+
+
+def _charset(content_type: str) -> str:
+    """The encoding that a header names, as Python names it; empty if it names none."""
+    named = content_type.lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
+    if named in ("", "us-ascii"):  # part of UTF-8
+        return named and _UTF_8
+    try:
+        known = codecs.lookup(named).name
+    except LookupError:
+        known = ""
+    if not _ENCODING.fullmatch(known):
+        raise HTTPException(415, f"charset {named[:60]} is not known: expected e.g. utf-8")
+    return known

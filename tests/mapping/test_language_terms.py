@@ -82,6 +82,8 @@ def test_rdf_type_takes_the_policies_of_values() -> None:
     rule = "then insert individual :i ; rdf:type :{@k} if valid or :Flood ."
     assert classes(rule, "<m k='Storm'/>") == [f"{E}Storm"]
     assert classes(rule, "<m k='Nope'/>") == classes(rule, "<m/>") == [f"{E}Flood"]
+    rule = "then insert individual :i ; rdf:type :{k} if valid or :Flood ."
+    assert classes(rule, "<m><k>Nope</k><k>Storm</k></m>") == [f"{E}Storm"]
 
 
 @pytest.mark.parametrize("value", ["{@k}", '"Storm"', "5", "[ :p 1 ]", "( :Storm )", "_:x"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.errors import LanguageError, MappingError
+from sensorstream.errors import InvalidValue, LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
 from sensorstream.mapping.reference_data import ReferenceData, reference_data
@@ -100,6 +100,37 @@ def integer(text: str) -> Literal:
         (":x {@a} if valid or 5", "<M a='many'/>", [integer("5")]),
         (":x {@a |> * 2} if valid or 5", "<M a='many'/>", [integer("5")]),
         (":x {@a} if valid or {@b} if valid or 5", "<M a='x' b='y'/>", [integer("5")]),
+        # Of several values those that are valid
+        (
+            ':x {@a |> split "," |> trim} if valid or 9',
+            "<M a='5, n/a, 7'/>",
+            [integer("5"), integer("7")],
+        ),
+        (
+            ':x {@a |> split "," |> * 2} if valid',
+            "<M a='5,n/a,7'/>",
+            [integer("10"), integer("14")],
+        ),
+        (':x {@a |> split ","} if valid or 9', "<M a='n/a,-'/>", [integer("9")]),
+        (":x {b} if valid", "<M><b>5</b><b>n/a</b><b>7</b></M>", [integer("5"), integer("7")]),
+        (
+            ":x {b |> + 1} if valid, {b |> + 1 |> default 0} if valid",
+            "<M><b>x</b></M>",
+            [integer("0")],
+        ),
+        (
+            ":in <{b}> if valid or :nowhere",
+            "<M><b>no IRI</b><b>http://e/hall</b></M>",
+            [IRI("http://e/hall")],
+        ),
+        (
+            ":in known :Room with :code {b} if valid",
+            "<M><b>?</b><b>8</b></M>",
+            [n("lab")],
+        ),
+        (':name "{b |> + 1} m" if valid', "<M><b>x</b><b>1</b></M>", [Literal("2 m")]),
+        # All values make one geometry, which is valid or not.
+        (":name {b |> wkt rings lat lon} if valid", "<M><b>0 0 0 1 1 1 0 0</b><b>1</b></M>", []),
         (":x {@a} or reject", "<M a='7'/>", [integer("7")]),
         # Known individuals
         (":in known :{@a}", "<M a='hall'/>", [n("hall")]),
@@ -199,6 +230,14 @@ def test_what_an_invalid_node_has_said_does_not_stay() -> None:
     rules = f"mapping m on message {{/M}} then insert individual :i ; {value} ."
     assert triples(rules, "<M n='hall' x='?'/>") == [(n("i"), n("in"), n("nowhere"))]
     assert len(triples(rules, "<M n='hall' x='7'/>")) == 4
+
+
+def test_a_value_that_one_property_leaves_out_is_refused_by_another() -> None:
+    rule = "mapping m on message {/M} then insert individual :i ; :x {b |> + 1} if valid"
+    xml = "<M><b>1</b><b>x</b></M>"
+    assert triples(f"{rule} .", xml) == [(n("i"), n("x"), integer("2"))]
+    with pytest.raises(InvalidValue, match="'x' is not a number"):
+        triples(f"{rule} ; :code {{b |> + 1}} .", xml)
 
 
 def list_of(found: list[Triple], head: Term) -> list[Term]:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_FLOOR, localcontext
 from fractions import Fraction
+from itertools import pairwise
 from math import floor
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language.syntax import Argument
-from sensorstream.mapping.functions.durations import fixed_length
+from sensorstream.mapping.functions.durations import fixed_length, read_iso
 from sensorstream.mapping.functions.numbers import read_number
 
 Read: TypeAlias = Callable[[str], datetime]
 """The time of a text, without zone if the text has no zone; ``ValueError`` for another format."""
 
 _YEARS: Final = ("%Y", "%y", "%G", "%c", "%x")
+_WIDTHS: Final = {
+    "%f": "1,6",
+    **dict.fromkeys(("%Y", "%G"), "4"),
+    "%j": "3",
+    **dict.fromkeys(("%y", "%m", "%d", "%H", "%I", "%M", "%S", "%U", "%V", "%W"), "2"),
+    **dict.fromkeys(("%w", "%u"), "1"),
+}
+"""The digits of each field that is a number."""
+_PIECE: Final = re.compile(r"%.|\s+|.", re.DOTALL)
 _FAR: Final = "outside the years 1 to 9999"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -97,8 +108,37 @@ def _reader(written: Argument) -> Read:
         raise LanguageError(
             f"the format '{form}' has no year: expected %Y or %y", position=written.position
         )
-    # The caller handles the zone.
-    return lambda text: datetime.strptime(text, form)  # noqa: DTZ007
+    pieces = _PIECE.findall(form)
+    numbers = [each in _WIDTHS or each.isdecimal() for each in pieces]
+    if (True, True) not in pairwise(numbers):
+        # The caller handles the zone.
+        return lambda text: datetime.strptime(text, form)  # noqa: DTZ007
+    widths = _widths(pieces, numbers)
+
+    def read(text: str) -> datetime:
+        if widths.fullmatch(text) is None:
+            raise ValueError
+        return datetime.strptime(text, form)  # noqa: DTZ007
+
+    return read
+
+
+def _widths(pieces: Sequence[str], numbers: Sequence[bool]) -> re.Pattern[str]:
+    """The texts in which each number that touches another has all its digits.
+
+    ``strptime`` takes one digit for two there: ``202405011408`` as 14:00:08 by ``%H%M%S``.
+    """
+    made = []
+    for piece, before, after in zip(
+        pieces, (False, *numbers[:-1]), (*numbers[1:], False), strict=True
+    ):
+        if piece in _WIDTHS and (before or after):
+            made.append(rf"\d{{{_WIDTHS[piece]}}}")
+        elif piece.isspace():
+            made.append(r"\s+")
+        else:
+            made.append(".+?" if piece.startswith("%") else re.escape(piece))
+    return re.compile("".join(made), re.DOTALL | re.IGNORECASE)
 
 
 def _since_epoch(digits: int) -> Read:
@@ -121,13 +161,13 @@ def _end(text: str) -> datetime:
     if not slash:
         raise ValueError
     if not end.lstrip("-").startswith("P"):
-        return datetime.fromisoformat(end)
+        return read_iso(end)
     micros = floor(Fraction(fixed_length(end)) * 1_000_000)
-    return datetime.fromisoformat(start) + timedelta(microseconds=micros)
+    return read_iso(start) + timedelta(microseconds=micros)
 
 
 _WORDS: Final[dict[str, Read]] = {
-    "iso": datetime.fromisoformat,
+    "iso": read_iso,
     "seconds": _since_epoch(6),
     "milliseconds": _since_epoch(3),
     "end": _end,

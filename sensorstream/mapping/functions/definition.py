@@ -8,11 +8,12 @@ named in ``Definition.parameters``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
-from sensorstream.errors import Position
+from sensorstream.errors import Position, TermError
 from sensorstream.language.syntax import Call
 
 FUNCTION: Final = "urn:sensorstream:function#"
@@ -43,11 +44,23 @@ class ValueKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A compiled call: the kinds it takes, the kind it returns, and the function."""
+    """A compiled call: the kinds it takes, the kind it returns, and the function.
+
+    One that is ``separate`` makes of each value the same, whatever values stand beside it.
+    """
 
     takes: frozenset[ValueKind]
     gives: ValueKind
     run: Values
+    separate: bool = False
+
+    def run_valid(self, values: list[str]) -> list[str]:
+        """What the function makes of the values that are valid."""
+        made = []
+        for each in [[value] for value in values] if self.separate else [values]:
+            with suppress(TermError):
+                made += self.run(each)
+        return made
 
 
 @dataclass(frozen=True, slots=True)

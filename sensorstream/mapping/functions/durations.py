@@ -17,6 +17,8 @@ _ISO: Final = re.compile(
     rf"(-?)P(?=.)(?:{_WHOLE}Y)?(?:{_WHOLE}M)?(?:{_WHOLE}W)?(?:{_WHOLE}D)?"
     rf"(?:T(?=.)(?:{_WHOLE}H)?(?:{_WHOLE}M)?(?:([0-9]{{1,15}}(?:[.,][0-9]{{1,40}})?)S)?)?"
 )
+_MOMENT: Final = re.compile(r"\d{4}-?(?:\d\d-?\d\d|W\d\d(?:-?\d)?)(?:\D.*)?")
+"""A date and what parts it from its time: Python takes any character there, a digit too."""
 UNITS: Final = {
     "milliseconds": Decimal("0.001"),
     "seconds": Decimal(1),
@@ -96,11 +98,18 @@ def _iso(text: str) -> Duration:
         return Duration(sign * (years * 12 + months), sign * seconds)
 
 
+def read_iso(text: str) -> datetime:
+    """A time as ISO 8601 writes it; ``ValueError`` for anything else."""
+    if _MOMENT.fullmatch(text) is None:
+        raise ValueError
+    return datetime.fromisoformat(text)
+
+
 def _between(text: str) -> Duration:
     """From the first to the second of two ISO times, ``start/end`` (ISO 8601, 5.5)."""
     first, slash, second = text.partition("/")
     try:
-        start, end = (datetime.fromisoformat(each.strip()) for each in (first, second))
+        start, end = (read_iso(each.strip()) for each in (first, second))
         gap = end - start
     except (ValueError, TypeError):
         hint = "both with a time zone, or both without" if slash else "two times parted by '/'"

@@ -24,7 +24,8 @@ def _wkt(call: Call, _: Library) -> Function:
         except TermError as error:
             raise LanguageError(error.message, position=crs.position) from None
     axes = Axes(" ".join(words[:2]), "height" in words, "" if crs is None else crs.text)
-    return on_all(call, (ValueKind.ANY,), ValueKind.WKT, geometry(shape, axes))
+    run = geometry(shape, axes)
+    return on_all(call, (ValueKind.ANY,), ValueKind.WKT, run, separate=shape != "rings")
 
 
 GEOMETRY_CALLS: Final = (

@@ -31,7 +31,14 @@ def any_of(words: Iterable[str]) -> str:
     return f"(?:{'|'.join(words)})"
 
 
-def on_all(call: Call, takes: Iterable[ValueKind], gives: ValueKind, run: Values) -> Function:
+def on_all(
+    call: Call,
+    takes: Iterable[ValueKind],
+    gives: ValueKind,
+    run: Values,
+    *,
+    separate: bool = False,
+) -> Function:
     """A function over all values at a time; an error names it."""
 
     def named(values: list[str]) -> list[str]:
@@ -41,7 +48,7 @@ def on_all(call: Call, takes: Iterable[ValueKind], gives: ValueKind, run: Values
         except TermError as error:
             raise TermError(f"{call.function}: {_shortened(error.message)}") from None
 
-    return Function(frozenset(takes), gives, named)
+    return Function(frozenset(takes), gives, named, separate)
 
 
 def _shortened(message: str) -> str:
@@ -53,13 +60,19 @@ def on_each(
     call: Call, takes: Iterable[ValueKind], gives: ValueKind, one: Callable[[str], str]
 ) -> Function:
     """A function from one value to one value."""
-    return on_all(call, takes, gives, lambda values: [one(value) for value in values])
+    return on_all(
+        call, takes, gives, lambda values: [one(value) for value in values], separate=True
+    )
 
 
 def on_texts(call: Call, one: EachText) -> Function:
     """A function from one text to any number of texts."""
     return on_all(
-        call, ValueKind, ValueKind.ANY, lambda values: [m for value in values for m in one(value)]
+        call,
+        ValueKind,
+        ValueKind.ANY,
+        lambda values: [m for value in values for m in one(value)],
+        separate=True,
     )
 
 

@@ -14,7 +14,8 @@ from sensorstream.language.syntax import Hole, Part
 from sensorstream.language.walk import nodes
 from sensorstream.mapping import xpath
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.functions import Library, compile_call
+from sensorstream.mapping.function_chain import compile_calls
+from sensorstream.mapping.functions import Library
 from sensorstream.mapping.plan import Harvest
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
@@ -56,8 +57,13 @@ class RmlExpressions:
         self._map = triples_map
         self._namespaces = dict(triples_map.source.namespaces)
 
-    def values(self, expression: Expression, change: Callable[[str], str]) -> Texts:
-        """The texts of an expression; ``change`` is applied to what fills a template."""
+    def values(
+        self, expression: Expression, change: Callable[[str], str], *, valid: bool = False
+    ) -> Texts:
+        """The texts of an expression; ``change`` is applied to what fills a template.
+
+        With ``valid`` the values that a function refuses are left out.
+        """
         match expression:
             case ConstantTerm(term=term):
                 constant = [term.lexical if isinstance(term, Literal) else str(term)]
@@ -67,12 +73,12 @@ class RmlExpressions:
             case StringTemplate(parts=parts):
                 return self.template(parts, change)
             case FunctionValue():
-                return self._called(expression)
+                return self._called(expression, valid)
 
-    def _called(self, expression: FunctionValue) -> Texts:
+    def _called(self, expression: FunctionValue, valid: bool) -> Texts:
         """The values of a function; only templates encode what fills them."""
-        find = self.values(expression.value, str)
-        run = compile_call(expression.call, self._library).run
+        find = self.values(expression.value, str, valid=valid)
+        run = compile_calls((expression.call,), self._library, valid=valid)
         hole = next(nodes(expression, Hole), self._map.source.iterator)
 
         def called(row: Row) -> list[str]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Final, cast
 
-from sensorstream.errors import InvalidValue, MappingError, TermError
+from sensorstream.errors import MappingError, TermError
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.rml.block import DEFAULT_GRAPH
 from sensorstream.mapping.rml.model import (
@@ -84,7 +84,7 @@ class TermCompiler:
     def _iris(self, term_map: TermMap, check: Callable[[IRI], IRI] | None) -> Terms:
         assert term_map.expression is not None
         change = _ENCODERS[term_map.type]
-        find, base = self._expressions.values(term_map.expression, change), self._base or ""
+        find, base = self._values(term_map, change), self._base or ""
         is_uri = term_map.type in ("URI", "UnsafeURI")
 
         @lru_cache(maxsize=_CACHED_IRIS)
@@ -108,12 +108,12 @@ class TermCompiler:
                 return (row.harvest.named_node(f"{inner} {path}"),)
 
             return new
-        find = self._expressions.values(expression, str)
+        find = self._values(term_map, str)
         return lambda row: [row.harvest.named_node(text) for text in find(row)]
 
     def _literals(self, term_map: TermMap) -> Terms:
         assert term_map.expression is not None
-        find = self._expressions.values(term_map.expression, str)
+        find = self._values(term_map, str)
         kinds, tags = self._kinds(term_map.datatype), self._tags(term_map.language)
 
         def make(row: Row, text: str) -> Iterable[Term]:
@@ -124,28 +124,26 @@ class TermCompiler:
 
         return self._made(term_map, find, make)
 
+    def _values(self, term_map: TermMap, change: Callable[[str], str]) -> Texts:
+        assert term_map.expression is not None
+        return self._expressions.values(term_map.expression, change, valid=term_map.if_valid)
+
     def _made(
         self, term_map: TermMap, find: Texts, make: Callable[[Row, str], Iterable[Term]]
     ) -> Terms:
         """The terms of the texts.
 
-        An invalid text rejects the message or, with ``if valid``, leaves out all of them.
+        An invalid text rejects the message or, with ``if valid``, is left out.
         """
 
         def terms(row: Row) -> Iterable[Term]:
             made: list[Term] = []
-            try:
-                texts = find(row)
-            except InvalidValue:  # a function refuses a value
-                if term_map.if_valid:
-                    return ()
-                raise
-            for text in texts:
+            for text in find(row):
                 try:
                     made += make(row, text)
                 except TermError as error:
                     if term_map.if_valid:
-                        return ()
+                        continue
                     raise self._term_error(row, term_map, error.message, text) from None
             return made
 

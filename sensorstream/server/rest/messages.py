@@ -28,7 +28,7 @@ from sensorstream.server.access import check_source
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.batches import JSON, LINES, read_batch
 from sensorstream.server.idempotency import HEADER, REPLAYED, again, origin_of
-from sensorstream.server.negotiation import XML_TYPES, check_xml
+from sensorstream.server.negotiation import XML_TYPES, check_xml, xml_of
 from sensorstream.server.problems import (
     ProblemBody,
     http_problem,
@@ -205,11 +205,12 @@ class Shortcut:
 async def _take(application: Application, request: Request, source: str) -> Response:
     check_source(request, source)
     fields = dict(request.scope["headers"])
-    check_xml(fields.get(b"content-type", b"").decode("latin-1"))
+    content_type = fields.get(b"content-type", b"").decode("latin-1")
+    check_xml(content_type)
     sender = admitted(application, request.scope)
     origin = origin_of(request) if _KEY in fields else ""
     early = b"prefer" in fields and _wants_early(request)
-    content = await _body(request.receive)
+    content = xml_of(await _body(request.receive), content_type)
     entered = application.submit(content, source, sender, origin=origin, early=early)
     headers = {"Preference-Applied": _EARLY} if early else {}
     try:

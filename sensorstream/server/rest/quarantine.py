@@ -19,7 +19,7 @@ from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Contradiction, RepeatedMessage
 from sensorstream.history.quarantine import Chosen
 from sensorstream.server.answers import OutcomeBody, outcome_answer
-from sensorstream.server.negotiation import check_xml
+from sensorstream.server.negotiation import xml_of
 from sensorstream.server.problems import ContradictionBody, ProblemBody, problem_of
 from sensorstream.server.rest.moment import Moment
 from sensorstream.server.senders import admitted
@@ -200,7 +200,7 @@ def router(application: Application) -> APIRouter:
         """
         corrected = await request.body()
         if corrected:
-            check_xml(request.headers.get("content-type", ""))
+            corrected = xml_of(corrected, request.headers.get("content-type", ""))
         sender = admitted(application, request.scope)
         entered = await run_in_threadpool(
             application.replays.replay, id_, corrected or None, sender

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,10 +16,11 @@ from starlette.exceptions import HTTPException
 from sensorstream.app.application import Application
 from sensorstream.app.waiting import Sender
 from sensorstream.errors import MessageTooLarge, RepeatedMessage, SensorStreamError
+from sensorstream.mapping.document import encoded
 from sensorstream.server.access import check_source
 from sensorstream.server.answers import outcome_answer
 from sensorstream.server.idempotency import REPLAYED, again, origin_of
-from sensorstream.server.negotiation import media_type_of
+from sensorstream.server.negotiation import media_type_of, xml_of
 from sensorstream.server.problems import http_problem, problem_of, unexpected
 from sensorstream.server.senders import admitted
 from sensorstream.server.soap.envelope import (
@@ -37,8 +37,6 @@ _SOURCE: Final = "soap"
 _WSDL: Final = Path(__file__).with_name("service.wsdl")
 _TYPES: Final = {version.media_type: version for version in Version}
 _XML: Final = {"schema": {"type": "string", "format": "xml"}}
-# A document that comes as text is decoded already: its encoding declaration no longer applies.
-_DECLARATION: Final = re.compile(r"<\?xml\s[^>]*\?>")
 
 
 def router(application: Application, max_message_bytes: int) -> APIRouter:
@@ -77,13 +75,14 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         An idempotency key stands in the header `Idempotency-Key`, or in the SOAP header
         `idempotencyKey`.
         """
-        media_type = media_type_of(request.headers.get("content-type", ""))
+        content_type = request.headers.get("content-type", "")
+        media_type = media_type_of(content_type)
         if media_type not in _TYPES:
             raise HTTPException(415, f"expected {' or '.join(_TYPES)}, not '{media_type}'")
         version = _TYPES[media_type]
         check_source(request, _SOURCE)
         try:
-            read = read_request(await request.body(), version)
+            read = read_request(xml_of(await request.body(), content_type), version)
             version = read.version
             try:
                 origin = origin_of(request, enclosed=read.keys)
@@ -109,9 +108,7 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
 
     async def _take(text: str, sender: Sender, origin: str) -> tuple[Mapping[str, Any], bool]:
         """The answer, and whether it was given before."""
-        text = text.strip()
-        declared = _DECLARATION.match(text)
-        content = text[declared.end() if declared else 0 :].strip().encode()
+        content = encoded(text.strip()).strip()
         if len(content) > max_message_bytes:
             raise MessageTooLarge(
                 f"the message holds {len(content)} bytes, the limit is {max_message_bytes}"

@@ -173,6 +173,11 @@ def test_a_function_works_on_every_value_that_was_found() -> None:
         ("date seconds", "253402300800", "date: '253402300800' is not a time: outside the years"),
         ("date end", "2014-08-01T08:00:00Z", "date: '2014-08-01T08:00:00Z' is not a time: expecte"),
         ("date end", "2014-08-01T08:00Z/P1M", "date: '2014-08-01T08:00Z/P1M' is not a time"),
+        (
+            "duration between",
+            "2024-05-01109:00/2024-05-01T10:00",
+            "duration: '2024-05-01109:00/2024-05-01T10:00' is not a duration: expected both with",
+        ),
         ("duration iso", "P", "duration: 'P' is not a duration: expected e.g. PT1M30S"),
         ("duration iso", "P1DT", "duration: 'P1DT' is not a duration"),
         ("duration iso", "PT1.5H", "duration: 'PT1.5H' is not a duration"),
@@ -407,6 +412,46 @@ def test_a_number_with_separators_is_read_as_python_writes_it(value: Decimal) ->
 def test_a_time_of_a_zone_is_the_same_moment(local: datetime, zone: str) -> None:
     (made,) = run(f'date "%d.%m.%Y %H:%M:%S.%f" in "{zone}"', f"{local:%d.%m.%Y %H:%M:%S.%f}")
     assert datetime.fromisoformat(made) == local.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+
+
+_PICTURES = ("%Y%m%d%H%M%S", "%Y%m%d%H%M", "%Y%m%d%H", "%Y%m%d", "%y%m%d%H%M", "%Y%j", "%d%b%Y%H%M")
+
+
+@settings(deadline=None)
+@given(
+    st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(2037, 1, 1)),  # noqa: DTZ001
+    st.sampled_from(_PICTURES),
+    st.permutations(_PICTURES),
+)
+def test_fields_that_touch_take_all_their_digits(
+    local: datetime, picture: str, others: list[str]
+) -> None:
+    written = local.strftime(picture)
+    # Of pictures of one length it is the first that fits that counts.
+    others = [each for each in others if len(local.strftime(each)) != len(written)]
+    formats = " or ".join(f'"{each}"' for each in (*others, picture))
+    expected = datetime.strptime(written, picture)  # noqa: DTZ007
+    assert run(f"date {formats}", written) == [f"{expected.isoformat()}Z"]
+
+
+@pytest.mark.parametrize(
+    ("formats", "value"),
+    [
+        ('"%Y%m%d%H%M%S"', "202405011408"),
+        ('"%Y%m%d%H%M"', "2024050114"),
+        ('"%d.%m.%Y %H%M"', "1.5.2024 148"),
+        ("iso", "2024050111408"),
+        ("iso", "2024-05-01114:08"),
+    ],
+)
+def test_a_time_with_a_digit_too_few_or_too_many_is_none(formats: str, value: str) -> None:
+    with pytest.raises(TermError, match="is not a time"):
+        run(f"date {formats}", value)
+
+
+@pytest.mark.parametrize("value", ["1.5.2024 9:05", "01.05.2024 09:05"])
+def test_a_field_that_stands_alone_may_have_one_digit(value: str) -> None:
+    assert run('date "%d.%m.%Y %H:%M"', value) == ["2024-05-01T09:05:00Z"]
 
 
 @settings(deadline=None)

@@ -131,6 +131,11 @@ def test_an_invalid_form_rejects_the_message_unless_it_may_be_missing() -> None:
     assert values('rml:reference "tag" ; rml:datatype xsd:integer ; ss:invalid "missing"') == []
 
 
+def test_of_several_values_only_the_invalid_ones_may_be_missing() -> None:
+    mixed = 'rml:reference "tag | no" ; rml:datatype xsd:integer ; ss:invalid "missing"'
+    assert values(mixed) == [Literal("7", XSD_INTEGER)]
+
+
 def test_a_constant_text_may_have_a_datatype_or_language() -> None:
     assert values('rml:constant "5" ; rml:datatype xsd:integer') == [Literal("5", XSD_INTEGER)]
     assert values('rml:constant "5" ; rml:language "en"') == [Literal("5", language="en")]

@@ -180,6 +180,10 @@ def test_a_value_that_a_function_refuses_rejects_the_message_or_is_missing() -> 
     with pytest.raises(MappingError, match=r"\{@n\}, message line 1: round: 'ada' is not a number"):
         values(rounded)
     assert values(f'{rounded} ; ss:invalid "missing"') == []
+    mixed = execution("f:round", 'rml:reference "@n | @x"')
+    assert values(f'{mixed} ; ss:invalid "missing"') == values(
+        execution("f:round", 'rml:reference "@x"')
+    )
 
 
 def test_functions_become_functions_of_rules() -> None:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any
+from xml.sax.saxutils import escape
 
 import httpx
 import pytest
@@ -13,10 +14,18 @@ from sensorstream.app.pipeline import failed
 from sensorstream.app.rates import Rates
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy
+from sensorstream.mapping import parse_document
 from sensorstream.server.senders import admitted
 
 XML = {"content-type": "application/xml"}
 MESSAGE = b"<Message><Event/></Message>"
+WAYS = {
+    "/messages": "{}",
+    "/messages/batch": "<Messages>{}</Messages>",
+    "/soap": '<e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/"><e:Body>'
+    '<postMessage xmlns="http://sensorstream.example/soap"><message>{}</message></postMessage>'
+    "</e:Body></e:Envelope>",
+}
 
 
 def test_a_posted_message_is_answered_by_what_became_of_it(
@@ -66,7 +75,9 @@ def test_every_way_to_say_xml_is_accepted(client: httpx.Client, content_type: st
     [
         ("application/json", "not XML"),
         ("application/x-www-form-urlencoded", "expected application/xml"),
-        ("application/xml; charset=iso-8859-1", "XML declaration"),
+        ("application/xml; charset=klingon", "charset klingon is not known"),
+        ("application/xml; charset=unicode_escape", "charset unicode_escape is not known"),
+        ("application/xml; charset=rot13", "charset rot13 is not known"),
     ],
 )
 def test_another_content_type_is_refused(
@@ -83,6 +94,39 @@ def test_a_message_in_another_encoding_declares_it_itself(
     content = '<?xml version="1.0" encoding="ISO-8859-1"?><Name>Käthe</Name>'.encode("latin-1")
     assert client.post("/messages", content=content, headers=XML).status_code == 200
     assert application.received[-1].content == content
+
+
+@pytest.mark.parametrize("charset", ["ISO-8859-1", "latin-1", '"windows-1252"', "utf-16", "UTF-8"])
+@pytest.mark.parametrize("declared", ["", "UTF-8", "ISO-8859-1", "UTF-16"])
+@pytest.mark.parametrize("path", WAYS)
+def test_the_charset_of_the_header_wins_over_the_declaration(
+    client: httpx.Client, application: Any, charset: str, declared: str, path: str
+) -> None:
+    name = "<Name>Käthe</Name>"
+    text = WAYS[path].format(escape(name) if path == "/soap" else name)
+    head = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
+    content = (head + text).encode(charset.strip('"'))
+    headers = {"content-type": f"text/xml; charset={charset}"}
+    answer = client.post(path, content=content, headers=headers)
+    assert answer.status_code == 200, answer.text
+    received = parse_document(application.received[-1].content, max_depth=2).getroot()
+    assert received.text == "Käthe"
+
+
+def test_a_message_in_json_is_text_whatever_encoding_it_declares(
+    client: httpx.Client, application: Any
+) -> None:
+    text = '<?xml version="1.0" encoding="ISO-8859-1"?>\n<Name>Käthe</Name>'
+    assert client.post("/messages/batch", json=[text]).json()["accepted"] == 1
+    received = parse_document(application.received[-1].content, max_depth=2).getroot()
+    assert (received.text, received.sourceline) == ("Käthe", 2)
+
+
+def test_what_is_not_in_the_charset_of_its_header_is_refused(client: httpx.Client) -> None:
+    headers = {"content-type": "application/xml; charset=utf-16-le"}
+    answer = client.post("/messages", content=b"<a/>\xd8", headers=headers)
+    assert answer.status_code == 400
+    assert "not in utf-16-le, which Content-Type names" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +235,8 @@ def test_a_batch_is_taken_in_order_and_each_message_fails_for_itself(
         (b"<A/>", "text/plain", 415),
         (b"<A/>", "application/xml", 400),
         (b"<Messages><A/>", "application/xml", 400),
-        (b"<Messages/>", "application/xml; charset=latin1", 415),
+        (b"<Messages/>", "application/xml; charset=klingon", 415),
+        (b"<Messages>\xe4</Messages>", "application/xml; charset=utf-16", 400),
         (json.dumps(["<A/>"] * 10_001).encode(), "application/json", 413),
     ],
 )
