@@ -54,7 +54,7 @@ def disorder_spec(settings: Settings) -> Disorder | None:
 
 
 def ahead_of(settings: Settings) -> int | None:
-    """How far a message's time may be ahead of its arrival; None: however far.
+    """How far a message's time may be ahead of its arrival; None: by the spacing of those before.
 
     Raises:
         SettingsError: ``time.ahead`` is not a length of the time line.

@@ -116,6 +116,7 @@ def recover(
     refused: set[str] = set()
     if start.state is not None:
         engine.restore(start.state)
+        target.mapper.hear(each.time for each in engine.window)
         # They changed nothing then, and must change nothing now, even if the reasoner accepts them.
         refused |= store.rejected({each.item.message.id for each in start.state.held.held})
     # Alerts of what is stored already are thrown away: these are new, and wait until then.

@@ -28,6 +28,7 @@ from sensorstream.engine.filters import Filter
 from sensorstream.engine.live_queries import QueryTerms
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import Shedding
+from sensorstream.engine.spacing import Spacing
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.history.runner import Runner
 from sensorstream.journal.records import OntologyVersion
@@ -351,6 +352,6 @@ def build_machine(
         counter,
         settings.server.max_message_bytes,
         settings.limits.mapping_seconds,
-        deployment.ahead if live else None,
+        (Spacing() if deployment.ahead is None else deployment.ahead) if live else None,
     )
     return Machine(engine, mapper, snapshot)

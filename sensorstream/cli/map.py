@@ -109,6 +109,8 @@ def command(
         for told in [fault] if fault else mapped.warnings if mapped is not None else ():
             faulty = True
             click.echo(f"{source.name}: {told}", err=True)
+        for note in mapped.notes if mapped is not None else ():
+            click.echo(f"{source.name}: note: {note}", err=True)
         head, body = "", ""
         if mapped is not None:
             head, body = mapped_turtle(mapped, prefixes)
@@ -120,7 +122,7 @@ def command(
                 answer |= {
                     "matched": mapped.matched,
                     "individuals": mapped.individuals,
-                    "warnings": mapped.warnings,
+                    "warnings": (*mapped.warnings, *mapped.notes),
                     "turtle": "\n".join(mapped_turtle(mapped, prefixes, merged=True)),
                 }
                 if any(event.graphs for event in mapped.events):

@@ -6,19 +6,21 @@ what it makes of a message is taken as one unit. It holds no state but the rules
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 from lxml import etree
 
 from sensorstream.apart import run_apart
+from sensorstream.engine.spacing import Spacing
 from sensorstream.errors import MappingError, MessageTooLarge
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.plan import Mapped, MappingPlan
 from sensorstream.mapping.rule_cost import size_of
 from sensorstream.model.events import Event, Message
 from sensorstream.model.frozen import frozen
+from sensorstream.model.timeline import Instant
 
 DEEPEST: Final = 64
 """How deep the elements of a message may be nested, where nothing else is said."""
@@ -87,14 +89,15 @@ class Mapper:
         counter: Callable[[], float] = _no_time,
         max_bytes: int | None = None,
         seconds: float | None = None,
-        ahead: int | None = None,
+        ahead: int | Spacing | None = None,
     ) -> None:
         """Messages of more than ``max_bytes`` are refused; None: no limit.
 
         ``seconds`` is how long the rules may take for a message that is so large that they could
         take long (:attr:`.MappingPlan.largest`): these are mapped in a fork. None: no limit.
-        ``ahead`` is how far the times of a message may be after its arrival: windows and lateness
-        follow the latest time that any message has said. None: however far.
+        ``ahead`` is how far the times of a message may be after its arrival, or after the times of
+        those before it: windows and lateness follow the latest time that any message has said.
+        None: however far.
         """
         self.plan = plan
         self._max_bytes = max_bytes
@@ -144,11 +147,19 @@ class Mapper:
         root = str(reading.document.getroot().tag)
         return Unmapped(message, None, root, mapped.hint, seconds)
 
+    def hear(self, times: Iterable[Instant]) -> None:
+        """Learn how far apart the times of messages are from some that were taken in."""
+        if isinstance(self._ahead, Spacing):
+            self._ahead.hear(times)
+
     def _check_times(self, mapped: Mapped, message: Message) -> None:
         if self._ahead is None or not mapped.events:
             return
         latest = max(event.time for event in mapped.events)
-        if latest > message.received + self._ahead:
+        if isinstance(self._ahead, Spacing):
+            if latest != message.received and (reason := self._ahead.refuses(latest)):
+                raise MappingError(f"the message is of a time ({latest}) that is {reason}")
+        elif latest > message.received + self._ahead:
             raise MappingError(
                 f"the message is of a time ({latest}) that is further ahead of its arrival "
                 f"({message.received}) than time.ahead allows: expected one of the present or past"

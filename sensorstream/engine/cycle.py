@@ -246,7 +246,7 @@ class Cycle:
             individuals=mapped.individuals,
             alerts=(*notices, *raised, *stopped),
             phases=timings,
-            warnings=left_out,
+            warnings=(*left_out, *mapped.notes),
             reports=self.queries.take_reports(),
             time=now,
             cleared=(*cleared, *over),
@@ -387,6 +387,7 @@ class Cycle:
             phases=timings,
             warnings=(
                 *left_out,
+                *mapped.notes,
                 *verdicts.warnings(),
                 *([unread] if unread else []),
                 *outcome.warnings,
@@ -504,5 +505,5 @@ def outcome_of(arrived: Arrived, status: Status, timings: Timings) -> Outcome:
         matched=mapped.matched,
         individuals=mapped.individuals,
         phases=timings,
-        warnings=mapped.warnings,
+        warnings=(*mapped.warnings, *mapped.notes),
     )

@@ -172,7 +172,7 @@ class Turns:
             outcome_of(arrived, Status.LATE, timings),
             alerts=cycle.notices.late(message, told, cycle.now),
             archived=departures,
-            warnings=(*arrived.mapped.warnings, told),
+            warnings=(*arrived.mapped.warnings, *arrived.mapped.notes, told),
         )
 
 

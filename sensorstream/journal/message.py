@@ -7,7 +7,7 @@ from dataclasses import field
 from hashlib import sha256
 from typing import ClassVar, Final, Self
 
-from sensorstream.engine.arrival import Reading, Unmapped
+from sensorstream.engine.arrival import Arrived, Reading, Unmapped
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.journal.entry import Entry, Target, number_stays
 from sensorstream.journal.records import Record
@@ -67,4 +67,7 @@ class TakeMessage(Entry):
         # The limits may be narrower now than when the message arrived: it may be malformed now.
         # What was in time once is not refused for a clock: a replay comes to the same state.
         arrived = target.mapper.map(record.message, self.reading, again=record.status is not None)
-        return target.engine.take(arrived, refused)
+        outcome = target.engine.take(arrived, refused)
+        if isinstance(arrived, Arrived) and outcome.status is not Status.REJECTED:
+            target.mapper.hear({event.time for event in arrived.mapped.events})
+        return outcome

@@ -135,8 +135,8 @@ def _told(
     near = attributes if wanted.startswith("@") else elements
     local = wanted.removeprefix("@").rpartition(":")[2]
     for node in there if not wanted.startswith("@") else ():
-        if etree.QName(node).localname == local and (cause := _of_namespace(node, namespaces)):
-            return _Miss(index, 1, f"{missing}: {cause}")
+        if etree.QName(node).localname == local:
+            return _Miss(index, 1, f"{missing}: {_of_namespace(wanted, node, namespaces)}")
     if close := _close(wanted, near):
         return _Miss(index, 1, f"{missing}: did you mean {close}?")
     return _Miss(index, 0, f"{missing}: found {', '.join(near) or 'nothing'}")
@@ -165,11 +165,17 @@ def _one_edit(one: str, other: str) -> bool:
     )
 
 
-def _of_namespace(node: Element, namespaces: Mapping[str, str]) -> str:
+def _of_namespace(wanted: str, node: Element, namespaces: Mapping[str, str]) -> str:
     """How to write an element whose local name is right and whose namespace is different."""
     uri = etree.QName(node).namespace
     if uri is not None and uri not in namespaces.values():
         return f'it is in namespace {uri}: add xmlns m = "{uri}" and write m:{_local(node)}'
+    prefix, colon, local = wanted.partition(":")
+    if uri is None and colon:
+        return (
+            f"{local} is here, but in no namespace: the sender has left out "
+            f'xmlns="{namespaces.get(prefix, "")}", or the rule should say {local}'
+        )
     # The words of a near name: with or without a prefix that is declared.
     return f"did you mean {_written(node, namespaces)}?"
 

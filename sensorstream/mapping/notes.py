@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator
+from typing import Final
 
 from sensorstream.analysis import Note
 from sensorstream.language.printer import print_hole
-from sensorstream.language.syntax import RuleFile
+from sensorstream.language.syntax import Hole, MappingRule, RuleFile
+from sensorstream.language.walk import nodes
 from sensorstream.mapping.location_path import lookup_of
 from sensorstream.mapping.rule_cost import largest, steep_of
 
+_BY_PLACE: Final = ("join", "wkt")
+_ASIDE: Final = re.compile(r"""\"[^"]*"|'[^']*'|\[[^\]]*\]""")
+"""Strings and predicates of an XPath."""
+
 
 def mapping_notes(files: Iterable[RuleFile], own: Container[str] = ()) -> Iterator[Note]:
-    """The rules whose paths cannot be looked up whole, and those not linear in the message.
+    """The rules whose paths cannot be looked up whole, and those not linear in the message; values
+    in the order of the message where another is meant.
 
-    The former cost more with every message. ``own`` are the user's own functions.
+    The first cost more with every message. ``own`` are the user's own functions.
     """
     for file in files:
         yield from _steep(file, own)
         for rule in file.mapping_rules:
+            yield from _in_document_order(rule)
             lookup = lookup_of(rule.message.text, file.namespace_map)
             if lookup.exact:
                 continue
@@ -28,6 +37,20 @@ def mapping_notes(files: Iterable[RuleFile], own: Container[str] = ()) -> Iterat
                 f"rule {rule.name}: its path cannot be looked up whole, because of "
                 f"'{lookup.left_out}': it is tried {tried}",
                 rule.message.position,
+            )
+
+
+def _in_document_order(rule: MappingRule) -> Iterator[Note]:
+    """The values that stand in the order of the message, where a function takes them by place."""
+    for hole in dict.fromkeys(nodes(rule, Hole)):
+        by_place = next((each for each in hole.calls if each.function in _BY_PLACE), None)
+        if by_place is not None and "|" in _ASIDE.sub("", hole.text):
+            yield Note(
+                "document-order",
+                f"rule {rule.name}: {{{hole.text}}} gives {by_place.function} its values in the "
+                "order of the message, in which '|' has no part: an element or attribute that "
+                "stands elsewhere changes places; write concat(A, ' ', B)",
+                hole.position,
             )
 
 

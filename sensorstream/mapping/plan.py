@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from sensorstream.errors import MappingError
 from sensorstream.mapping.document import Document, Element
@@ -21,6 +21,8 @@ from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 
+_MOST_NOTES: Final = 3
+
 
 @frozen
 class Mapped:
@@ -31,7 +33,7 @@ class Mapped:
     ``individuals`` are the named ones, in order of appearance. ``hint`` is empty unless no
     rule matched; then it is the likely cause. Of a document of several messages, each is
     mapped on its own: ``events`` are one for each distinct time of each, and ``warnings`` name
-    the messages that were left out, and why.
+    the messages that were left out, and why. ``notes`` tell of what was mapped, but hardly meant.
     """
 
     matched: tuple[str, ...]
@@ -39,6 +41,7 @@ class Mapped:
     individuals: tuple[Subject, ...]
     hint: str = ""
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -46,12 +49,20 @@ class Statements:
     """The statements of a message for one time, in order.
 
     ``triples`` are those of the default graph, ``named`` those of named graphs; a triple may be in
-    several graphs.
+    several graphs. What is ``repeated`` was replaced twice: the values of both stand beside each
+    other.
     """
 
     triples: dict[Triple, None] = field(default_factory=dict)
     replaces: set[tuple[Subject, IRI]] = field(default_factory=set)
     named: dict[IRI, dict[Triple, None]] = field(default_factory=dict)
+    repeated: set[tuple[Subject, IRI]] = field(default_factory=set)
+
+    def replace(self, pairs: Collection[tuple[Subject, IRI]]) -> None:
+        """Note that these statements replace the earlier values of a property."""
+        if not self.replaces.isdisjoint(pairs):
+            self.repeated.update(self.replaces.intersection(pairs))
+        self.replaces.update(pairs)
 
     def add(self, more: Statements, graph: IRI | None = None) -> None:
         """Add other statements; what they say in the default graph is said in ``graph``.
@@ -61,7 +72,8 @@ class Statements:
         self.graph(graph).update(more.triples)
         for name, triples in more.named.items():
             self.graph(name).update(triples)
-        self.replaces |= more.replaces
+        self.replace(more.replaces)
+        self.repeated |= more.repeated
 
     def graph(self, name: IRI | None) -> dict[Triple, None]:
         """The statements of one graph, to be added to; None is the default graph."""
@@ -123,6 +135,19 @@ class Harvest:
                     Event(tuple(triples), time, message.id, replaces, message.source, graphs=graphs)
                 )
         return tuple(events)
+
+    def notes(self) -> Iterator[str]:
+        """What was told twice of one individual for one time, some of it."""
+        repeated = ((time, *each) for time, said in self.by_time.items() for each in said.repeated)
+        for time, subject, name in islice(repeated, _MOST_NOTES):
+            said = self.by_time[time].merged()
+            values = [o for s, p, o in said if s == subject and p == name]
+            if len(values) > 1:
+                told = ", ".join(str(each) for each in values[:_MOST_NOTES])
+                yield (
+                    f"{subject} is updated more than once for one time: it has {len(values)} "
+                    f"values of {name} at once ({told}); expected a name that tells them apart"
+                )
 
     def blank_node(self) -> BlankNode:
         """A label that is the same each time the message is mapped, and unique to the message."""
@@ -221,6 +246,7 @@ class MappingPlan:
             harvest.events(),
             tuple(harvest.individuals),
             "" if matched else self._hint(root),
+            notes=tuple(harvest.notes()) if matched else (),
         )
 
     def in_turn(self, parts: Sequence[Element]) -> Iterator[Element]:
@@ -235,6 +261,7 @@ class MappingPlan:
         individuals: dict[Subject, None] = {}
         warnings: list[str] = []
         hints: list[str] = []
+        notes: list[str] = []
         first_error: MappingError | None = None
         harvest = Harvest(message, again=again)
         for number, part in enumerate(self.in_turn(parts), 1):
@@ -251,6 +278,8 @@ class MappingPlan:
                 matched.update(dict.fromkeys(found))
                 events += harvest.events()
                 individuals |= harvest.individuals
+                if len(notes) < _MOST_NOTES:
+                    notes += (f"{which}: {each}" for each in harvest.notes())
             else:
                 hints.append(self._hint(part))
                 warnings.append(f"{which}: no mapping rule matched: {hints[-1]}")
@@ -262,6 +291,7 @@ class MappingPlan:
             tuple(individuals),
             "" if matched else hints[0],
             tuple(warnings) if matched else (),
+            tuple(notes),
         )
 
     def _run(self, root: Element, harvest: Harvest) -> tuple[str, ...]:

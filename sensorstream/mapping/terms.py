@@ -60,7 +60,7 @@ class ValueCompiler:
                     statements.triples[subject, name, term] = None
                     said = True
             if said and update:
-                statements.replaces.add((subject, name))
+                statements.replace(((subject, name),))
             return said
 
         stated = self._expressions.stated
@@ -76,7 +76,7 @@ class ValueCompiler:
                     stated((subject, name, term), found_by, scope)
             statements.triples.update(said)
             if said and update:
-                statements.replaces.add((subject, name))
+                statements.replace(((subject, name),))
             return bool(said)
 
         return recorded

@@ -7,6 +7,7 @@ Numbers are seconds; the text is Turtle, of which N-Triples is a part.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -24,6 +25,8 @@ SECOND: Final = 1_000_000
 """Event files are read on a line of microseconds: since 0, or since 1970 for dateTimes."""
 _CALENDAR: Final[Timeline] = Timeline.DATETIME
 _JSON: Final = json.JSONDecoder(parse_float=Decimal)
+_ROUNDINGS: Final = 64
+"""So many units in the last place of a double its sums may be off."""
 _KEYS: Final = ("time", "end", "stream", "graph")
 
 
@@ -118,15 +121,18 @@ class EventLines:
 def seconds(number: Decimal) -> Instant:
     """The instant of a number of seconds.
 
+    Programs that add tenths write 0.30000000000000004: what their arithmetic has left is rounded.
+
     Raises:
         TermError: it is finer than a microsecond, or not finite.
     """
     if not number.is_finite():
         raise TermError(f"{number} is no time")
     units = number * SECOND
-    if units != units.to_integral_value():
+    whole = units.to_integral_value()
+    if abs(units - whole) > _ROUNDINGS * Decimal(math.ulp(float(number))) * SECOND:
         raise TermError(f"{number} is finer than a microsecond")
-    return int(units)
+    return int(whole)
 
 
 def instant_of(literal: Literal) -> Instant:

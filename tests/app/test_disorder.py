@@ -96,6 +96,27 @@ def test_a_message_of_the_future_is_refused_and_moves_nothing(
     assert again.window_view(100) == window
 
 
+def test_an_integer_time_is_judged_by_the_spacing_of_those_before(
+    settings: Settings, open_application: Open
+) -> None:
+    settings = replace(settings, window=WindowSettings(unit="time", size="600"))
+    application = open_application(settings)
+    for n in range(12):
+        application.submit(seen(n, 100 + 10 * n), "cam").result(60)
+    for wrong in (2**63 - 1, 211 + 1_000_000 * 10):
+        with pytest.raises(MappingError, match=r"after the latest one \(210\)"):
+            application.submit(seen(2, wrong), "cam").result(60)
+    application.submit(seen(2, 220), "cam").result(60)
+    window = application.window_view(100)
+    assert window.now == 220
+    application.close()
+    again = open_application(settings)  # it knows the steps by the window
+    with pytest.raises(MappingError, match=r"after the latest one \(220\)"):
+        again.submit(seen(2, 2**63 - 1), "cam").result(60)
+    assert again.window_view(100) == window
+    again.submit(seen(2, 9_000_000), "cam").result(60)  # a long pause
+
+
 @pytest.mark.parametrize(
     ("time_settings", "ahead"),
     [

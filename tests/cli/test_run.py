@@ -199,6 +199,17 @@ def test_a_line_that_is_no_event_is_named(files: Path, run: Run, line: str, expe
     assert expected in result.stderr
 
 
+def test_a_time_may_be_a_sum_of_doubles(files: Path, run: Run) -> None:
+    time, events = 0.0, list[dict[str, object]]()
+    for n in range(20):
+        time += 0.1
+        events.append(event(time, "a", n))
+    assert str(events[2]["time"]) == "0.30000000000000004"
+    found = lines(run("run", "--query", files / "changes.rq", "--events", write(files, *events)))
+    assert [each["time"] for each in found][:3] == [0.1, 0.2, 0.3]
+    assert {each["time"] for each in found} <= {n / 10 for n in range(1, 21)}
+
+
 def test_times_are_of_one_kind(files: Path, run: Run) -> None:
     events = write(files, event(1, "a", 3), event("2014-08-01T08:00:01Z", "a", 3))
     result = run("run", "--query", files / "changes.rq", "--events", events)

@@ -372,3 +372,38 @@ def test_all_faults_are_listed_in_the_order_of_the_text() -> None:
     two = parse("prefix : <urn:>\nmapping m on message {[} then insert individual :i a :Q .", "g")
     places = [str(fault).partition(": ")[0] for fault in check([two, one], SCHEMA)]
     assert places == ["f:3:9", "f:3:55", "f:3:59", "f:3:65", "g:2:23", "g:2:54"]
+
+
+READINGS = "mapping m on message {/M} for each $r in {r} then"
+
+
+@pytest.mark.parametrize(
+    ("rule", "attributes", "told"),
+    [
+        ("update individual :s-{$r/@s} ; :x {$r/@x}", ("s='1' x='3'", "s='1' x='4'"), True),
+        ("update individual :s-{$r/@s} ; :x {$r/@x}", ("s='1' x='3'", "s='1' x='3'"), False),
+        ("update individual :s-{$r/@s} ; :x {$r/@x}", ("s='1' x='3'", "s='2' x='4'"), False),
+        ("insert individual :s-{$r/@s} ; :x {$r/@x}", ("s='1' x='3'", "s='1' x='4'"), False),
+        (
+            "update individual :s-{$r/@s} at {$r/@t} ; :x {$r/@x}",
+            ("s='1' x='3' t='1'", "s='1' x='4' t='2'"),
+            False,
+        ),
+        (
+            "update individual :s-{$r/@s} ; :x {$r/@x} or skip individual",
+            ("s='1' x='3'", "s='1' x='4'"),
+            True,
+        ),
+        ("update individual :s-{$r/@s} ; :x {$r/@x}, {$r/@y}", ("s='1' x='3' y='4'",), False),
+    ],
+)
+def test_two_readings_of_one_individual_for_one_time_are_told(
+    rule: str, attributes: tuple[str, ...], told: bool
+) -> None:
+    xml = f"<M>{''.join(f'<r {each}/>' for each in attributes)}</M>"
+    mapped = apply(f"{READINGS} {rule} .", xml)
+    assert mapped.warnings == ()
+    assert [each.partition(" is updated")[0] for each in mapped.notes] == [n("s-1")] * told
+    if told:
+        assert '2 values of http://example.org/t#x at once ("3"^^' in mapped.notes[0]
+        assert len([t for t in mapped.events[0].triples if t[1] == n("x")]) == 2

@@ -47,3 +47,14 @@ def test_the_rules_of_a_file_that_are_not_linear_have_one_note_at_the_worst() ->
     (note,) = mapping_notes([parse(text, "f")])
     assert note.text.startswith("rule r2: {count(//a/following::b)} takes up to n^3 steps")
     assert note.text.endswith("limits.mapping_seconds (not linear either: r1)")
+
+
+def test_values_that_a_function_takes_by_place_are_not_in_the_order_of_a_union() -> None:
+    def codes(hole: str) -> list[str]:
+        text = rules("/M").replace("a <urn:C>", f"a <urn:C> ; <urn:p> {{{hole}}}")
+        return [each.code for each in mapping_notes([parse(text, "f")])]
+
+    assert codes('@lat | @lon |> join " " |> wkt lat lon') == ["document-order"]
+    assert codes("concat(@lat, ' ', @lon) |> wkt lat lon") == []
+    assert codes("p[@a = '|'] |> wkt lat lon") == []
+    assert codes("@lat | @lon |> round") == []

@@ -223,8 +223,8 @@ class _MapCompiler:
                             for predicate, value in pairs:
                                 triples[one, predicate, value] = None
                     if update and pairs is not classes:
-                        statements.replaces.update(
-                            (one, predicate) for one in subjects for predicate, _ in pairs
+                        statements.replace(
+                            {(one, predicate) for one in subjects for predicate, _ in pairs}
                         )
                     for one in subjects:
                         if isinstance(one, IRI):
