@@ -17,10 +17,11 @@ from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 
 from sensorstream.app.arrival import Arrival
+from sensorstream.app.checkpoints import Checkpoints
 from sensorstream.app.durable import Durable
 from sensorstream.app.effect_writer import EffectWriter, facts_of
 from sensorstream.app.entry_queue import EntryQueue
-from sensorstream.app.in_work import InWork
+from sensorstream.app.in_work import COSTLY_TIMES, InWork
 from sensorstream.app.journal_writer import JournalWriter, refusal_text
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.waiting import HERE, Sender
@@ -106,12 +107,21 @@ class Pipeline:
             arrival=self._arrival,
             keys_last=timedelta(hours=limits.idempotency_hours),
         )
+        checkpoints = Checkpoints(
+            self._engine,
+            self._store,
+            self._in_work,
+            seq=self._journal.seq,
+            every=max(1, checkpoint_every) if self._applies else 0,
+            seconds=COSTLY_TIMES * limits.entry_seconds,
+            settle=lambda: self._effects.settle(),
+            read=self.settled,
+        )
         self._effects = EffectWriter(
             self._store,
             self._journal,
-            self._engine,
+            checkpoints,
             metrics,
-            checkpoint_every=max(1, checkpoint_every) if self._applies else 0,
             on_commit=on_commit,
             publish=publish,
         )
@@ -285,8 +295,7 @@ class Pipeline:
                 if queue.rests:
                     self._effects.settle()
                 queue.let_read()
-            self._effects.settle()
-            self._effects.checkpoint()
+            self._effects.finish()
         except BaseException as error:
             _LOG.critical("the pipeline stopped: %s", error, exc_info=error)
             self._failure = error

@@ -85,9 +85,7 @@ def test_what_older_versions_remembered_of_an_update_is_read_as_far_as_it_is_abo
     window.insert(event)
     state = window.state()
     node = (BlankNode("_:n"), AT)
-    older = tuple(
-        replace(each, replaced=event.replaces | {node}) for each in state.past.updates
-    )
+    older = tuple(replace(each, replaced=event.replaces | {node}) for each in state.past.updates)
     window.restore(replace(state, past=replace(state.past, updates=older)))
     remembered = window.state().past.updates
     assert [each.replaced for each in remembered] == [{(each.name, AT), node} for each in older]
