@@ -18,6 +18,13 @@ def writable(descriptor: int, seconds: float) -> bool:
     return _ready(descriptor, select.POLLOUT, seconds)
 
 
+def wait_for_hang_up(descriptor: int) -> None:
+    """Return when the other side has closed, also where something waits to be read."""
+    poll = select.poll()
+    poll.register(descriptor, 0)  # only the events that are always reported: hang-up and error
+    poll.poll()
+
+
 def _ready(descriptor: int, event: int, seconds: float) -> bool:
     poll = select.poll()
     poll.register(descriptor, event)
