@@ -13,7 +13,7 @@ from sensorstream.errors import Unstorable
 from sensorstream.history.class_sets import mend_class_sets
 from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.engines import Standings, store_standings
-from sensorstream.history.partitions import Partitions
+from sensorstream.history.partitions import Partitions, analyze
 from sensorstream.history.pipelining import PipelinedCursor, transaction
 from sensorstream.history.progress import row_missing
 from sensorstream.history.rare_effects import (
@@ -103,6 +103,7 @@ class EffectsStore:
                 # Terms and partitions that it made are not there.
                 self._forget()
             self._dictionary.settle()
+            self._analyze(effects.ended)
             return queued
 
     def _refusal(self, effects: Effects) -> Unstorable | None:
@@ -128,6 +129,12 @@ class EffectsStore:
         self._partitions.make(cursor, (each.valid_to for each in effects.ended))
         self._revoke(cursor, effects.revoked)
         return True
+
+    def _analyze(self, ended: Sequence[Ended]) -> None:
+        grown = self._partitions.grown(each.valid_to for each in ended)
+        if grown:
+            with self._transaction("cannot analyse a new partition") as cursor:
+                analyze(cursor, grown)
 
     def _keep_up(self, removals: int) -> None:
         if removals != self._removals:

@@ -32,6 +32,7 @@ from sensorstream.model.events import Message
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE
+from tests.history.analysed import analysed
 from tests.history.classes import stays_with_wrong_classes
 
 COUNT = 450
@@ -128,6 +129,9 @@ def test_each_content_is_stored_once_as_if_there_were_no_window(
     else:
         filled, bad = fill(settings, folder, processes=1 if mapped_by == "one process" else 2)
     assert (filled.stored, filled.known, filled.refused) == (COUNT, COUNT // 10, 2)
+    known = analysed(settings.history.url)
+    assert {"statements", "stays", "terms"} <= known
+    assert any(each.startswith("statements_") for each in known)
     assert sorted((Path(each.name).name, each.reason.split(":")[0]) for each in bad) == [
         ("malformed.xml", "not well-formed XML at line 1, column 4"),
         ("unknown.xml", "no rule matches"),
