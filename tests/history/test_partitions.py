@@ -133,7 +133,7 @@ def test_a_new_partition_is_analysed_once_it_has_rows(store: PostgresStore, url:
         # Half of them are of another partition, which has too few.
         ended = [said(number, 5 if number % 3 else 10**9) for number in range(900)]
         status = MessageStatus(seq, Status.ACCEPTED)
-        store.commit(Effects(seq, (), ended, (), (status,), NOW))
+        store.commit(Effects(seq, (), tuple(ended), (), (status,), NOW))
         assert ("statements_0_65536" in analysed(url)) is (seq == 2)
     assert {"statements", "terms"} <= analysed(url)
     assert "statements_999948288_1000013824" not in analysed(url)
