@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final
@@ -24,13 +24,11 @@ from sensorstream.engine.live_queries import QueryTerms
 from sensorstream.engine.reorder import Disorder
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.model.events import Event
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, make_reasoner, rule_set_of
@@ -59,12 +57,12 @@ def build_engine(
     profile: str = "plain",
     lateness: str = "0",
     line: str = "datetime",
-    graphs: Mapping[IRI, TripleIndex] | None = None,
 ) -> Engine:
     """An engine with an empty window, its reasoner started; close it after use.
 
     Args:
-        static: RDF files, the static graph of the knowledge base: ``.ttl``, ``.nt``, ``.rdf``.
+        static: RDF files, the static graph of the knowledge base: ``.ttl``, ``.nt``, ``.rdf``;
+            GRAPH matches each of them.
         rules: files of semantic rules, which react to what enters the window.
         window: what the knowledge base keeps of the events, in words: ``none``, ``landmark``
             (everything), ``sliding 1000 individuals``, ``filling 500 triples``,
@@ -74,7 +72,6 @@ def build_engine(
         lateness: how late events may be, in seconds or as a duration (``PT5S``); on the integer
             line a whole number.
         line: how times are written, ``datetime`` or ``integer``.
-        graphs: what GRAPH may match; without them each static file, by its ``file:`` IRI.
 
     Raises:
         BackgroundError: a static file cannot be read.
@@ -124,7 +121,7 @@ def build_engine(
             disorder=disorder,
             queries=QueryTerms(
                 longest_gap=None,
-                graphs=background.graphs() if graphs is None else graphs,
+                graphs=background.graphs(),
             ),
             answers=False,
         )

@@ -12,8 +12,6 @@ from sensorstream.errors import SettingsError, UnsupportedQuery
 
 if TYPE_CHECKING:
     from sensorstream.engine.engine import Engine
-    from sensorstream.kb.index import TripleIndex
-    from sensorstream.model.terms import IRI
     from sensorstream.sparql.algebra import Query
     from sensorstream.streams.background import Background
     from sensorstream.streams.continuous_query import ContinuousQuery
@@ -99,7 +97,6 @@ def offline_engine(
         read_lateness(lateness, read_line(line))
     except SettingsError as error:
         raise click.BadParameter(error.message, param_hint="--lateness") from None
-    graphs: dict[IRI, TripleIndex] = {}
     over_time = [each for each in (*queries, *rules) if is_over_time(each)]
     of_rules = rules_over_time([*(each for each in queries if each.suffix == OVER_TIME), *rules])
     named: list[tuple[str, str, Path]] = []
@@ -107,7 +104,7 @@ def offline_engine(
         if file.suffix == OVER_TIME:
             continue
         name, text, query = read_query(file, background)
-        graphs |= background.named(query.dataset, file)
+        background.named(query.dataset, file)
         named.append((name, text, file))
     engine = build_engine(
         static=background,
@@ -116,7 +113,6 @@ def offline_engine(
         profile=profile,
         lateness=lateness,
         line=line,
-        graphs=graphs,
     )
     try:
         try:

@@ -100,6 +100,8 @@ PATTERNS = (
     "WINDOW :v { ?x :p ?y } MINUS { WINDOW :w { ?x :p ?y } }",
     "WINDOW :v { ?x :p ?y } OPTIONAL { WINDOW :w { ?y :q ?z } }",
     "WINDOW :v { ?x :p ?y } FILTER NOT EXISTS { WINDOW :w { ?x :q ?z } }",
+    "WINDOW ?z { ?x :p ?y OPTIONAL { ?y :q ?v } }",
+    "WINDOW ?z { ?x :p ?y } FILTER NOT EXISTS { WINDOW ?w { ?y :q ?x } FILTER(?w != ?z) }",
     "{ WINDOW :v { ?x :p ?y } } UNION { WINDOW :w { ?x :q ?y } }",
     "{ SELECT ?x (COUNT(*) AS ?y) WHERE { WINDOW :v { ?x ?any ?z } } GROUP BY ?x }"
     " WINDOW :w { ?x :q ?z }",
