@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from sensorstream.archive.manifest import changing
 from sensorstream.cli import main
+from sensorstream.history.reader_role import reader_url
 
 COUNT = "select count(*) as n from statements"
 
@@ -62,11 +63,16 @@ def test_a_backup_has_the_archive_and_restores_it(
     assert f"{lost}: lost from the archive" in doctor.output
     assert doctor.exit_code == 1
 
-    monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", empty_database())
+    url = empty_database()
+    monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", url)
     new = tmp_path / "new"
     restored = run("restore", tmp_path / "b.tar", new)
     assert restored.exit_code == 0, restored.output
     assert digests(new / "data" / "archive") == kept
+    # The reader can log in before a server has run.
+    with closing(psycopg2.connect(reader_url(url))) as connection, connection.cursor() as cursor:
+        cursor.execute("select count(*) from history.statements")
+        assert cursor.fetchone() is not None
     assert count(new / "sensorstream.toml") == before
     assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]
 
