@@ -362,8 +362,10 @@ _READERS: Final[Mapping[str, Callable[[object, Path], object]]] = {
 def _unknown(
     what: str, label: str, name: str, known: Mapping[str, object], where: Position | None
 ) -> SettingsError:
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
+    # Of http.key, which is private_key, keys is the nearer in letters only.
+    holding = [each for each in known if name in each.split("_")]
+    near = dict.fromkeys((*holding, *difflib.get_close_matches(name, known, n=1)))
+    hint = f"did you mean {' or '.join(near)}?" if near else f"expected one of {', '.join(known)}"
     return SettingsError(f"unknown {what} {label}: {hint}", position=where)
 
 

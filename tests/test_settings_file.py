@@ -112,6 +112,7 @@ def test_a_number_may_stand_where_a_length_is_expected(tmp_path: Path) -> None:
     ("text", "expected"),
     [
         ("[window]\nsise = 5", ":2:1: unknown setting window.sise: did you mean size?"),
+        ("[http]\nkey = 'a'", ":2:1: unknown setting http.key: did you mean private_key or keys?"),
         ("[windw]\n", ":1:2: unknown section [windw]: did you mean window?"),
         ("port = 5", "unknown section [port]"),
         ('[server]\nport = "x"', ":2:1: server.port: expected a whole number"),

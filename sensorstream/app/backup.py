@@ -33,6 +33,7 @@ from sensorstream.extras import require
 from sensorstream.history.database import connect, translating
 from sensorstream.history.dumping import dump, fill
 from sensorstream.history.opening import open_history, open_kept
+from sensorstream.history.views import admit_to_views
 from sensorstream.language.recovery import parse_with_recovery
 from sensorstream.reasoning.imports import surroundings
 from sensorstream.settings import Settings
@@ -211,7 +212,10 @@ def _restore(facts: Facts, place: Path) -> None:
         there.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         shutil.move(part, there)
     with ExitStack() as stack:
-        fill(open_history(settings.history, stack), place / _DATABASE)
+        url = open_history(settings.history, stack)
+        fill(url, place / _DATABASE)
+        # Its right to read belongs to the server, and is in no backup of a database.
+        admit_to_views(url)
 
 
 def _put(made: Path, folder: Path, settings: str) -> None:

@@ -28,6 +28,7 @@ from sensorstream.archive.files import Sums, digest, read_sums, remove, write_ro
 from sensorstream.archive.layout import (
     POSTGRES_BITS,
     STATEMENTS,
+    STAYS,
     ArchivedTable,
     sum_query,
 )
@@ -123,6 +124,31 @@ def archive(
                 part = _move(connection, folder, each, timeline, say)
                 moved += [part] if part is not None else []
     return moved
+
+
+def movable(url: str, before: int, timeline: Timeline) -> Sequence[Part]:
+    """The parts that :func:`archive` would make now; nothing is changed.
+
+    Raises:
+        HistoryError: the database failed.
+    """
+    found = []
+    with (
+        translating("cannot look for what is old"),
+        closing(connect(url, application="sensorstream archive")) as connection,
+        connection.cursor() as cursor,
+    ):
+        for each in partitions(cursor):
+            source = _Source(each)
+            held = {}
+            for table in (STATEMENTS, STAYS) if each.high <= before else ():
+                cursor.execute(f"select count(*) from {source.relation(table)} as s")
+                row = cursor.fetchone()
+                held[table.name] = Held(int(row[0]) if row else 0, "")
+            if held and held[STATEMENTS.name].rows:
+                name = name_of(each, timeline)
+                found.append(Part(0, name, each.low, each.high, State.WRITING, held))
+    return found
 
 
 def sweep(connection: extensions.connection, folder: Path) -> None:

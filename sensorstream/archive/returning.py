@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from sensorstream.archive.files import digest, remove
 from sensorstream.archive.layout import STATEMENTS, STAYS
-from sensorstream.archive.manifest import Part, State, changing, parts, record
+from sensorstream.archive.manifest import Part, State, changing, kept_parts, parts, record
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.errors import ArchiveError
 from sensorstream.history.class_sets import class_sets, mend_class_sets
@@ -136,6 +136,15 @@ def object_of(row: ArchivedRow) -> Term:
     if row["kind"] == "literal":
         return Literal(row["object"], row["datatype"], row["language"])
     return named(row["object"])
+
+
+def deletable(url: str, before: Instant) -> Sequence[Part]:
+    """The parts that :func:`delete` would delete now; nothing is changed.
+
+    Raises:
+        HistoryError: the database failed.
+    """
+    return [each for each in kept_parts(url, State.ARCHIVED) if each.ended_before <= before]
 
 
 def delete(url: str, folder: Path, before: Instant, say: Say = lambda _: None) -> Sequence[Part]:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from sensorstream.model.timeline import Timeline
 
 
+_dry_run = click.option("--dry-run", is_flag=True, help="Only show the parts; change nothing.")
+
+
 @click.group("archive", invoke_without_command=True)
 @click.option(
     "--older-than",
@@ -30,10 +33,13 @@ if TYPE_CHECKING:
     metavar="D",
     help="How long ago the statements must have ended: P30D, or a whole number.",
 )
+@_dry_run
 @config_option
 @json_option
 @click.pass_context
-def command(context: click.Context, age: str | None, config: Path, as_json: bool) -> None:
+def command(
+    context: click.Context, age: str | None, dry_run: bool, config: Path, as_json: bool
+) -> None:
     """Move old history out of PostgreSQL into Parquet files.
 
     Whole partitions move: those whose statements all ended more than D ago. Works beside a running
@@ -43,16 +49,20 @@ def command(context: click.Context, age: str | None, config: Path, as_json: bool
     statement in history.
     """
     if context.invoked_subcommand is not None:
-        if age is not None:
-            raise click.UsageError("--older-than stands after the name of the command")
+        if age is not None or dry_run:
+            raise click.UsageError("--older-than and --dry-run stand after the name of the command")
         return
     if age is None:
         raise click.UsageError("expected --older-than D, or a command: see --help")
     with _opened(config, quiet=as_json) as (settings, url, say):
-        from sensorstream.archive.moving import archive
+        from sensorstream.archive.moving import archive, movable
 
         line = settings.time.timeline
-        found = archive(url, settings.archive.folder, _bound(url, age, line), line, say)
+        before = _bound(url, age, line)
+        if dry_run:
+            found = movable(url, before, line)
+        else:
+            found = archive(url, settings.archive.folder, before, line, say)
     _print(found, line, as_json)
 
 
@@ -93,15 +103,20 @@ def restore_(part: str, config: Path, as_json: bool) -> None:
     required=True,
     help="How long ago the statements must have ended: P365D, or a whole number.",
 )
+@_dry_run
 @config_option
 @json_option
-def delete_(age: str, config: Path, as_json: bool) -> None:
+def delete_(age: str, dry_run: bool, config: Path, as_json: bool) -> None:
     """Delete old parts of the archive for good."""
     with _opened(config, quiet=as_json) as (settings, url, say):
-        from sensorstream.archive.returning import delete
+        from sensorstream.archive.returning import deletable, delete
 
         line = settings.time.timeline
-        found = delete(url, settings.archive.folder, _bound(url, age, line), say)
+        before = _bound(url, age, line)
+        if dry_run:
+            found = deletable(url, before)
+        else:
+            found = delete(url, settings.archive.folder, before, say)
     _print(found, line, as_json)
 
 
@@ -139,7 +154,7 @@ def _print(found: Sequence[Part], line: Timeline, as_json: bool) -> None:
             "ended_before": line.format(each.ended_before),
             "statements": each.rows(STATEMENTS),
             "stays": each.rows(STAYS),
-            "bytes": each.bytes,
+            "bytes": each.bytes or None,
         }
         for each in found
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -102,44 +102,53 @@ def make_empty(folder: Path) -> Path:
     return _write_settings(folder, "yet to be found", {"time": {"line": "datetime"}})
 
 
-def make_from(folder: Path, sample: Path) -> tuple[Path, list[str]]:
-    """Fill an empty or new folder with a draft for a message, and with a story of it.
+def make_from(folder: Path, samples: Sequence[Path]) -> tuple[Path, list[str]]:
+    """Fill an empty or new folder with a draft for messages, and with a story of them.
 
     Returns:
-        The path of its settings file, and the paths of the message that were left out.
+        The path of its settings file, and what to look at: what was guessed and what left out.
 
     Raises:
-        MalformedMessage: the file is no XML message.
+        MalformedMessage: a file is no XML message.
     """
+    from sensorstream.draft.naming import Names
     from sensorstream.draft.shape import shape_of, tag_of
     from sensorstream.draft.writing import draft_of
     from sensorstream.engine.arrival import DEEPEST
     from sensorstream.mapping.document import parse_document
 
-    content = sample.read_bytes()
-    root = parse_document(content, max_depth=DEEPEST).getroot()
-    subject = quote(tag_of(root.tag)[1].lower(), safe="")
+    contents = [each.read_bytes() for each in samples]
+    roots = [parse_document(each, max_depth=DEEPEST).getroot() for each in contents]
+    subject = quote(tag_of(roots[0].tag)[1].lower(), safe="")
     start = f"http://example.org/{subject}#"
-    namespaces = {name: uri for each in root.iter() for name, uri in each.nsmap.items()}
-    draft = draft_of(shape_of(root), namespaces, start, sample.name)
+    namespaces = {
+        name: uri for root in roots for each in root.iter() for name, uri in each.nsmap.items()
+    }
+    more = f" and {len(samples) - 1} more" if len(samples) > 1 else ""
+    draft = draft_of(shape_of(roots), namespaces, start, f"{samples[0].name}{more}")
     _make_folders(folder)
     (folder / "stories").mkdir(exist_ok=True)
     (folder / "ontology" / "draft.ttl").write_text(draft.ontology, "utf-8")
     (folder / "rules" / "draft.rules").write_text(draft.rules, "utf-8")
-    message = "sample.xml" if sample.suffix != ".xml" else sample.name
-    (folder / "messages" / message).write_bytes(content)
-    asked = draft.classes[-1]
+    names = Names()
+    messages = [
+        f"{names.new(each.stem if each.suffix == '.xml' else 'sample')}.xml" for each in samples
+    ]
+    for message, content in zip(messages, contents, strict=True):
+        (folder / "messages" / message).write_bytes(content)
+    steps = "\n".join(f"message messages/{each}" for each in messages)
     (folder / "stories" / "draft.md").write_text(
-        _STORY.format(message=message, asked=asked), "utf-8"
+        _STORY.format(messages=steps, asked=draft.classes[-1]), "utf-8"
     )
     given: dict[str, dict[str, object]] = {"time": {"line": draft.timeline.value}}
-    if len(content) > ServerSettings().max_message_bytes:
-        given["server"] = {"max_message_bytes": 2 * len(content)}
-    left_out = [
-        path if count == 1 else f"{path}, {count} elements"
+    if (longest := max(map(len, contents))) > ServerSettings().max_message_bytes:
+        given["server"] = {"max_message_bytes": 2 * longest}
+    told = [f"a guess: {each}" for each in draft.guesses]
+    told += [
+        f"left out: {path}" if count == 1 else f"left out: {path}, {count} elements"
         for path, count in draft.left_out.items()
     ]
-    return _write_settings(folder, f"messages like {message}", given), left_out
+    return _write_settings(folder, f"messages like {messages[0]}", given), told
 
 
 def _make_folders(folder: Path) -> None:
@@ -189,12 +198,12 @@ prefix : <http://example.org/my#>
 """
 
 _STORY: Final = """\
-# The sample message
+# The sample messages
 
 Each story says what must become of messages: `sensorstream test` runs them all.
 
 ```story
-message messages/{message}
+{messages}
 then ask {{ ASK {{ ?x a :{asked} }} }}
 then no alert
 ```

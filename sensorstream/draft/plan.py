@@ -1,22 +1,30 @@
-"""From the shape of a message to individuals: what is one, its name, its time, its properties.
+"""From the shape of messages to individuals: what is one, its name, its time, its properties.
 
-An individual is the root, whatever occurs several times with something inside, and whatever has an
-identifier. Elements that only wrap others are seen through: what they hold belongs to
-the individual around them.
+An individual is a root, whatever occurs several times with something inside, and whatever has an
+identifier. What tells them apart is found, or guessed and then said to be a guess.
+Elements that only wrap others are seen through: what they hold belongs to the individual around
+them.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from sensorstream.draft.naming import Names, Terms, class_name, property_name, rule_name
-from sensorstream.draft.ranges import range_of
+from sensorstream.draft.ranges import pictures_of, range_of
 from sensorstream.draft.shape import Kind, Tag, Values
-from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_INTEGER, XSD_STRING
+from sensorstream.model.datatypes import (
+    XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DECIMAL,
+    XSD_INTEGER,
+    XSD_STRING,
+)
 from sensorstream.model.timeline import Timeline
 
 PART_OF: Final = "partOf"
@@ -25,7 +33,14 @@ _LIKE_AN_ID: Final = re.compile(
     r"(?i:(?:.*[-_.])?(?:ref|code|number|no|nr|key|name|index|urn))|.*Ref"
 )
 _CODE: Final = re.compile(rf"{_ID.pattern}|(?i:ref|code)|.*[a-z](?:Ref|Code)")
+_THING: Final = re.compile(
+    r"(?i).*(?:station|sensor|device|vehicle|node|site|source|sender|meter|machine|gateway|probe)"
+)
 _TIME: Final = re.compile(r"(?i)time|date|stamp|sent|when|instant")
+_OF_A_READING: Final = re.compile(
+    r"(?i)sent|creat|record|observ|measur|sampl|stamp|result|phenomenon|effective"
+)
+_OF_ANOTHER: Final = re.compile(r"(?i)birth|dob$|death|deceas|expir|install|manufactur|calibrat")
 _COUNTED_TIME: Final = re.compile(r"(?i)(?:.*[a-z])?(?:time|timestamp|stamp)")
 _LONGEST_ID: Final = 200
 
@@ -61,15 +76,18 @@ class Drafted:
     class_name: str
     places: list[Place] = field(default_factory=list)
     properties: list[tuple[str, Place]] = field(default_factory=list)
-    identifier: Place | None = None
+    identifier: tuple[Place, ...] = ()
     alone: bool = False
-    """Whether the identifier tells all of them apart in the message."""
+    """Whether the identifier tells all of them apart in each message."""
+    guess: str = ""
+    """Why the identifier may be another one; "": it is one by its name."""
     time: tuple[Drafted, Place] | None = None
+    other_times: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is drafted for a message; ``ranges`` are those of the datatype properties, by name."""
+    """What is drafted for messages; ``ranges`` are those of the datatype properties, by name."""
 
     individuals: tuple[Drafted, ...]
     ranges: Mapping[str, str]
@@ -77,13 +95,14 @@ class Plan:
     part_of: str
 
 
-def plan_of(root: Kind) -> Plan:
-    """The individuals of a message, and their names."""
-    individuals = list(_individuals(root))
+def plan_of(roots: Iterable[Kind]) -> Plan:
+    """The individuals of messages, and their names."""
+    rules, variables = Names(), Names()
+    individuals = [each for root in roots for each in _individuals(root, rules, variables)]
     timeline = _timeline(individuals)
     for each in individuals:
-        each.identifier, each.alone = _identifier(each)
-        each.time = _time(each, timeline)
+        _set_time(each, timeline)
+        _set_identifier(each)
     terms = Terms()
     part_of = terms.name("link", PART_OF, PART_OF)
     for each in individuals:
@@ -100,13 +119,10 @@ def plan_of(root: Kind) -> Plan:
     ranges = {
         name: XSD_STRING if codes[name] else range_of(values) for name, values in seen.items()
     }
-    if individuals[0].identifier is None and individuals[0].time is not None:
-        individuals[0].identifier = individuals[0].time[1]
     return Plan(tuple(individuals), ranges, timeline, part_of)
 
 
-def _individuals(root: Kind) -> Iterator[Drafted]:
-    rules, variables = Names(), Names()
+def _individuals(root: Kind, rules: Names, variables: Names) -> Iterator[Drafted]:
     waiting: list[tuple[Kind, Drafted | None, tuple[Kind, ...]]] = [(root, None, ())]
     while waiting:
         kind, around, steps = waiting.pop()
@@ -147,26 +163,90 @@ def _is_individual(kind: Kind) -> bool:
     return any(_ID.fullmatch(tag[1]) and values.always for tag, values in kind.attributes.items())
 
 
-def _identifier(drafted: Drafted) -> tuple[Place | None, bool]:
+def _set_identifier(drafted: Drafted) -> None:
     """What tells the individuals of a kind apart, and whether it does so in the whole message."""
-    count = drafted.kind.count
     found: list[tuple[tuple[bool, bool, int, bool], int, Place, bool]] = []
     for number, place in enumerate(drafted.places):
-        strong = bool(_ID.fullmatch(place.local))
-        if not place.always or not (strong or _LIKE_AN_ID.fullmatch(place.local)):
+        strong = _is_id(place)
+        if not _may_name(place) or not (strong or _LIKE_AN_ID.fullmatch(place.local)):
             continue
-        if max(map(len, place.values.seen)) > _LONGEST_ID:
-            continue
-        alone = len(set(place.values.seen)) == count
+        alone = _tells_apart(drafted, (place,), each_message=True)
         if alone or strong:
             # Of VehicleRef and LineRef, the first is that of a VehicleActivity.
             akin = _first_word(place.local) == _first_word(drafted.kind.tag[1])
             rank = (not strong, not akin, len(place.steps), place.attribute is None)
             found.append((rank, number, place, alone))
-    if not found or (drafted.around is None and found and min(found)[0][0]):
-        return None, False
-    _, _, place, alone = min(found, key=lambda each: each[:2])
-    return place, alone
+    # One root stands in each message: whatever it has would tell it apart there.
+    if found and not (drafted.around is None and min(found)[0][0]):
+        _, _, place, drafted.alone = min(found, key=lambda each: each[:2])
+        drafted.identifier = (place,)
+    else:
+        _guess_identifier(drafted)
+
+
+def _guess_identifier(drafted: Drafted) -> None:
+    """Name an individual without an identifier by what it is of, and its time."""
+    likely = sorted(
+        (each for each in drafted.places if _may_name(each) and _likeness(each) < 2), key=_likeness
+    )[:1]
+    own = [drafted.time[1]] if drafted.time is not None and drafted.time[0] is drafted else []
+    chosen = (*likely, *own)
+    samples = drafted.kind.count
+    if drafted.around is not None:
+        if likely and _tells_apart(drafted, chosen):
+            drafted.identifier, drafted.alone = chosen, True
+            drafted.guess = f"it tells the {samples} of the sample apart"
+        return
+    if samples > 1 and not _tells_apart(drafted, chosen):
+        others = [each for each in drafted.places if _may_name(each) and each not in chosen]
+        wider = ((*(each for each in chosen if each not in own), each, *own) for each in others)
+        chosen = next((each for each in wider if _tells_apart(drafted, each)), chosen)
+    drafted.identifier = chosen
+    if not chosen:
+        return
+    if samples == 1:
+        drafted.guess = "one message does not show what tells messages apart: give several"
+    elif _tells_apart(drafted, chosen):
+        drafted.guess = f"it tells the {samples} messages apart"
+    else:
+        different = len(_names(drafted, chosen))
+        drafted.guess = f"it gives {samples} messages {different} names: some would be one"
+
+
+def _is_id(place: Place) -> bool:
+    if _ID.fullmatch(place.local):
+        return True
+    within = place.steps and _ID.fullmatch(place.steps[-1].tag[1])
+    return bool(within) and place.local in ("extension", "value")
+
+
+def _may_name(place: Place) -> bool:
+    return place.always and max(map(len, place.values.seen)) <= _LONGEST_ID and not _measures(place)
+
+
+def _measures(place: Place) -> bool:
+    """Whether it is a measured value or a time rather than a name."""
+    return range_of(place.values.seen) in (XSD_DECIMAL, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DATE)
+
+
+def _likeness(place: Place) -> int:
+    if _THING.fullmatch(place.local):
+        return 0
+    return 1 if _LIKE_AN_ID.fullmatch(place.local) else 2
+
+
+def _names(drafted: Drafted, places: Sequence[Place]) -> set[tuple[str, ...]]:
+    return set(zip(*(each.values.seen for each in places), strict=True))
+
+
+def _tells_apart(drafted: Drafted, places: Sequence[Place], *, each_message: bool = False) -> bool:
+    """Whether no two individuals of a kind have the same values, in a message or in all."""
+    if not places:
+        return False
+    keys = [each.values.seen for each in places]
+    if each_message:
+        keys.append([str(each) for each in places[0].values.messages])
+    return len(set(zip(*keys, strict=True))) == drafted.kind.count
 
 
 def _first_word(local: str) -> str:
@@ -175,38 +255,45 @@ def _first_word(local: str) -> str:
 
 def _timeline(individuals: list[Drafted]) -> Timeline:
     places = [place for each in individuals for place in each.places if place.always]
-    if any(range_of(place.values.seen) == XSD_DATE_TIME for place in places):
+    if any(_is_time(place, Timeline.DATETIME) for place in places):
         return Timeline.DATETIME
-    if any(_is_counted_time(place) for place in places):
+    if any(_is_time(place, Timeline.INTEGER) for place in places):
         return Timeline.INTEGER
     return Timeline.DATETIME
 
 
-def _is_counted_time(place: Place) -> bool:
-    names = [place.local, *(step.tag[1] for step in place.steps[-1:])]
-    named = any(_COUNTED_TIME.fullmatch(name) for name in names)
-    return named and range_of(place.values.seen) == XSD_INTEGER
+def _is_time(place: Place, timeline: Timeline) -> bool:
+    """Whether each of its values is a time of a line, and one of the message itself."""
+    names = _near_names(place)
+    if not place.always or any(_OF_ANOTHER.search(name) for name in names):
+        return False
+    counted = any(_COUNTED_TIME.fullmatch(name) for name in names)
+    range_ = range_of(place.values.seen)
+    if timeline is Timeline.DATETIME:
+        return range_ == XSD_DATE_TIME or (counted and bool(pictures_of(place.values.seen)))
+    return counted and range_ == XSD_INTEGER
 
 
-def _time(drafted: Drafted, timeline: Timeline) -> tuple[Drafted, Place] | None:
+def _near_names(place: Place) -> list[str]:
+    return [place.local, *(step.tag[1] for step in place.steps[-1:])]
+
+
+def _set_time(drafted: Drafted, timeline: Timeline) -> None:
     """Where the time of an individual stands: in itself, or in those around it."""
     at: Drafted | None = drafted
     while at is not None:
-        fits = [
-            place
-            for place in at.places
-            if place.always
-            and (
-                _is_counted_time(place)
-                if timeline is Timeline.INTEGER
-                else range_of(place.values.seen) == XSD_DATE_TIME
-            )
-        ]
+        fits = sorted((each for each in at.places if _is_time(each, timeline)), key=_time_rank)
         if fits:
-            named = [place for place in fits if _TIME.search(place.local)]
-            return at, (named or fits)[0]
+            drafted.time, drafted.other_times = (at, fits[0]), tuple(fits[1:])
+            return
         at = at.around
-    return None
+
+
+def _time_rank(place: Place) -> int:
+    names = _near_names(place)
+    if any(_OF_A_READING.search(name) for name in names):
+        return 0
+    return 1 if any(_TIME.search(name) for name in names) else 2
 
 
 def _wanted(drafted: Drafted) -> list[tuple[str, Place]]:

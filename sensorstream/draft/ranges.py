@@ -32,6 +32,24 @@ _GUESSES: Final[tuple[tuple[str, Callable[[str], object]], ...]] = (
 )
 
 
+_PICTURE: Final = re.compile(
+    r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
+    r"(?P<hour>(?:[01][0-9]|2[0-3])[0-5][0-9](?P<second>[0-5][0-9])?)?(?P<zone>[+-][0-9]{4})?"
+)
+
+
+def pictures_of(values: Iterable[str]) -> tuple[str, ...]:
+    """The formats of times written in digits alone (20240501140500); empty: others are there."""
+    found = dict[str, None]()
+    for value in values:
+        match = _PICTURE.fullmatch(value)
+        if match is None:
+            return ()
+        time = "" if not match["hour"] else "%H%M%S" if match["second"] else "%H%M"
+        found[f"%Y%m%d{time}{'%z' if match['zone'] else ''}"] = None
+    return tuple(sorted(found, key=len, reverse=True))
+
+
 def range_of(values: Iterable[str]) -> str:
     """The first datatype that suits all values; ``xsd:string`` where none does, or no value is."""
     held = list(values)

@@ -1,8 +1,8 @@
-"""The shape of a message: its kinds of elements, and what each holds."""
+"""The shape of messages: their kinds of elements, and what each holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -24,8 +24,15 @@ class Values:
     """The values at one place: an attribute, or the text of a kind of element."""
 
     seen: list[str] = field(default_factory=list)
+    messages: list[int] = field(default_factory=list)
+    """Of each value, the number of its message."""
     always: bool = True
     """Whether each element of the kind has exactly one."""
+
+    def note(self, text: str, message: int) -> None:
+        """Note a value."""
+        self.seen.append(text)
+        self.messages.append(message)
 
 
 @dataclass(slots=True, eq=False)
@@ -59,27 +66,35 @@ class Kind:
 
 @dataclass(slots=True)
 class Shape:
-    """The kinds of a message, from that of its root; ``left_out`` are paths that are not in it."""
+    """The kinds of messages, by those of their roots; ``left_out`` are paths not in it."""
 
-    root: Kind
+    roots: dict[Tag, Kind] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-def shape_of(root: Element) -> Shape:
-    """The shape of a document, in time linear in its size.
+def shape_of(roots: Iterable[Element]) -> Shape:
+    """The shape of documents, in time linear in their size.
 
     At most :data:`MOST_KINDS` kinds are kept; elements of others are left out, with all below
     them.
     """
-    shape = Shape(Kind(tag_of(root.tag), None))
-    kinds = 1
-    waiting: list[tuple[Element, Kind, int]] = [(root, shape.root, 1)]
+    shape, kinds = Shape(), 0
+    for number, root in enumerate(roots):
+        tag = tag_of(root.tag)
+        kinds += tag not in shape.roots
+        kinds = _note(root, shape.roots.setdefault(tag, Kind(tag, None)), number, shape, kinds)
+    return shape
+
+
+def _note(root: Element, start: Kind, number: int, shape: Shape, kinds: int) -> int:
+    """Note a message; how many kinds there are then."""
+    waiting: list[tuple[Element, Kind, int]] = [(root, start, 1)]
     while waiting:
         element, kind, nth = waiting.pop()
         kind.count += 1
         kind.most = max(kind.most, nth)
-        _note_attributes(element, kind, shape)
-        _note_texts(element, kind)
+        _note_attributes(element, kind, shape, number)
+        _note_texts(element, kind, number)
         counts: dict[Kind, int] = {}
         below: list[tuple[Element, Kind, int]] = []
         for child in element:
@@ -97,7 +112,7 @@ def shape_of(root: Element) -> Shape:
         for each in kind.children.values():
             each.always = each.always and counts.get(each) == 1
         waiting.extend(reversed(below))
-    return shape
+    return kinds
 
 
 def tag_of(name: object) -> Tag:
@@ -106,7 +121,7 @@ def tag_of(name: object) -> Tag:
     return str(parts.namespace or ""), str(parts.localname)
 
 
-def _note_attributes(element: Element, kind: Kind, shape: Shape) -> None:
+def _note_attributes(element: Element, kind: Kind, shape: Shape, number: int) -> None:
     present = set()
     for name, value in element.attrib.items():
         if name in _LEFT_OUT:
@@ -115,14 +130,15 @@ def _note_attributes(element: Element, kind: Kind, shape: Shape) -> None:
         tag = tag_of(name)
         values = kind.attributes.setdefault(tag, Values(always=kind.count == 1))
         if text := str(value).strip():
-            values.seen.append(text)
+            values.note(text, number)
             present.add(tag)
     for tag, values in kind.attributes.items():
         values.always = values.always and tag in present
 
 
-def _note_texts(element: Element, kind: Kind) -> None:
+def _note_texts(element: Element, kind: Kind, number: int) -> None:
     texts = [element.text, *(child.tail for child in element)]
     said = [text.strip() for text in texts if text and text.strip()]
-    kind.text.seen += said
+    for each in said:
+        kind.text.note(each, number)
     kind.text.always = kind.text.always and len(said) == 1

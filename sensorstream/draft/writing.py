@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.draft.naming import Names
 from sensorstream.draft.plan import Drafted, Place, Plan, plan_of
+from sensorstream.draft.ranges import pictures_of
 from sensorstream.draft.shape import Kind, Shape, Tag
 from sensorstream.model.datatypes import XSD
 from sensorstream.model.timeline import Timeline
@@ -25,7 +26,8 @@ _ESCAPES: Final = str.maketrans(
 class Draft:
     """An ontology in Turtle, mapping rules, and what they rest on.
 
-    ``left_out`` are the paths of the message that no rule maps, each with its number of elements.
+    ``left_out`` are the paths of the message that no rule maps, each with its number of elements;
+    ``guesses`` say what a reader has to look at.
     """
 
     ontology: str
@@ -33,19 +35,21 @@ class Draft:
     timeline: Timeline
     classes: tuple[str, ...]
     left_out: Mapping[str, int]
+    guesses: Sequence[str]
 
 
 def draft_of(shape: Shape, namespaces: Mapping[str | None, str], start: str, name: str) -> Draft:
     """A draft for messages of a shape.
 
     Args:
-        shape: that of the sample message.
-        namespaces: the prefixes of the sample message; their names are kept where they can be.
+        shape: that of the sample messages.
+        namespaces: the prefixes of the sample messages; their names are kept where they can be.
         start: what the IRIs of all classes, properties and individuals begin with.
-        name: how the message is called in comments.
+        name: how the messages are called in comments.
     """
-    plan = plan_of(shape.root)
-    prefixes = _prefixes(shape.root, namespaces)
+    roots = tuple(shape.roots.values())
+    plan = plan_of(roots)
+    prefixes = _prefixes(roots, namespaces)
     rules = "\n".join(
         (
             *_head(start, prefixes, name),
@@ -55,13 +59,19 @@ def draft_of(shape: Shape, namespaces: Mapping[str | None, str], start: str, nam
     )
     classes = tuple(dict.fromkeys(each.class_name for each in plan.individuals))
     ontology = "\n".join(_ontology(plan, classes, start, name))
-    return Draft(f"{ontology}\n", f"{rules}\n", plan.timeline, classes, shape.left_out)
+    guesses = [
+        f"rule {each.rule}: {line.removeprefix('# A guess: ')}"
+        for each in plan.individuals
+        for line in _guesses(each, _paths(each, prefixes))
+    ]
+    return Draft(f"{ontology}\n", f"{rules}\n", plan.timeline, classes, shape.left_out, guesses)
 
 
-def _prefixes(root: Kind, namespaces: Mapping[str | None, str]) -> dict[str, str]:
+def _prefixes(roots: Iterable[Kind], namespaces: Mapping[str | None, str]) -> dict[str, str]:
     """A prefix for each namespace that a path needs, by its name."""
     used = dict.fromkeys(
         tag[0]
+        for root in roots
         for kind in root.walk()
         for tag in (kind.tag, *kind.attributes)
         if tag[0] and tag[0] != _XML
@@ -76,8 +86,8 @@ def _prefixes(root: Kind, namespaces: Mapping[str | None, str]) -> dict[str, str
 
 
 def _head(start: str, prefixes: Mapping[str, str], name: str) -> Iterator[str]:
-    yield f"# A first draft of mapping rules, made from {_in_comment(name)}. It maps every value of"
-    yield "# that message. Change it to say what you mean: give classes and properties the names of"
+    yield f"# A first draft of mapping rules, made from {_in_comment(name)}. It maps every value in"
+    yield "# them. Change it to say what you mean: give classes and properties the names of"
     yield "# your subject, here and in the ontology, and remove what nobody needs. 'update'"
     yield "# replaces the values that an individual has from an earlier message, 'insert' adds to"
     yield "# them."
@@ -89,15 +99,21 @@ def _head(start: str, prefixes: Mapping[str, str], name: str) -> Iterator[str]:
 
 
 def _rule(drafted: Drafted, plan: Plan, prefixes: Mapping[str, str]) -> Iterator[str]:
-    paths = _Paths(plan.individuals[0], prefixes)
+    paths = _paths(drafted, prefixes)
     yield ""
+    yield from _guesses(drafted, paths)
     yield from _advice(drafted)
     yield f"mapping {drafted.rule}"
-    yield f"on message {{/{paths.step(plan.individuals[0].kind)}}}"
+    yield f"on message {{/{paths.step(paths.root.kind)}}}"
     for each in _chain(drafted):
         yield f"for each ${each.variable} in {{{paths.down(each)}}}"
     yield "then"
-    at = "" if drafted.time is None else f" at {{{paths.place(*drafted.time)}}}"
+    at = ""
+    if drafted.time is not None:
+        pictures = pictures_of(drafted.time[1].values.seen)
+        read = " or ".join(f'"{each}"' for each in pictures)
+        counted = plan.timeline is Timeline.INTEGER or not read
+        at = f" at {{{paths.place(*drafted.time)}{'' if counted else f' |> date {read}'}}}"
     # What is told of again has new values; what is named by its place in a message does not last.
     word = "update" if drafted.alone else "insert"
     lines = [f"  {word} individual {_name(drafted, paths)} a :{drafted.class_name}{at}"]
@@ -109,11 +125,21 @@ def _rule(drafted: Drafted, plan: Plan, prefixes: Mapping[str, str]) -> Iterator
     yield from lines
 
 
+def _guesses(drafted: Drafted, paths: _Paths) -> Iterator[str]:
+    if drafted.guess:
+        places = " and ".join(paths.place(drafted, each) for each in drafted.identifier)
+        yield f"# A guess: named by {places}: {drafted.guess}."
+    if drafted.time is not None and drafted.other_times:
+        at, place = drafted.time
+        others = ", ".join(paths.place(at, each) for each in drafted.other_times)
+        yield f"# A guess: its time is {paths.place(at, place)}; there is {others}, too."
+
+
 def _advice(drafted: Drafted) -> Iterator[str]:
-    if drafted.identifier is None and drafted.around is None:
+    if not drafted.identifier and drafted.around is None:
         yield "# Nothing in the message looks like an identifier, so all messages are about the"
         yield "# same individual: name it by what tells your messages apart."
-    elif drafted.identifier is None:
+    elif not drafted.identifier:
         yield "# Named by its position: use an identifier if there is one."
     elif not drafted.alone and drafted.around is not None:
         yield "# Its identifier occurs several times in the message, so it follows that of what it"
@@ -136,14 +162,22 @@ def _name(drafted: Drafted, paths: _Paths) -> str:
     holes = []
     each: Drafted | None = drafted
     while each is not None:
-        if each.identifier is not None:
-            holes.append(f"{{{paths.place(each, each.identifier)}}}")
+        if each.identifier:
+            holes += [f"{{{paths.place(each, place)}}}" for place in reversed(each.identifier)]
         elif each.around is not None:
             holes.append(f"{{count(${each.variable}/preceding-sibling::*) + 1}}")
         if each.alone:
             break
         each = each.around
     return ":" + "-".join((drafted.rule, *reversed(holes)))
+
+
+def _paths(drafted: Drafted, prefixes: Mapping[str, str]) -> _Paths:
+    """The paths of a rule, which begin at the root of its messages."""
+    root = drafted
+    while root.around is not None:
+        root = root.around
+    return _Paths(root, prefixes)
 
 
 @dataclass(frozen=True, slots=True)

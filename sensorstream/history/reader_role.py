@@ -86,7 +86,7 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
     except (errors.InsufficientPrivilege, errors.DuplicateObject):
         cursor.execute("rollback to savepoint reader")
     cursor.execute("select 1 from pg_roles where rolname = %s", (name,))
-    if cursor.fetchone() is not None:
+    if cursor.fetchone() is not None and schemas:
         where = sql.SQL(", ").join(map(sql.Identifier, schemas))
         cursor.execute(sql.SQL("grant usage on schema {} to {}").format(where, role))
         cursor.execute(sql.SQL("grant select on all tables in schema {} to {}").format(where, role))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -13,7 +14,7 @@ from sqlalchemy import Connection, Engine
 from sqlglot import exp
 
 from sensorstream.errors import OntologyConflict
-from sensorstream.history.database import translating
+from sensorstream.history.database import connect, translating
 from sensorstream.history.live_views import LIVE, install_live_functions, live_query
 from sensorstream.history.reader_role import admit_reader
 from sensorstream.history.row_batches import install_row_batches
@@ -72,6 +73,24 @@ def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
             _name_terms(_driver_cursor(connection), terms)
         with database.begin() as connection:
             _install(connection, views, timeline)
+
+
+def admit_to_views(url: str) -> None:
+    """Let the reader see the views of a database that was filled from elsewhere.
+
+    Raises:
+        HistoryError: the database fails.
+    """
+    with (
+        translating("cannot let the reader in"),
+        closing(connect(url)) as connection,
+        connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(
+            "select nspname::text from pg_namespace where nspname = any(%s)", (list(_SCHEMAS),)
+        )
+        admit_reader(cursor, [name for (name,) in cursor.fetchall()])
 
 
 def _install(connection: Connection, views: Sequence[_Rendered], timeline: Timeline) -> None:

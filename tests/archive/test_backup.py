@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from sensorstream.archive.manifest import changing
 from sensorstream.cli import main
+from sensorstream.history.reader_role import reader_url
 from tests.history.analysed import analysed
 
 COUNT = "select count(*) as n from statements"
@@ -70,6 +71,10 @@ def test_a_backup_has_the_archive_and_restores_it(
     assert restored.exit_code == 0, restored.output
     assert {"terms", "archives"} <= analysed(url)
     assert digests(new / "data" / "archive") == kept
+    # The reader can log in before a server has run.
+    with closing(psycopg2.connect(reader_url(url))) as connection, connection.cursor() as cursor:
+        cursor.execute("select count(*) from history.statements")
+        assert cursor.fetchone() is not None
     assert count(new / "sensorstream.toml") == before
     assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]
 

@@ -25,8 +25,13 @@ def run(*arguments: object) -> Result:
 
 
 def test_days_are_archived_listed_asked_restored_and_deleted(config: Path) -> None:
+    tried = run("archive", "--older-than", "P30D", "-c", config, "--json", "--dry-run")
+    assert tried.exit_code == 0, tried.output
+    assert run("archive", "list", "-c", config).stdout == "none\n"
+    assert not (config.parent / "data" / "archive").exists()
     moved = run("archive", "--older-than", "P30D", "-c", config, "--json")
     assert moved.exit_code == 0, moved.output
+    assert json.loads(tried.stdout) == [each | {"bytes": None} for each in json.loads(moved.stdout)]
     names = [each["part"] for each in json.loads(moved.stdout)]
     assert names[0] == "2014-08-01"
     assert json.loads(run("archive", "list", "-c", config, "--json").stdout) == json.loads(
@@ -49,6 +54,9 @@ def test_days_are_archived_listed_asked_restored_and_deleted(config: Path) -> No
     assert restored.exit_code == 0, restored.output
     assert run("archive", "list", "-c", config).stdout.count("\n") == len(names)
     assert run("sql", "-c", config, "--csv", question).stdout == f"n\n{160 // DAYS}\n"
+    shown = run("archive", "delete", "--dry-run", "--older-than", "P30D", "-c", config, "--json")
+    assert [each["part"] for each in json.loads(shown.stdout)] == names[1:]
+    assert run("archive", "list", "-c", config).stdout.count("\n") == len(names)
     deleted = run("archive", "delete", "--older-than", "P30D", "-c", config, "--json")
     assert [each["part"] for each in json.loads(deleted.stdout)] == names[1:]
     assert run("archive", "list", "-c", config).stdout == "none\n"
@@ -59,7 +67,7 @@ def test_days_are_archived_listed_asked_restored_and_deleted(config: Path) -> No
     [
         ((), 2, "expected --older-than D, or a command"),
         (("--older-than", "30"), 2, "'30' is not a"),
-        (("--older-than", "P1D", "list"), 2, "stands after the name of the command"),
+        (("--older-than", "P1D", "list"), 2, "stand after the name of the command"),
         (("restore", "2013-01-01"), 3, "error[archive]: the archive has no part '2013-01-01'"),
     ],
 )

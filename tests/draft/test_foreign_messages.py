@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,105 @@ def test_what_is_no_message_is_refused(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "error[malformed-message]" in result.stderr
     assert not (tmp_path / "new").exists()
+
+
+def readings(folder: Path) -> list[Path]:
+    """Nine readings of three stations at four times."""
+    times = ("08:00", "08:00", "08:00", "09:00", "09:00", "09:00", "10:00", "10:00", "11:00")
+    found = []
+    for number, time in enumerate(times):
+        file = folder / f"m{number}.xml"
+        file.write_text(
+            f"<Reading station='{'ABC'[number % 3]}' at='2024-05-01T{time}:00Z'>"
+            f"<temp>{20 + number / 7}</temp></Reading>"
+        )
+        found.append(file)
+    return found
+
+
+def mapped_names(config: Path, files: list[Path]) -> set[str]:
+    mapped = run("map", "-c", config, "--json", *files)
+    assert mapped.exit_code == 0, mapped.output
+    return {name for each in json.loads(mapped.stdout) for name in each["individuals"]}
+
+
+@pytest.mark.parametrize("samples", [1, 9])
+def test_messages_of_several_stations_stay_apart(tmp_path: Path, samples: int) -> None:
+    files = readings(tmp_path)
+    made = run("init", tmp_path / "new", "--from", *files[:samples])
+    assert made.exit_code == 0, made.output
+    config = tmp_path / "new" / "sensorstream.toml"
+    assert len(mapped_names(config, files)) == 9
+    why = {1: "one message does not show", 9: "it tells the 9 messages apart"}[samples]
+    told = f"named by @station and @at: {why}"
+    assert f"a guess: rule reading: {told}" in made.stderr
+    assert f"# A guess: {told}" in (tmp_path / "new" / "rules" / "draft.rules").read_text()
+    assert run("test", "-c", config).exit_code == 0
+
+
+def test_several_messages_show_what_their_names_are_made_of(tmp_path: Path) -> None:
+    files = []
+    for number, (room, kind) in enumerate([("1", "t"), ("1", "h"), ("2", "t")]):
+        files.append(tmp_path / f"{number}.xml")
+        files[-1].write_text(
+            f"<M sent='2024-05-01T08:00:00Z'><device>d</device><room>{room}</room>"
+            f"<kind>{kind}</kind><v>{number}.5</v></M>"
+        )
+    # DIR may stand behind the messages, too.
+    made = run("init", "--from", *files, tmp_path / "new")
+    assert "it gives 3 messages 1 names: some would be one" in made.stderr
+    files.pop(0)
+    made = run("init", "--from", files[0], "--from", files[1], tmp_path / "two")
+    assert "named by device and room and @sent: it tells the 2 messages apart" in made.stderr
+    assert len(list((tmp_path / "two" / "messages").iterdir())) == 2
+
+
+def test_messages_of_several_kinds_have_a_rule_each(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<A id='1'><v>1</v></A>")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "a.xml").write_text("<b:B xmlns:b='urn:b' id='1'><b:v>2</b:v></b:B>")
+    files = [tmp_path / "a.xml", tmp_path / "b" / "a.xml"]
+    made = run("init", "--from", *files, tmp_path / "new")
+    assert made.exit_code == 0, made.output
+    assert {each.name for each in (tmp_path / "new" / "messages").iterdir()} == {"a.xml", "a2.xml"}
+    assert len(mapped_names(tmp_path / "new" / "sensorstream.toml", files)) == 2
+    tested = run("test", "-c", tmp_path / "new" / "sensorstream.toml")
+    assert tested.exit_code == 0, tested.output
+
+
+def test_one_new_folder_is_expected(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<A/>")
+    for names in ([], [tmp_path / "x", tmp_path / "y"]):
+        result = run("init", "--from", tmp_path / "a.xml", *names)
+        assert result.exit_code == 2
+    assert "expected one new DIR, and messages after --from" in result.stderr
+    assert run("init", tmp_path / "a.xml").exit_code == 2
+
+
+HL7 = """<ClinicalDocument xmlns="urn:hl7-org:v3"><id root="2.16.840" extension="{id}"/>
+<recordTarget><patient><name>Ada</name><birthTime value="19751209103000"/></patient></recordTarget>
+<effectiveTime value="20240501140500+0200"/><observation><value value="7.3" unit="mmol/L"/>
+</observation></ClinicalDocument>"""
+
+
+def test_a_document_is_not_of_the_time_of_a_birth(tmp_path: Path) -> None:
+    rules, _, mapped = drafted(tmp_path, HL7.format(id="d-1").encode())
+    assert 'at {m:effectiveTime/@value |> date "%Y%m%d%H%M%S%z"}' in rules
+    assert "time 2024-05-01T12:05:00Z" in mapped
+    assert ":clinical-document-d-1 a :ClinicalDocument" in mapped
+
+
+def test_of_several_times_one_is_a_guess(tmp_path: Path) -> None:
+    rules, _, mapped = drafted(
+        tmp_path,
+        b"<R id='1' installed='2001-01-01T00:00:00Z' until='2024-05-02T00:00:00Z'"
+        b" measuredAt='2024-05-01T00:00:00Z'/>",
+    )
+    assert "# A guess: its time is @measuredAt; there is @until, too." in rules
+    assert "time 2024-05-01T00:00:00Z" in mapped
+
+
+def test_a_sum_of_doubles_is_no_time_of_a_message(tmp_path: Path) -> None:
+    rules, ontology, _ = drafted(tmp_path, b"<R id='1' time='0.30000000000000004'/>")
+    assert " at {" not in rules
+    assert ":time a owl:DatatypeProperty ; rdfs:range xsd:decimal ." in ontology
