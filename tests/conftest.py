@@ -99,9 +99,8 @@ def _checkout_is_left_as_it_is() -> Iterator[None]:
     """No test writes outside a folder of its own."""
     before = _checkout()
     yield
-    after = _checkout()
-    assert not (after - before), "tests left files in the checkout"
-    assert not (before - after), "tests took files from the checkout"
+    changed = sorted(str(each) for each in before ^ _checkout())
+    assert not changed, f"tests left files in the checkout, or took them: {changed}"
 
 
 def _checkout() -> set[Path]:
