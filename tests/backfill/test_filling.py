@@ -188,3 +188,25 @@ def test_processes_and_spark_exclude_each_other(settings: Settings, folder: Path
     told = CliRunner().invoke(main, ["backfill", str(folder), *options])
     assert told.exit_code == 2
     assert "--processes goes without Spark" in told.output
+
+
+def test_a_new_folder_is_filled_before_its_server_has_ever_run(
+    tmp_path: Path, empty_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", empty_database())
+    monkeypatch.chdir(tmp_path)
+    recordings = tmp_path / "recordings"
+    recordings.mkdir()
+    (recordings / "one.xml").write_bytes(PAPER_MESSAGE)
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(main, arguments)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    run("init", "deployment")
+    for told in ("stored", "known"):
+        counts = run("backfill", "recordings", "-c", "deployment/sensorstream.toml", "--json")
+        assert json.loads(counts)[told] == 1
+    shown = run("sql", "--csv", "-c", "deployment/sensorstream.toml", "select count(*) from human")
+    assert shown.split()[-1] != "0"
