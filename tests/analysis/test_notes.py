@@ -295,6 +295,28 @@ def test_a_graph_that_a_continuous_query_does_not_read_is_told() -> None:
     assert told(text) == []
 
 
+TWO_WINDOWS = """SELECT * FROM NAMED WINDOW :v [RANGE 3] FROM NAMED WINDOW :w [RANGE 2 STEP 2]
+{{ {} }}"""
+
+
+@pytest.mark.parametrize(
+    ("where", "unused"),
+    [
+        ("WINDOW :v { ?s ?p ?o }", [":w"]),
+        ("?s ?p ?o", [":v", ":w"]),
+        ("?s ?p ?o FILTER EXISTS { WINDOW :w { ?o ?q ?s } }", [":v"]),
+        ("WINDOW :v { ?s ?p ?o } OPTIONAL { WINDOW :w { ?o ?q ?s } }", []),
+        ("WINDOW ?any { ?s ?p ?o }", []),
+    ],
+)
+def test_a_window_that_no_group_matches_is_told(where: str, unused: list[str]) -> None:
+    text = TWO_WINDOWS.format(where)
+    found = [(code, column) for code, column, _ in told(text, Known(continuous=True))]
+    assert found == [("unused-window", text.index(f"{name} [") + 1) for name in unused]
+    merged = told(text.replace("FROM NAMED", "FROM"), Known(continuous=True))
+    assert not merged
+
+
 def test_notes_come_in_the_order_of_the_text() -> None:
     text = "ASK { ?x :hasNam ?n\nFILTER(1 > 2) FILTER(?z)\n?x a :Roam }"
     assert [note.code for note in notes(text, Known(SCHEMA))] == [

@@ -31,7 +31,9 @@ def windows_named(pattern: Pattern, windows: Collection[IRI]) -> Pattern:
         if not windows or not isinstance(node, Window) or not isinstance(node.name, Variable):
             return None
         inner, variables = replaced(node.pattern, change), (node.name,)
-        each = [Join(Values(variables, ((name,),)), Window(name, inner)) for name in windows]
+        each: list[Pattern] = [
+            Join(Values(variables, ((name,),)), Window(name, inner)) for name in windows
+        ]
         return reduce(Union, each[1:], each[0])
 
     made: Pattern = replaced(pattern, change)
