@@ -85,8 +85,8 @@ class TimeSettings:
     ahead: str = _setting(
         "",
         "How far a message's time may be ahead of its arrival, in the time line's lengths; empty: "
-        "ten years; on the line of integers, which need not be seconds since 1970, a million times "
-        "the mean step between the messages so far.",
+        "ten years; on the line of integers, which need not be seconds since 1970, a thousand "
+        "million times the mean step between the messages so far.",
     )
     silence: str = _setting(
         "rules",

@@ -230,7 +230,7 @@ def _clock(_settings: Settings) -> Iterator[Finding]:
 def _future(settings: Settings) -> Iterator[Finding]:
     """Whether one wrong time could make all messages after it late."""
     if settings.time.timeline is Timeline.INTEGER and not settings.time.ahead:
-        told = "a message is refused for its time only if it is a million usual steps ahead"
+        told = "a message is refused for its time only if it is 10^9 usual steps ahead"
         remedy = "if times are seconds since 1970, set time.ahead (e.g. 3600): nobody else knows"
         yield Finding("time", Level.WARNING, told, remedy)
 

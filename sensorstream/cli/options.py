@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from sensorstream.cli.serving import told_address
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.settings import Settings
@@ -36,7 +37,9 @@ def config_option(command: Command) -> Command:
 def server_options(command: Command) -> Command:
     """``--url URL`` or ``-c FILE``: the server to use (see :func:`server_url`); ``--key-file``."""
     named = click.option(
-        "--url", metavar="URL", help="The server's address; by default that of the settings file."
+        "--url",
+        metavar="URL",
+        help="The server's address; by default that of the server of the settings file.",
     )
     shown = click.option(
         "--key-file",
@@ -98,7 +101,9 @@ def server_url(url: str | None, config: Path) -> str:
 
 
 def address(settings: Settings) -> str:
-    """Where a server with these settings listens."""
+    """Where the server of these settings listens, or would."""
+    if told := told_address(settings):
+        return told
     secure = settings.http.certificate is not None
     return base_url(settings.server.host, settings.server.port, secure=secure)
 

@@ -18,6 +18,7 @@ import click
 
 from sensorstream.cli.lasting import lasting, tell
 from sensorstream.cli.options import base_url, config_option
+from sensorstream.cli.serving import telling
 from sensorstream.errors import AddressUnavailable, SettingsError
 from sensorstream.settings_file import Given, read_settings
 
@@ -80,6 +81,8 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
         with ExitStack() as stack:
             stack.enter_context(Watchdog(in_work, settings.limits.entry_seconds))
             tls = None if certificate is None else stack.enter_context(certificate).context
+            at = base_url(host, listener.getsockname()[1], secure=tls is not None)
+            stack.enter_context(telling(settings, at))
             doing = _Doing()
             with (
                 lasting("starting", after=_SOON, tell=_telling(settings.log.format)) as say,

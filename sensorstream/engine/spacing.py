@@ -14,8 +14,8 @@ from sensorstream.model.timeline import Instant
 STEPS: Final = 10
 """Steps that must have been seen before a time is judged; and so many messages in a row that are
 too far ahead are no fault: the stream has moved."""
-FARTHEST: Final = 1_000_000
-"""A time may be so many mean steps ahead: of seconds, 11 days."""
+FARTHEST: Final = 1_000_000_000
+"""A time may be so many mean steps ahead: of milliseconds, 11 days."""
 
 
 class Spacing:

@@ -103,7 +103,7 @@ def test_an_integer_time_is_judged_by_the_spacing_of_those_before(
     application = open_application(settings)
     for n in range(12):
         application.submit(seen(n, 100 + 10 * n), "cam").result(60)
-    for wrong in (2**63 - 1, 211 + 1_000_000 * 10):
+    for wrong in (2**63 - 1, 211 + 10**9 * 10):
         with pytest.raises(MappingError, match=r"after the latest one \(210\)"):
             application.submit(seen(2, wrong), "cam").result(60)
     application.submit(seen(2, 220), "cam").result(60)

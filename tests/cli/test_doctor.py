@@ -88,7 +88,7 @@ def test_each_fault_has_a_way_out(
     assert ("warning", f"others can read {key}", f"chmod 600 {key}") in found["permissions"]
     assert "hidden" not in str(found)
     [(level, told, remedy)] = found["time"]
-    assert (level, "a million usual steps" in told) == ("warning", True)
+    assert (level, "10^9 usual steps" in told) == ("warning", True)
     assert "set time.ahead" in str(remedy)
     monkeypatch.setenv("SENSORSTREAM_TIME_AHEAD", "3600")
     assert "time" not in levels(run, config)

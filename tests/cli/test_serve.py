@@ -57,13 +57,17 @@ def test_it_says_where_it_listens_and_stops_cleanly(config: Path, how: signal.Si
     assert all(re.fullmatch(r"[a-z].* … \d+ s", line) for line in stderr.splitlines())
 
 
-def test_a_host_and_a_port_can_be_chosen(config: Path) -> None:
+def test_a_host_and_a_port_can_be_chosen(config: Path, run: Callable[..., Result]) -> None:
+    told = run("health", "-c", config)
+    assert (told.exit_code, "no answer from" in told.stderr) == (3, True), told.output
     with socket.socket() as free:
         free.bind(("127.0.0.2", 0))
         port = free.getsockname()[1]
     with serve(config, "--host", "127.0.0.2", "--port", str(port)) as server:
         assert server.stdout is not None
         assert server.stdout.readline() == f"listening on http://127.0.0.2:{port}\n"
+        # Commands find the server of their folder, wherever it listens.
+        assert run("health", "-c", config).exit_code == 0
         server.terminate()
         server.communicate(timeout=60)
     assert server.returncode == 0

@@ -20,7 +20,7 @@ def heard(*times: int) -> Spacing:
     st.lists(st.integers(1, 10_000), min_size=STEPS, max_size=50),
     st.integers(1, FARTHEST),
 )
-def test_no_time_within_a_million_mean_steps_is_refused(
+def test_no_time_within_so_many_mean_steps_is_refused(
     first: int, steps: list[int], pause: int
 ) -> None:
     times = [first]
@@ -42,11 +42,11 @@ def test_nothing_is_refused_before_enough_steps_are_known() -> None:
 
 def test_a_stream_that_has_moved_is_followed() -> None:
     spacing = heard(*range(50))
-    assert all(spacing.refuses(10**12 + n) for n in range(STEPS - 1))
-    assert spacing.refuses(10**12 + STEPS) == ""
-    spacing.hear([10**12 + STEPS])
+    assert all(spacing.refuses(10**15 + n) for n in range(STEPS - 1))
+    assert spacing.refuses(10**15 + STEPS) == ""
+    spacing.hear([10**15 + STEPS])
     assert spacing.refuses(FAR) == ""  # its steps are not known yet
-    spacing.hear(range(10**12, 10**12 + 50))
+    spacing.hear(range(10**15, 10**15 + 50))
     assert spacing.refuses(FAR)
 
 
