@@ -11,6 +11,7 @@ from sensorstream.reasoning.dl.memo import Answer, Memo, Shape
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.twins import folded
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
 # The time limit is per exchange, so a large change is split: into questions about so many
@@ -23,7 +24,7 @@ _Question: TypeAlias = tuple[int, IslandFacts]
 class Questions:
     """The entailments about the members of islands, from the process or from the cache."""
 
-    __slots__ = ("_probes", "_worker", "memo")
+    __slots__ = ("_classes", "_probes", "_worker", "memo")
 
     def __init__(self, terminology: Terminology, worker: Worker, remembered: int) -> None:
         classes = ValueClasses(
@@ -32,6 +33,7 @@ class Questions:
             terminology.datatypes,
         )
         self.memo = Memo(classes, remembered)
+        self._classes = classes
         self._probes = terminology.probes
         self._worker = worker
 
@@ -43,19 +45,27 @@ class Questions:
         """
         answers: list[Answer] = [None] * len(islands)
         open_: dict[int, Shape | None] = {}
-        for number, island in enumerate(islands):
-            shape = self.memo.shape(island.facts)
+        folds = [folded(island.facts, self._classes) for island in islands]
+        asked_of = [
+            island.facts if fold is None else fold.facts
+            for island, fold in zip(islands, folds, strict=True)
+        ]
+        for number, facts in enumerate(asked_of):
+            shape = self.memo.shape(facts)
             known = self.memo.look_up(shape)
             if known is None:
                 open_[number] = shape
             else:
                 (answers[number],) = known
-        asked = self._exchange([islands[number].facts for number in open_])
+        asked = self._exchange([asked_of[number] for number in open_])
         for (number, shape), answer in zip(open_.items(), asked, strict=True):
             answers[number] = answer
             if shape is not None:
                 self.memo.store(shape, answer)
-        return answers
+        return [
+            answer if fold is None else fold.unfolded(answer)
+            for answer, fold in zip(answers, folds, strict=True)
+        ]
 
     def _exchange(self, islands: Sequence[IslandFacts]) -> list[Answer]:
         questions = [(n, each) for n, f in enumerate(islands) for each in self._probes.questions(f)]
