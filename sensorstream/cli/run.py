@@ -199,22 +199,24 @@ def _run_events(file: Path, options: _Options) -> None:
     from sensorstream.cli.event_printer import EventPrinter
     from sensorstream.streams.event_lines import EventLines
 
-    engine, running = offline_engine(
-        options.queries,
-        rules=options.rules,
-        background=read_background(options.static),
-        window=options.window,
-        profile=options.profile,
-        lateness=options.lateness,
-    )
     lines = EventLines(str(file))
     printer = EventPrinter(lines.format)
     with ExitStack() as stack:
-        stack.enter_context(closing(engine))
-        _say_reasons(running)
         source: Iterable[str] = sys.stdin
         if str(file) != "-":
             source = stack.enter_context(file.open(encoding="utf-8"))
+        source = lines.begin(source)
+        engine, running = offline_engine(
+            options.queries,
+            rules=options.rules,
+            background=read_background(options.static),
+            window=options.window,
+            profile=options.profile,
+            lateness=options.lateness,
+            line=lines.line.value,
+        )
+        stack.enter_context(closing(engine))
+        _say_reasons(running)
         spare_what_stays()
         costs = _Costs()
         for event in recorded_events(lines, source):
