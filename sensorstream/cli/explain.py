@@ -217,7 +217,7 @@ def _show(parts: dict[str, str], as_json: bool) -> None:
 
 def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
     from sensorstream.app.recorded import read_background
-    from sensorstream.cli.offline import OVER_TIME, read_query, rules_over_time
+    from sensorstream.cli.offline import OVER_TIME, read_queries, rules_over_time
     from sensorstream.dotr.reader import read_program
     from sensorstream.errors import Position
     from sensorstream.kb.index import TripleIndex
@@ -236,7 +236,7 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
         ((name, text),) = rules_over_time([query_file])
         program = read_program(text, name=name, start=Position(str(query_file), 1, 1))
         return list(plan_lines(processor.check_rules(name, program).patterns))
-    name, _, query = read_query(query_file, background)
+    ((name, _, _, query),) = read_queries([query_file], background)
     plan = processor.check(name, query, background.named(query.dataset, query_file))
     return list(plan_lines(plan, {DEFAULT: default}))
 

@@ -287,7 +287,7 @@ def _of_files(mapping: Sequence[Path], options: _Options) -> _Tried:
 
 def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
     from sensorstream.app.wiring import build_machine, read_deployment, read_rules
-    from sensorstream.cli.offline import read_query, register_queries
+    from sensorstream.cli.offline import read_queries, register_queries
     from sensorstream.settings_file import load_settings
     from sensorstream.streams.background import Background
 
@@ -297,8 +297,7 @@ def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
         if rule.question is not None:
             told = f"rule {rule.name} asks the history, and there is none here: it does not fire"
             click.echo(f"{rule.position}: {told}", err=True)
-    background = Background()
-    named = [(*read_query(file, background)[:2], file) for file in queries]
+    named = read_queries(queries, Background())
     machine = build_machine(deployment, perf_counter)
     try:
         running = register_queries(machine.engine, named)
