@@ -70,7 +70,7 @@ class TimeSettings:
     line: str = _setting(
         "integer",
         "How messages write their times: integer or datetime (xsd:dateTime).",
-        [line.value for line in Timeline],
+        [Timeline.INTEGER.value, Timeline.DATETIME.value],
     )
 
     lateness: str = _setting(

@@ -29,7 +29,7 @@ from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.model.events import Event
 from sensorstream.model.schema import Schema
-from sensorstream.model.timeline import Timeline
+from sensorstream.model.timeline import Timeline, seconds
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, make_reasoner, rule_set_of
 from sensorstream.rules.conditions import SnapshotEvaluator
@@ -38,7 +38,7 @@ from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.rules.unnamed_classes import check_classes_named
 from sensorstream.settings import RuleSettings, WindowSettings
 from sensorstream.streams.background import Background
-from sensorstream.streams.event_lines import EventLines, seconds
+from sensorstream.streams.event_lines import EventLines
 from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import make_window
 
@@ -71,7 +71,7 @@ def build_engine(
             commas between them: ``owl2rl``, files (``.ru``, ``.dlog``).
         lateness: how late events may be, in seconds or as a duration (``PT5S``); on the integer
             line a whole number.
-        line: how times are written, ``datetime`` or ``integer``.
+        line: how times are written, ``datetime``, ``integer`` or, of events, ``seconds``.
 
     Raises:
         BackgroundError: a static file cannot be read.
@@ -192,7 +192,9 @@ def read_line(text: str) -> Timeline:
     try:
         return Timeline(text)
     except ValueError:
-        raise SettingsError(f"'{text}': expected the time line datetime or integer") from None
+        raise SettingsError(
+            f"'{text}': expected the time line datetime, integer or seconds"
+        ) from None
 
 
 def read_lateness(text: str, timeline: Timeline) -> int:
@@ -203,7 +205,7 @@ def read_lateness(text: str, timeline: Timeline) -> int:
     """
     written = text.strip()
     try:
-        if timeline is Timeline.DATETIME and not written.upper().startswith("P"):
+        if timeline is not Timeline.INTEGER and not written.upper().startswith("P"):
             length = seconds(Decimal(written))
         else:
             length = timeline.span(written)

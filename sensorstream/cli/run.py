@@ -199,22 +199,24 @@ def _run_events(file: Path, options: _Options) -> None:
     from sensorstream.cli.event_printer import EventPrinter
     from sensorstream.streams.event_lines import EventLines
 
-    engine, running = offline_engine(
-        options.queries,
-        rules=options.rules,
-        background=read_background(options.static),
-        window=options.window,
-        profile=options.profile,
-        lateness=options.lateness,
-    )
     lines = EventLines(str(file))
     printer = EventPrinter(lines.format)
     with ExitStack() as stack:
-        stack.enter_context(closing(engine))
-        _say_reasons(running)
         source: Iterable[str] = sys.stdin
         if str(file) != "-":
             source = stack.enter_context(file.open(encoding="utf-8"))
+        source = lines.begin(source)
+        engine, running = offline_engine(
+            options.queries,
+            rules=options.rules,
+            background=read_background(options.static),
+            window=options.window,
+            profile=options.profile,
+            lateness=options.lateness,
+            line=lines.line.value,
+        )
+        stack.enter_context(closing(engine))
+        _say_reasons(running)
         spare_what_stays()
         costs = _Costs()
         for event in recorded_events(lines, source):
@@ -285,7 +287,7 @@ def _of_files(mapping: Sequence[Path], options: _Options) -> _Tried:
 
 def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
     from sensorstream.app.wiring import build_machine, read_deployment, read_rules
-    from sensorstream.cli.offline import read_query, register_queries
+    from sensorstream.cli.offline import read_queries, register_queries
     from sensorstream.settings_file import load_settings
     from sensorstream.streams.background import Background
 
@@ -295,8 +297,7 @@ def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
         if rule.question is not None:
             told = f"rule {rule.name} asks the history, and there is none here: it does not fire"
             click.echo(f"{rule.position}: {told}", err=True)
-    background = Background()
-    named = [(*read_query(file, background)[:2], file) for file in queries]
+    named = read_queries(queries, Background())
     machine = build_machine(deployment, perf_counter)
     try:
         running = register_queries(machine.engine, named)

@@ -554,10 +554,10 @@ class LiveQueries:
 
 
 def _instant(timeline: Timeline, literal: Literal) -> Instant:
-    """The instant that a query writes; on the dateTime line numbers are seconds."""
-    if timeline is Timeline.DATETIME:
-        return instant_of(literal)
-    return timeline.instant(literal.lexical)
+    """The instant that a query writes; but on the integer line numbers are seconds."""
+    if timeline is Timeline.INTEGER:
+        return timeline.instant(literal.lexical)
+    return instant_of(literal)
 
 
 def _stream(event: Event) -> IRI | None:

@@ -386,3 +386,27 @@ def test_a_query_reads_its_own_graphs_and_without_any_named_each_file(
     assert {name: sorted(rows) for name, rows in found.items()} == {
         name: expected[name] for name in names
     }
+
+
+def test_a_construct_that_a_pattern_in_time_waits_for_is_told_with_what_to_write(
+    run: Run, tmp_path: Path
+) -> None:
+    making = "CONSTRUCT { ?s :high ?v }\nWHERE { ?s :value ?v %s FILTER(?v > 3) }"
+    (tmp_path / "high.rq").write_text(PREFIX + making % "")
+    (tmp_path / "twice.rq").write_text(
+        f"{PREFIX}SELECT ?s ?v ?w {{ {{ ?s :high ?v }} SEQ {{ ?s :high ?w }} "
+        'FILTER(getDURATION() < "PT1H"^^<http://www.w3.org/2001/XMLSchema#duration>) }'
+    )
+    events = write(tmp_path, event(1, "a", 5), event(2, "a", 2), event(3, "a", 7))
+    options = [f"--query={tmp_path / name}" for name in ("high.rq", "twice.rq")]
+    result = run("run", *options, f"--events={events}")
+    notes = [line for line in result.stderr.splitlines() if "adds nothing to the stream" in line]
+    assert [note.partition(": note: ")[0] for note in notes] == [
+        f"{tmp_path / 'high.rq'}:2:16",
+        f"{tmp_path / 'twice.rq'}:2:24",
+    ]
+    assert lines(result) == []
+    (tmp_path / "high.rq").write_text(PREFIX + making % "BIND(getENDTIME() AS ?when)")
+    result = run("run", *options, f"--events={events}")
+    assert "adds nothing" not in result.stderr
+    assert [each["interval"] for each in lines(result) if each["query"] == "twice"] == [[1, 3]]
