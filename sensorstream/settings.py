@@ -221,6 +221,14 @@ class HistorySettings:
     folder: Path = _setting(DATA_FOLDER, "Where the embedded PostgreSQL keeps its files.")
     port: int = _setting(0, "A port of 127.0.0.1 for readers of the embedded one; 0: none.")
     checkpoint_every: int = _setting(5_000, "Messages between two checkpoints of the window.")
+    keep: str = _setting(
+        "",
+        "How long a statement is kept after it ended, in the time line's lengths (P90D, 100000); "
+        "empty: for ever.",
+    )
+    keep_messages: str = _setting(
+        "", "How long messages and alerts are kept, as P30D or PT12H; empty: for ever."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ from sensorstream.app.recovery import Start, find_start, recover
 from sensorstream.app.registered_queries import Queries
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
+from sensorstream.app.retention import Retention
 from sensorstream.app.revival import Revival
 from sensorstream.app.rule_questions import RuleQuestions
 from sensorstream.app.rulebook import Rulebook
@@ -233,6 +234,7 @@ class Application:
             announce,
         )
         self.webhooks.catch_up()
+        stack.enter_context(Retention(lambda: self.url, settings, clock))
         trials = Trials(lambda: self.url, self._check_here, clock.counter)
         live = Live(exchange, self._pipeline, lambda: self.url, self._check_here, trials)
         self.rulebook = Rulebook(live)

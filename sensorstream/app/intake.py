@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import timedelta
 from fractions import Fraction
 from typing import Final
 
@@ -11,6 +12,7 @@ from sensorstream.engine.filters import Condition, Filter
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import First, Keep, Policy, Sample, Shedding
 from sensorstream.errors import SettingsError, TermError
+from sensorstream.model.datatypes import parse_duration
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
@@ -67,6 +69,26 @@ def ahead_of(settings: Settings) -> int | None:
         return time.timeline.span(time.ahead)
     except TermError as error:
         raise SettingsError(f"time.ahead: {error}") from None
+
+
+def kept_for(settings: Settings) -> tuple[int | None, timedelta | None]:
+    """How long statements stay after their end, and messages after their arrival; None: for ever.
+
+    Raises:
+        SettingsError: not a length of the time line, or no duration.
+    """
+    history, line = settings.history, settings.time.timeline
+    try:
+        length = line.duration(history.keep) if history.keep else None
+    except TermError as error:
+        raise SettingsError(f"history.keep: {error}") from None
+    try:
+        messages = parse_duration(history.keep_messages) if history.keep_messages else None
+    except TermError as error:
+        raise SettingsError(f"history.keep_messages: {error}") from None
+    if messages is not None and messages <= timedelta():
+        raise SettingsError("history.keep_messages: expected a duration of more than zero")
+    return length, messages
 
 
 def filters_of(settings: Settings, schema: Schema) -> tuple[Filter, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sensorstream.app.file_texts import FileTexts
-from sensorstream.app.intake import ahead_of, disorder_spec, filters_of, shedding_of
+from sensorstream.app.intake import ahead_of, disorder_spec, filters_of, kept_for, shedding_of
 from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
 from sensorstream.app.reference_files import read_reference, read_tables
 from sensorstream.app.rule_history import question_faults
@@ -173,6 +173,7 @@ def read_deployment(
     """
     timeline = settings.time.timeline
     window = window_spec(settings.window, timeline)
+    kept_for(settings)
     check_profile(settings.reasoning.profile)
     if ontology is None:
         ontology = deployed_ontology(settings.ontology)
