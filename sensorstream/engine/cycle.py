@@ -354,10 +354,10 @@ class Cycle:
         reasoner = self.reasoner
         open_ = reasoner.take_left_open() if isinstance(reasoner, ResilientReasoner) else ()
         if open_:
-            notice = self.notices.left_open(outcome.message, open_, self.now)
+            notices = self.notices.left_open(outcome.message, open_, self.now)
             outcome = replace(
                 outcome,
-                alerts=(*outcome.alerts, *notice),
+                alerts=(*outcome.alerts, *notices),
                 warnings=(*outcome.warnings, *open_[:_TOLD]),
             )
         if not self.degraded:
