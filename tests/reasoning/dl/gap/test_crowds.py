@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -47,8 +47,8 @@ class Window:
         self.reasoner.start(self.kb)
         self.worker.islands = 0
 
-    def change(self, added: list[Triple], removed: list[Triple] | None = None) -> None:
-        delta = Delta(0, tuple(added), tuple(removed or ()))
+    def change(self, added: Sequence[Triple], removed: Sequence[Triple] = ()) -> None:
+        delta = Delta(0, tuple(added), tuple(removed))
         self.kb.apply(Origin.WINDOW, delta)
         self.reasoner.react(self.kb, delta)
 
