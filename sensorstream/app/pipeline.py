@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
+from functools import partial
 from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 
@@ -45,6 +46,7 @@ from sensorstream.journal.records import Record
 from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
+from sensorstream.kb.graph import Origin
 from sensorstream.logs import concerning
 from sensorstream.model.timeline import Instant
 from sensorstream.settings import LimitSettings
@@ -54,6 +56,13 @@ _NAP: Final = 1.0
 """The most seconds between two readings of the clock while the engine has something due."""
 _NONE: Final[frozenset[str]] = frozenset()
 _CHANGES: Final = Sender("changes")
+_PARTS: Final = {
+    "asserted": Origin.WINDOW,
+    "inferred": Origin.INFERRED,
+    "static": Origin.STATIC,
+    "static_inferred": Origin.STATIC_INFERRED,
+}
+"""Of the knowledge base, by the names that the metrics give them."""
 
 _Seen = TypeVar("_Seen")
 
@@ -155,7 +164,13 @@ class Pipeline:
         tell("sensorstream_held_messages", told, lambda: self._engine.held)
         told = "Triples in the cache knowledge base, inferred ones included."
         tell("sensorstream_triples", told, lambda: len(self._engine.kb))
+        told = "Statements in the cache knowledge base, by where they come from."
+        sizes = {part: partial(self._size, origin) for part, origin in _PARTS.items()}
+        self._metrics.tell_parts("sensorstream_statements", told, "kind", sizes)
         self._metrics.watch_reasoner(lambda: self._engine.reasoner)
+
+    def _size(self, origin: Origin) -> float:
+        return self._engine.kb.size(origin)
 
     def _watermark(self) -> float:
         now = self._engine.now
