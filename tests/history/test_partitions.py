@@ -131,7 +131,7 @@ def test_a_new_partition_is_analysed_once_it_has_rows(store: PostgresStore, url:
     for seq in (1, 2):
         store.append([Record(seq, Message(f"m{seq}", b"<a/>", 0), NOW)])
         # Half of them are of another partition, which has too few.
-        ended = [said(number, 5 if number % 3 else 10**9) for number in range(900)]
+        ended = tuple(said(number, 5 if number % 3 else 10**9) for number in range(900))
         status = MessageStatus(seq, Status.ACCEPTED)
         store.commit(Effects(seq, (), tuple(ended), (), (status,), NOW))
         assert ("statements_0_65536" in analysed(url)) is (seq == 2)
