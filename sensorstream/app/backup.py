@@ -175,8 +175,8 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
             _own_folder(near, _RESTORING) as place,
         ):
             facts = _facts(tar, file)
-            for each in _members(tar, facts):
-                _extract(tar, each, _inside(place, each.name))
+            for member in _members(tar, facts):
+                _extract(tar, member, _inside(place, member.name))
             _restore(facts, place)
             _put(place / _FILES, folder, facts.settings)
             return facts, load_settings(folder / facts.settings)

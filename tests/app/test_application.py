@@ -89,8 +89,9 @@ def test_the_metrics_tell_statements_of_the_window_from_those_of_the_ontology(
     application = open_application(settings)
 
     def sizes() -> dict[str, float]:
+        value = application.metrics.get_sample_value
         return {
-            kind: application.metrics.get_sample_value("sensorstream_statements", {"kind": kind})
+            kind: value("sensorstream_statements", {"kind": kind}) or 0
             for kind in ("asserted", "inferred", "static", "static_inferred")
         }
 
