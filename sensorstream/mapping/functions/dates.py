@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import ROUND_FLOOR, localcontext
 from fractions import Fraction
 from itertools import pairwise
@@ -30,6 +30,7 @@ _WIDTHS: Final = {
 }
 """The digits of each field that is a number."""
 _PIECE: Final = re.compile(r"%.|\s+|.", re.DOTALL)
+_ZONES: Final = "expected e.g. Europe/Athens or UTC"
 _FAR: Final = "outside the years 1 to 9999"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -37,23 +38,38 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 def moment(formats: Sequence[Argument], zone: Argument | None) -> Callable[[str], str]:
     """The first format that fits, as ``xsd:dateTime`` in UTC.
 
-    A time without a zone is in ``zone`` (default UTC); of a clock hour that occurs twice, the
-    first. A date without a time means midnight.
+    A time without a zone is in ``zone`` (default UTC), which is a word if it stands behind each
+    time; of a clock hour that occurs twice, the first. A date without a time means midnight.
 
     Raises:
         LanguageError: not a format of ``strptime``, or not a time zone.
     """
     readers = tuple(_reader(each) for each in formats)
-    here = UTC if zone is None else _zone(zone)
     expected = _listed(formats)
 
-    def read(text: str) -> str:
+    def read(text: str, here: tzinfo) -> str:
         found = _first(readers, text, expected)
         if found.tzinfo is None:
             found = found.replace(tzinfo=here)
         return _written(found, text)
 
-    return read
+    def read_in_its_zone(text: str) -> str:
+        time, _, name = text.strip().rpartition(" ")
+        try:
+            return read(time, _zone(name))
+        except LookupError:
+            raise TermError(f"'{text}' has no time zone behind its time: {_ZONES}") from None
+
+    if zone is None:
+        return lambda text: read(text, UTC)
+    if zone.kind == "word":
+        return read_in_its_zone
+    try:
+        here = _zone(zone.text)
+    except LookupError:
+        told = f"unknown time zone '{zone.text}': {_ZONES}"
+        raise LanguageError(told, position=zone.position) from None
+    return lambda text: read(text, here)
 
 
 def day(formats: Sequence[Argument]) -> Callable[[str], str]:
@@ -175,11 +191,8 @@ _WORDS: Final[dict[str, Read]] = {
 FORMAT_WORDS: Final = tuple(_WORDS)
 
 
-def _zone(written: Argument) -> ZoneInfo:
+def _zone(name: str) -> ZoneInfo:
     try:
-        return ZoneInfo(written.text)
+        return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise LanguageError(
-            f"unknown time zone '{written.text}': expected e.g. Europe/Athens or UTC",
-            position=written.position,
-        ) from None
+        raise LookupError(name) from None

@@ -67,6 +67,10 @@ def _number(call: Call, _: Library) -> Function:
 
 
 def _unit(call: Call, _: Library) -> Function:
+    if len(call.arguments) == 2:
+        target = call.arguments[1]
+        own = numbers.conversion_of_its_own(target.text, target.position)
+        return on_each(call, (ValueKind.ANY,), ValueKind.NUMBER, own)
     source, _to, target = call.arguments
     return on_numbers(call, numbers.conversion(source.text, target.text, source.position))
 
@@ -130,10 +134,10 @@ NUMBER_CALLS: Final = (
     ),
     Definition(
         "unit",
-        'unit "FROM" to "TO"',
+        'unit "FROM" to "TO", or unit to "TO" of a number with its unit behind it',
         "a number in another unit",
-        '" to "',
-        (needs("from", "text"), needs("to", "text", "to")),
+        '(?:" )?to "',
+        (may("from", "text"), needs("to", "text", "to")),
         _unit,
     ),
     Definition(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal, DecimalException
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sensorstream.errors import LanguageError, Position, TermError
@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from pint import UnitRegistry
 
 EachNumber: TypeAlias = Callable[[Decimal], Decimal]
+_UNITS: Final = 256
+"""Units of messages that are remembered."""
+_NAME: Final = r"(?:°?[^\W\d_]\w{0,30}|%)(?:(?:\*\*|\^)-?[0-9])?"
+_UNIT: Final = re.compile(rf"{_NAME}(?:[/*]{_NAME}){{0,4}}")
 
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 """XSD's decimals and doubles; the limit on the exponent limits the digits of the result."""
+_WITH_UNIT: Final = re.compile(rf"\s*(?P<number>{_NUMBER.pattern})\s*(?P<unit>\S+)\s*")
 
 
 def read_number(text: str) -> Decimal:
@@ -128,6 +133,33 @@ def conversion(source: str, target: str, position: Position) -> EachNumber:
     def converted(number: Decimal) -> Decimal:
         exact = Fraction(number) * scale + shift
         return Decimal(exact.numerator) / Decimal(exact.denominator)
+
+    return converted
+
+
+def conversion_of_its_own(target: str, position: Position) -> Callable[[str], str]:
+    """From the unit that stands behind a number, as in ``72 degF``.
+
+    Raises:
+        LanguageError: as for :func:`conversion`.
+    """
+    conversion(target, target, position)
+
+    @lru_cache(maxsize=_UNITS)
+    def known(unit: str) -> EachNumber:
+        # pint calculates what it reads: a sender may write a name, and no arithmetic without end.
+        if not _UNIT.fullmatch(unit):
+            raise TermError(f"'{unit}' is not a unit: expected e.g. km/h")
+        try:
+            return conversion(unit, target, position)
+        except LanguageError as error:
+            raise TermError(error.message) from None
+
+    def converted(text: str) -> str:
+        match = _WITH_UNIT.fullmatch(text)
+        if match is None:
+            raise TermError(f"'{text}' is not a number with its unit: expected e.g. 7.4 km/h")
+        return write_number(known(match["unit"])(read_number(match["number"])))
 
     return converted
 

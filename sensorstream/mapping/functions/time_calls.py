@@ -14,7 +14,7 @@ from sensorstream.mapping.functions.definition import (
     Parameter,
     ValueKind,
 )
-from sensorstream.mapping.functions.lift import READS_NUMBERS, any_of, may, on_each
+from sensorstream.mapping.functions.lift import READS_NUMBERS, any_of, on_each
 
 _TIME: Final = any_of(('"', *dates.FORMAT_WORDS))
 _LENGTH: Final = any_of(durations.FORMATS)
@@ -55,11 +55,11 @@ def _formats(given: Sequence[Argument]) -> Sequence[Argument]:
 TIME_CALLS: Final = (
     Definition(
         "date",
-        'date FORMAT or FORMAT … in "ZONE", where FORMAT is "%d.%m.%Y" or one of '
+        'date FORMAT or FORMAT … in "ZONE" or in value, where FORMAT is "%d.%m.%Y" or one of '
         f"{', '.join(dates.FORMAT_WORDS)}",
         "an xsd:dateTime in UTC",
-        f'{_TIME}(?: or {_TIME})*(?: in ")?',
-        (_FORMAT, may("zone", "text", "in")),
+        f'{_TIME}(?: or {_TIME})*(?: in (?:"|value))?',
+        (_FORMAT, Parameter("zone", "text", "in", words=frozenset(("value",)), required=False)),
         _date,
     ),
     Definition(

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from sensorstream.app.application import Application
 from sensorstream.app.versions import Match
 from sensorstream.reasoning.documents import MEDIA_TYPES
-from sensorstream.server.negotiation import media_type_of, tagged
+from sensorstream.server.negotiation import media_type_of, tagged, xml_of
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     ChangedBody,
@@ -60,13 +60,16 @@ def router(application: Application) -> APIRouter:
         dry_run: DryRun = None,
     ) -> ChangedBody | TriedBody:
         """Check, classify and swap; answers when it is in force. Messages come in meanwhile."""
-        media_type = media_type_of(request.headers.get("content-type", ""))
+        content_type = request.headers.get("content-type", "")
+        media_type = media_type_of(content_type)
         if media_type not in MEDIA_TYPES:
             raise HTTPException(
                 415,
                 f"'{media_type}' is not an ontology: expected one of {', '.join(MEDIA_TYPES)}",
             )
         content = await request.body()
+        if media_type.endswith("+xml"):
+            content = xml_of(content, content_type)
         ontologies = application.ontologies
         if dry_run is not None:
             return tried_body(await run_in_threadpool(ontologies.try_put, content, media_type))

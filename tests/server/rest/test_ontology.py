@@ -28,6 +28,13 @@ def test_an_ontology_that_was_put_is_what_is_read(
     assert after.headers["sensorstream-origin"] == "m9"
 
 
+def test_the_charset_of_the_header_wins_over_the_declaration(client: httpx.Client) -> None:
+    text = '<?xml version="1.0" encoding="UTF-8"?><Ontology name="Käthe"/>'
+    headers = {"content-type": "application/owl+xml; charset=latin-1"}
+    assert client.put("/ontology", content=text.encode("latin-1"), headers=headers).is_success
+    assert client.get("/ontology").content.decode() == '<Ontology name="Käthe"/>'
+
+
 def test_a_window_that_contradicts_it_is_a_conflict_with_its_explanation(
     client: httpx.Client,
 ) -> None:
