@@ -234,6 +234,7 @@ class Application:
         )
         self.webhooks.catch_up()
         trials = Trials(lambda: self.url, self._check_here, clock.counter)
+        stack.callback(trials.close)
         live = Live(exchange, self._pipeline, lambda: self.url, self._check_here, trials)
         self.rulebook = Rulebook(live)
         self.ontologies = Ontologies(live, database)
