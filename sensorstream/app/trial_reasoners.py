@@ -63,7 +63,7 @@ class TrialReasoners:
         if reasoning.profile not in DESCRIPTION_LOGIC:
             return None, None
         terminology = told_to(reasoning.profile, deployment.ontology)
-        key = reasoning.profile, terminology.document()
+        key = reasoning.profile, terminology.document(reasoning.profile)
         if key not in self._workers:
             self._workers[key] = Worker(
                 *key,
