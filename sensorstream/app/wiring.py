@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sensorstream.app.file_texts import FileTexts
@@ -255,17 +255,8 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
         heap=reasoning.heap,
         explain=reasoning.explain,
         rule_set=deployment.rule_set,
-        limits=_message_limits(deployment.settings.limits, SystemClock().counter),
+        limits=message_limits(deployment.settings.limits, SystemClock().counter),
     )
-
-
-def with_plain(deployment: Deployment) -> Deployment:
-    """A deployment whose reasoner starts at once: the plain profile for HermiT and Pellet."""
-    settings = deployment.settings
-    if settings.reasoning.profile not in ("hermit", "pellet"):
-        return deployment
-    plain = replace(settings.reasoning, profile="plain")
-    return replace(deployment, settings=replace(settings, reasoning=plain))
 
 
 def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> OntologyVersion:
@@ -289,7 +280,8 @@ def _query_limits(limits: LimitSettings, counter: Callable[[], float], *, shared
     )
 
 
-def _message_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
+def message_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
+    """What a message may take of rules, by the settings."""
     return Limits(limits.message_rows, limits.message_seconds, counter, "limits.message")
 
 
@@ -317,7 +309,7 @@ def build_machine(
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, deployment.ontology.triples)
     snapshot = Snapshot(knowledge)
-    limits = _message_limits(settings.limits, counter)
+    limits = message_limits(settings.limits, counter)
     if reasoner is None:
         reasoner = reasoner_of(deployment)
     try:

@@ -144,7 +144,7 @@ def make_reasoner(
     clock = clock or SystemClock()
     terminology = told_to(profile, ontology)
     worker = Worker(
-        profile, terminology.document(), java=java, timeout=timeout, heap=heap, clock=clock
+        profile, terminology.document(profile), java=java, timeout=timeout, heap=heap, clock=clock
     )
     trial = Trial(terminology)
     explainer = Explainer(
@@ -169,6 +169,11 @@ def bare_reasoner(
     """
     terminology = told_to(profile, ontology)
     worker = Worker(
-        profile, terminology.document(), java=java, timeout=timeout, heap=heap, clock=SystemClock()
+        profile,
+        terminology.document(profile),
+        java=java,
+        timeout=timeout,
+        heap=heap,
+        clock=SystemClock(),
     )
     return DlReasoner(terminology, worker)

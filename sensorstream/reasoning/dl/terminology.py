@@ -41,6 +41,7 @@ from sensorstream.reasoning.dl.roles import (
     leaves_a_choice,
 )
 from sensorstream.reasoning.dl.swrl import check_rules, has_rules
+from sensorstream.reasoning.dl.text_facets import without_text_facets
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 from sensorstream.reasoning.owl_words import ANNOTATIONS
 
@@ -95,9 +96,14 @@ class Terminology:
         """The axioms without those of the probes."""
         return self.axioms[: len(self.axioms) - len(self.probes.axioms)]
 
-    def document(self) -> bytes:
-        """The axioms in the form for HermiT and Pellet, as N-Triples."""
-        return to_ntriples(self.datatypes.rewritten(self.axioms))
+    def document(self, reasoner: str = "hermit") -> bytes:
+        """The axioms in the form for HermiT or Pellet, as N-Triples.
+
+        Pellet fails on patterns of texts, and measures them wrongly: it gets no axiom with them.
+        What these say of asserted values the rules derive.
+        """
+        axioms = self.axioms if reasoner == "hermit" else without_text_facets(self.axioms)
+        return to_ntriples(self.datatypes.rewritten(axioms))
 
     @classmethod
     def of(cls, ontology: Ontology) -> Terminology:

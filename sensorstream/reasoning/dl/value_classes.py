@@ -31,11 +31,12 @@ from sensorstream.model.datatypes import (
     parse,
 )
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.vocabulary import OWL, OWL_ON_PROPERTY, RDF, RDF_TYPE
+from sensorstream.model.vocabulary import OWL, OWL_ON_PROPERTY, RDF_TYPE
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.datatypes import Datatypes
 from sensorstream.reasoning.dl.gate import has_keys
 from sensorstream.reasoning.dl.swrl import has_rules
+from sensorstream.reasoning.dl.text_facets import TEXT_FACETS
 
 _OF_TIME: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
 _ZONE: Final = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
@@ -45,10 +46,6 @@ _BOUNDS: Final = (
     *(bound for bits in (8, 16, 32, 64) for bound in (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)),
     *(2**bits - 1 for bits in (8, 16, 32, 64)),
     *(-1, 0, 1),
-)
-_TEXT_FACETS: Final = frozenset(
-    {*(f"{XSD}{word}" for word in ("length", "minLength", "maxLength", "pattern"))}
-    | {f"{RDF}langRange"}
 )
 _TEXT_TYPES: Final = frozenset(
     f"{XSD}{word}"
@@ -96,7 +93,7 @@ class ValueClasses:
         self._inexact = sorted(each for each in doubles if not math.isnan(each))
         self._compares_times = any(t.datatype in _OF_TIME for t in written)
         self._texts = frozenset(t.lexical for t in written)
-        self._texts_by_value = not (_TEXT_FACETS | _TEXT_TYPES).isdisjoint(terms)
+        self._texts_by_value = not (TEXT_FACETS | _TEXT_TYPES).isdisjoint(terms)
 
     def of(self, lexical: str, datatype: str, language: str | None) -> Hashable:
         """The class of a valid literal."""
