@@ -10,7 +10,9 @@ Names need not differ in OWL: a model of f(A) becomes one of A where each furthe
 element as the second, so what follows from A about those who are kept follows from f(A). And A is
 the same if twins are exchanged for each other, so they have the same types, the same links to all
 others, and each pair of them is as the two that are kept. Values are compared by their class
-(:mod:`.value_classes`): an element that has one value of a class may have all of them.
+(:mod:`.value_classes`): an element that has one value of a class may have all of them. So may it
+where axioms compare values by keys only, if nobody else has them: in the model of f(A) nobody needs
+to have a value that f(A) does not mention, as there are more of its class.
 """
 
 from __future__ import annotations
@@ -107,8 +109,12 @@ def folded(facts: IslandFacts, values: ValueClasses) -> Folded | None:
     told: list[set[Hashable]] = [set() for _ in facts.names]
     for n, name in facts.types:
         told[n].add(name)
+    owners: dict[Hashable, set[int]] = {}
+    for n, _, text, kind, language in facts.values:
+        owners.setdefault((text, kind, language), set()).add(n)
     for n, prop, text, kind, language in facts.values:
-        told[n].add((prop, values.of(text, kind, language)))
+        alone = len(owners[text, kind, language]) == 1
+        told[n].add((prop, values.of_twin(prop, (text, kind, language), alone=alone)))
     kinds: dict[Hashable, list[_Part]] = {}
     for part, key in _parts(facts.names, edges, told):
         kinds.setdefault(key, []).append(part)

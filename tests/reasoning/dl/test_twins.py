@@ -14,9 +14,17 @@ from hypothesis import strategies as st
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, ReasonerError
-from sensorstream.model.datatypes import XSD_INTEGER
-from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.datatypes import XSD_INTEGER, XSD_STRING
+from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_DIFFERENT_FROM,
+    OWL_SAME_AS,
+    RDF_FIRST,
+    RDF_NIL,
+    RDF_REST,
+    RDF_TYPE,
+)
 from sensorstream.reasoning.dl import questions, twins
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.islands import of_facts
@@ -46,7 +54,7 @@ told = st.one_of(
     st.tuples(ends, st.sampled_from(ROLES), hubs),
     st.tuples(hubs, st.sampled_from(ROLES), ends),
     st.tuples(ends, st.sampled_from(ROLES), ends),
-    st.tuples(ends, st.sampled_from(DATA), st.sampled_from(VALUES)),
+    st.tuples(ends, st.sampled_from(DATA), st.sampled_from([*VALUES, "own"])),
     st.tuples(ends, st.sampled_from([OWL_SAME_AS, OWL_DIFFERENT_FROM]), hubs),
 )
 kinds = st.lists(
@@ -61,10 +69,20 @@ of_hubs = st.sets(
 )
 
 
+# Keys alone compare values here.
+keyed = st.builds(
+    "{}\n{}".format,
+    ontologies().filter(lambda text: ":d" not in text and ":e" not in text),
+    st.sampled_from([":A owl:hasKey ( :d ) .", ":A owl:hasKey ( :d :e ) ."]),
+)
+
+
 def triples_of(parts: Sequence[tuple[set[tuple[str, IRI, object]], int]]) -> Iterator[Triple]:
     for kind, (said, count) in enumerate(parts):
         for number in range(count):
             for s, p, o in said:
+                if o == "own":
+                    o = Literal(f"{kind}-{number}")
                 subject, value = (
                     IRI(f"{BASE}m{kind}-{number}-{end}") if end in ("0", "1") else end
                     for end in (s, o)
@@ -86,7 +104,7 @@ def java() -> Iterator[JavaProcess]:
     derandomize="TEST_ONTOLOGIES" not in os.environ,
     suppress_health_check=list(HealthCheck),
 )
-@given(text=ontologies(), parts=kinds, more=of_hubs)
+@given(text=st.one_of(ontologies(), keyed), parts=kinds, more=of_hubs)
 def test_the_answer_about_an_island_is_the_same_with_two_of_its_twins(
     java: JavaProcess,
     text: str,
@@ -154,3 +172,25 @@ def test_an_island_without_twins_is_asked_about_whole() -> None:
     assert twins.folded(star(2), values) is None
     chain = IslandFacts([None] * 5, [], [(n, f"{BASE}p", n + 1) for n in range(4)], [], [], [])
     assert twins.folded(chain, values) is None
+
+
+def test_values_that_only_keys_compare_are_alike_where_nobody_else_has_them() -> None:
+    keys = BlankNode("_:keys")
+    key: list[Triple] = [
+        (IRI(f"{BASE}A"), IRI(f"{OWL}hasKey"), keys),
+        (keys, RDF_FIRST, IRI(f"{BASE}d")),
+        (keys, RDF_REST, RDF_NIL),
+    ]
+    numbers = range(1, 11)
+    facts = IslandFacts(
+        [None] * 11,
+        [],
+        [(n, f"{BASE}p", 0) for n in numbers],
+        [(n, f"{BASE}d", f"{max(n, 3)}", XSD_STRING, None) for n in numbers],
+        [],
+        [],
+    )
+    found = twins.folded(facts, ValueClasses(Axioms(key), frozenset()))
+    assert found is not None
+    # Three have the same value, which are two; and two of those who have one of their own.
+    assert len(found.facts.names) == 1 + 2 + 2
