@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from sensorstream.app.wiring import Deployment, Machine, build_machine, message_limits
+from sensorstream.clock import thread_seconds
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, told_to
@@ -72,7 +73,7 @@ class TrialReasoners:
                 heap=reasoning.heap,
                 nice=_NICE,
             )
-        limits = message_limits(deployment.settings.limits, self._counter)
+        limits = message_limits(deployment.settings.limits, thread_seconds)
         made = DlReasoner(terminology, self._workers[key], limits=limits)
         # What cannot be decided refuses no message, as in the engine that runs.
         made.questions.leaves_open = True

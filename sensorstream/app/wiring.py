@@ -21,7 +21,7 @@ from sensorstream.app.rule_texts import (
 )
 from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
-from sensorstream.clock import SystemClock
+from sensorstream.clock import thread_seconds
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.filters import Filter
@@ -255,7 +255,7 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
         heap=reasoning.heap,
         explain=reasoning.explain,
         rule_set=deployment.rule_set,
-        limits=message_limits(deployment.settings.limits, SystemClock().counter),
+        limits=message_limits(deployment.settings.limits, thread_seconds),
     )
 
 
@@ -268,21 +268,28 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
     return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
-def _query_limits(limits: LimitSettings, counter: Callable[[], float], *, shared: bool) -> Limits:
+def _query_limits(
+    limits: LimitSettings,
+    spent: Callable[[], float],
+    counter: Callable[[], float],
+    *,
+    shared: bool,
+) -> Limits:
     rows = limits.query_rows
     return Limits(
         rows,
         limits.query_seconds,
-        counter,
+        spent,
         "limits.query",
         kept=rows,
         together=limits.query_seconds_together if shared else None,
+        wall=counter,
     )
 
 
-def message_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
+def message_limits(limits: LimitSettings, spent: Callable[[], float]) -> Limits:
     """What a message may take of rules, by the settings."""
-    return Limits(limits.message_rows, limits.message_seconds, counter, "limits.message")
+    return Limits(limits.message_rows, limits.message_seconds, spent, "limits.message")
 
 
 def build_machine(
@@ -291,6 +298,7 @@ def build_machine(
     reasoner: Reasoner | None = None,
     turn: Callable[[str], None] | None = None,
     *,
+    spent: Callable[[], float] = thread_seconds,
     shared: bool = False,
     live: bool = False,
 ) -> Machine:
@@ -298,7 +306,8 @@ def build_machine(
 
     ``reasoner`` is used instead of a new one of the deployment's profile: that of an engine that is
     not used any more, whose process goes on, or none for an engine that holds nothing. ``turn`` is
-    that of :class:`.Engine`. ``shared``: several clients use it, so that what all continuous
+    that of :class:`.Engine`. ``spent`` tells the processor time of the thread that works, which the
+    limits count. ``shared``: several clients use it, so that what all continuous
     queries take together is limited, too. ``live``: messages come as they happen, and are refused
     if they are of the future.
 
@@ -309,7 +318,7 @@ def build_machine(
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, deployment.ontology.triples)
     snapshot = Snapshot(knowledge)
-    limits = message_limits(settings.limits, counter)
+    limits = message_limits(settings.limits, spent)
     if reasoner is None:
         reasoner = reasoner_of(deployment)
     try:
@@ -331,7 +340,7 @@ def build_machine(
             filters=deployment.filters,
             shedding=deployment.shedding,
             queries=QueryTerms(
-                limits=_query_limits(settings.limits, counter, shared=shared),
+                limits=_query_limits(settings.limits, spent, counter, shared=shared),
                 anew=settings.limits.evaluate_anew,
             ),
             silence=Silence(settings.time.silence),
