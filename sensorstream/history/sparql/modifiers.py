@@ -10,14 +10,14 @@ from sqlglot import exp
 
 from sensorstream.history.sparql.comparisons import order_keys
 from sensorstream.history.sparql.expressions import value_of
-from sensorstream.history.sparql.fragments import named, null
+from sensorstream.history.sparql.fragments import named, null, sql
 from sensorstream.history.sparql.relations import (
     Layout,
     Relation,
     from_,
+    join,
     own_columns,
     selected,
-    where,
 )
 from sensorstream.sparql.algebra import OrderCondition, Variable
 
@@ -60,11 +60,11 @@ def foremost(
     values.set("distinct", exp.Distinct())
     each = Relation(values, {variable.name: layout}, unique=True)
     first = sliced(compiler, ordered(compiler, each, (condition,), place), 0, most)
-    found = from_(selected([layout.id_in(outer)]), first.under(outer))
     alias = compiler.names.fresh("r")
     tree = from_(selected(own_columns(below, alias)), below.under(alias))
-    chosen = exp.In(this=layout.id_in(alias), query=exp.Subquery(this=found))
-    return replace(below, tree=where(tree, chosen))
+    same = sql(":a = :b", a=layout.id_in(alias), b=layout.id_in(outer))
+    tree.append("joins", join(first.under(outer), same))
+    return replace(below, tree=tree)
 
 
 def projected(compiler: Compiler, below: Relation, names: Sequence[str]) -> Relation:
