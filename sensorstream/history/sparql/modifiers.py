@@ -17,9 +17,8 @@ from sensorstream.history.sparql.relations import (
     from_,
     own_columns,
     selected,
-    where,
 )
-from sensorstream.sparql.algebra import OrderCondition, Variable
+from sensorstream.sparql.algebra import OrderCondition
 
 if TYPE_CHECKING:
     from sensorstream.history.sparql.patterns import Compiler, Place
@@ -40,31 +39,6 @@ def ordered(
             order.append((name, each.descending))
     tree = frame.attach(from_(selected(columns), below.under(alias)))
     return replace(below, tree=tree, order=tuple(order))
-
-
-def foremost(
-    compiler: Compiler, below: Relation, condition: OrderCondition, most: int, place: Place
-) -> Relation:
-    """The solutions with the first values of the variable that they are ordered by alone.
-
-    ``most`` values have as many solutions at least. Values are few beside solutions, and an index
-    has them; so solutions of other values are not read, made distinct and ordered.
-    """
-    variable = condition.expression
-    assert isinstance(variable, Variable)
-    layout = below.layouts.get(variable.name)
-    if layout is None or not layout.has_id or layout.has_value:
-        return below
-    alias, outer = compiler.names.fresh("r"), compiler.names.fresh("r")
-    values = from_(selected([layout.id_in(alias)]), below.under(alias))
-    values.set("distinct", exp.Distinct())
-    each = Relation(values, {variable.name: layout}, unique=True)
-    first = sliced(compiler, ordered(compiler, each, (condition,), place), 0, most)
-    found = from_(selected([layout.id_in(outer)]), first.under(outer))
-    alias = compiler.names.fresh("r")
-    tree = from_(selected(own_columns(below, alias)), below.under(alias))
-    chosen = exp.In(this=layout.id_in(alias), query=exp.Subquery(this=found))
-    return replace(below, tree=where(tree, chosen))
 
 
 def projected(compiler: Compiler, below: Relation, names: Sequence[str]) -> Relation:
