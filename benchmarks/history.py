@@ -175,6 +175,9 @@ def view_questions(individuals: int) -> Iterator[Question]:
             f"where valid_from <= '{instant}' and valid_to > '{instant}'",
         ),
         ("view: x > 638", 50, "select iri, value from history.has_x_location where number > 638"),
+        ("view: latest ten", 5, "select * from history.human order by time desc limit 10"),
+        ("view: latest time", 5, "select time from history.human order by time desc limit 1"),
+        ("view: max(time)", 5, "select max(time) from history.human"),
         (
             "view: humans of an hour", 50,
             f"select * from history.human where time >= '{day}' "

@@ -87,6 +87,22 @@ AXIOMS: Final = MappingProxyType(
             [ a owl:Restriction ; owl:onProperty city:station ;
             owl:maxCardinality "9"^^xsd:nonNegativeInteger ] .
             city:station a owl:ObjectProperty .""",
+        "city, universal": """city:made a owl:ObjectProperty ; owl:inverseOf sosa:madeBySensor .
+            city:Calm a owl:Class ; rdfs:subClassOf city:TrafficObservation .
+            city:AtRest a owl:Class ; owl:equivalentClass [ a owl:Restriction ;
+            owl:onProperty city:made ; owl:allValuesFrom city:Calm ] .""",
+        "city, one platform": """city:TrafficObservation rdfs:subClassOf [ a owl:Restriction ;
+            owl:onProperty sosa:madeBySensor ; owl:onClass city:Platform ;
+            owl:qualifiedCardinality "1"^^xsd:nonNegativeInteger ] .
+            city:hosts a owl:ObjectProperty ; owl:inverseOf sosa:madeBySensor .
+            city:Platform a owl:Class ; rdfs:subClassOf [ a owl:Restriction ;
+            owl:onProperty city:hosts ; owl:someValuesFrom city:TrafficObservation ] .""",
+        "city, key and at least 3": """city:TrafficObservation owl:hasKey ( city:badge ) .
+            city:badge a owl:DatatypeProperty .
+            city:made a owl:ObjectProperty ; owl:inverseOf sosa:madeBySensor .
+            city:Busiest a owl:Class ; owl:equivalentClass [ a owl:Restriction ;
+            owl:onProperty city:made ; owl:onClass city:TrafficObservation ;
+            owl:minQualifiedCardinality "3"^^xsd:nonNegativeInteger ] .""",
     }
 )
 """What is added to the city ontology."""
@@ -116,7 +132,7 @@ def cases() -> Iterator[Case]:
     city = _CITY.read_text(encoding="utf-8")
     for name, axiom in AXIOMS.items():
         text = f"{city}\n{_SENSOR}\n{axiom}\n"
-        message = _in_lanes if name == "city, two of three" else _traffic
+        message = _MESSAGES.get(name, _traffic)
         yield Case(name, parse_ontology(text.encode(), "text/turtle"), message)
     if not FOLDER.is_dir():
         return
@@ -261,6 +277,11 @@ def _in_lanes(number: int) -> Message:
     return (*_traffic(number), *lanes)
 
 
+def _with_badge(number: int) -> Message:
+    badge = Literal(f"badge {number}")
+    return (*_traffic(number), (IRI(f"{BASE}{number}"), IRI(f"{_HERE}badge"), badge))
+
+
 def _observed(number: int) -> Message:
     one = IRI(f"{BASE}{number}")
     return (
@@ -278,6 +299,11 @@ def _member(number: int) -> Message:
         (one, IRI(f"{_SCHOOL}takesCourse"), IRI(f"{BASE}course{number % 7}")),
     )
 
+
+_MESSAGES: Final = MappingProxyType(
+    {"city, two of three": _in_lanes, "city, key and at least 3": _with_badge}
+)
+"""What is said otherwise than in the other cases."""
 
 if __name__ == "__main__":
     main(sys.argv[1:])

@@ -16,18 +16,21 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import BoundedSemaphore
-from time import monotonic
 from typing import Final, NoReturn, TypeVar
 
 from sensorstream.errors import Busy, Overrun
-from sensorstream.pipes import readable
+from sensorstream.pipes import Pulse, readable
 
 MEMORY: Final = 1 << 30
 """Bytes of memory that the work may take, beside what this process has."""
 MOST_OUTPUT: Final = 64 << 20
 """Bytes that it may give back."""
-_HUNG: Final = 0.1
-"""The part of its time that a fork needs processor time for, if it works at all."""
+_LOOK: Final = 1.0
+"""Seconds, at least, between two looks whether a fork works at all."""
+_LEAST: Final = 1e-6
+"""Seconds of a timer; 0 would be none."""
+_ORPHAN: Final = 60
+"""How many times its seconds a fork may live whose owner does not end it."""
 _LENGTH: Final = 8
 """Bytes that say how long what it gives back is."""
 _OUT_OF_MEMORY: Final = 71
@@ -52,7 +55,7 @@ def run_apart(
 
     Args:
         work: changes nothing outside itself.
-        seconds: how long it may take.
+        seconds: of processor time that it may take: on a busy machine it may last longer.
         what: what is done, for errors.
         setting: the name of the limit, for errors.
         quiet: the process is forked within it, so that what the work reads does not change just
@@ -114,21 +117,21 @@ def _answer(
     with quiet():
         ours, pid = _forked(work, seconds)
     try:
-        answer = _received(ours, monotonic() + seconds)
+        answer = _received(ours, pid, max(seconds, _LOOK))
     finally:
         os.close(ours)
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        _, status, usage = os.wait4(pid, 0)
+        _, status = os.waitpid(pid, 0)
     if answer is None:
-        if usage.ru_utime + usage.ru_stime < _HUNG * seconds:
-            raise _HungError
-        raise TimeoutError
+        raise _HungError
     length, whole = answer[:_LENGTH], answer[_LENGTH:]
     # One that was killed while it wrote has written a part.
     if len(length) == _LENGTH and int.from_bytes(length) == len(whole):
         return whole
     code = os.waitstatus_to_exitcode(status)
+    if code in (-signal.SIGPROF, -signal.SIGALRM):
+        raise TimeoutError
     if code == _OUT_OF_MEMORY:
         raise MemoryError
     if code == _TOO_LARGE:
@@ -151,13 +154,15 @@ def _forked(work: Callable[[], object], seconds: float) -> tuple[int, int]:
     return ours, pid
 
 
-def _received(pipe: int, deadline: float) -> bytes | None:
-    """All that comes; None if it takes longer."""
+def _received(pipe: int, pid: int, look: float) -> bytes | None:
+    """All that comes; None if the process does nothing for so many seconds."""
     parts: list[bytes] = []
+    pulse = Pulse(pid)
     while True:
-        left = deadline - monotonic()
-        if left <= 0 or not readable(pipe, left):
-            return None
+        if not readable(pipe, look):
+            if not pulse.beats():
+                return None
+            continue
         part = os.read(pipe, 1 << 20)
         if not part:
             return b"".join(parts)
@@ -192,10 +197,14 @@ def _confine(pipe: int, seconds: float) -> None:
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     most = taken + MEMORY if hard == resource.RLIM_INFINITY else min(taken + MEMORY, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-    # The owner ends this process in time. If it is gone, the system does.
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, 2 * seconds + 1)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGALRM,))
+    # What has taken its processor time ends; so does what hangs, if the owner is gone.
+    for number, timer, least in (
+        (signal.SIGPROF, signal.ITIMER_PROF, max(seconds, _LEAST)),
+        (signal.SIGALRM, signal.ITIMER_REAL, _ORPHAN * max(seconds, _LOOK)),
+    ):
+        signal.signal(number, signal.SIG_DFL)
+        signal.setitimer(timer, least)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGPROF, signal.SIGALRM))
 
 
 def _result_of(work: Callable[[], object]) -> bytes:

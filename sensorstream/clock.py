@@ -34,6 +34,11 @@ class SystemClock:
         return time.perf_counter()
 
 
+def thread_seconds() -> float:
+    """Seconds of processor time of this thread from an arbitrary start: no other one's count."""
+    return time.thread_time()
+
+
 class Steps:
     """Notices when wall time is set back; ``known`` is a moment that it had come to before."""
 

@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final
 
+from sensorstream.quoting import LONGEST_PATH, shortened_key
+
 FORMATS: Final = ("text", "json")
 LEVELS: Final = ("debug", "info", "warning", "error")
 
@@ -35,7 +37,9 @@ _SECRETS: Final = (
     (re.compile(r"\b(bearer\s+)[\w.~+/=-]+", re.IGNORECASE), r"\1***"),
 )
 _MOST: Final = 16_384
-"""Characters of a text that are written; what a client has sent may stand in it."""
+"""Characters of a traceback and its line that are written."""
+_LINE: Final = 2_000
+"""Characters of a line that are written; what a client has sent may stand in it."""
 _MARGIN: Final = 1000
 _CONTROL: Final = {
     each: f"\\x{each:02x}" for each in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
@@ -76,12 +80,12 @@ def without_secrets(text: str) -> str:
     return text
 
 
-def _written(text: str) -> str:
-    """The text without secrets, and not longer than a line of a log may be."""
-    if len(text) <= _MOST:
+def _written(text: str, most: int) -> str:
+    """The text without secrets, and not longer than it may be in a log."""
+    if len(text) <= most:
         return without_secrets(text)
     # A secret that is cut in two might not be recognised.
-    return f"{without_secrets(text[: _MOST + _MARGIN])[:_MOST]}… ({len(text)} characters)"
+    return f"{without_secrets(text[: most + _MARGIN])[:most]}… ({len(text)} characters)"
 
 
 class TextFormatter(logging.Formatter):
@@ -95,11 +99,12 @@ class TextFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         facts = " ".join(f"{name}={value}" for name, value in _concerned.get().items())
-        line = f"{super().formatMessage(record)}{f' [{facts}]' if facts else ''}"
+        told = _written(super().formatMessage(record), _LINE)
+        line = f"{told}{f' [{facts}]' if facts else ''}"
         return line.translate(_CONTROL)
 
     def format(self, record: logging.LogRecord) -> str:
-        return _written(super().format(record))
+        return _written(super().format(record), _MOST)
 
 
 class JsonFormatter(logging.Formatter):
@@ -117,7 +122,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
-        told = {name: _written(value) for name, value in line.items()}
+        told = {n: _written(value, _MOST if n == "error" else _LINE) for n, value in line.items()}
         return json.dumps(told, ensure_ascii=False)
 
 
@@ -137,10 +142,13 @@ def set_up(form: str, level: str) -> None:
 
 
 def _forget_query(record: logging.LogRecord) -> bool:
-    """Cut the query off the path of uvicorn's line of a request: it may hold anything."""
+    """Cut the query off the path of uvicorn's line of a request: it may hold anything. A path may
+    be as long as the request.
+    """
     if isinstance(record.args, tuple) and len(record.args) == 5:
         client, method, path, version, status = record.args
-        record.args = (client, method, str(path).partition("?")[0], version, status)
+        told = shortened_key(str(path).partition("?")[0], LONGEST_PATH)
+        record.args = (client, method, told, version, status)
     return True
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import select
+from pathlib import Path
 
 
 def readable(descriptor: int, seconds: float) -> bool:
@@ -16,6 +17,29 @@ def readable(descriptor: int, seconds: float) -> bool:
 def writable(descriptor: int, seconds: float) -> bool:
     """Whether something can be written, or the other side has closed, within so many seconds."""
     return _ready(descriptor, select.POLLOUT, seconds)
+
+
+def wait_for_hang_up(descriptor: int) -> None:
+    """Return when the other side has closed, also where something waits to be read."""
+    poll = select.poll()
+    poll.register(descriptor, 0)  # only the events that are always reported: hang-up and error
+    poll.poll()
+
+
+class Pulse:
+    """Tells whether a process works or hangs: a busy machine may let it wait for long."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._spent = 0
+
+    def beats(self) -> bool:
+        """Whether it has worked since the last look, or would if there were a processor for it."""
+        told = Path(f"/proc/{self._pid}/stat").read_bytes()
+        # The name of a process, in parentheses, may hold anything.
+        state, *fields = told.rpartition(b")")[2].split()
+        before, self._spent = self._spent, int(fields[10]) + int(fields[11])
+        return self._spent != before or state in (b"R", b"D")
 
 
 def _ready(descriptor: int, event: int, seconds: float) -> bool:

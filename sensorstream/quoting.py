@@ -13,6 +13,8 @@ LONGEST: Final = 10_000
 """Characters of a text that is told."""
 MOST: Final = 100
 """Texts of a list that is told."""
+LONGEST_PATH: Final = 500
+"""Characters of the path of a request that are kept of it."""
 _END: Final = 1_000
 """Characters of the end that are kept: it often says what was expected."""
 _DIGITS: Final = 16
@@ -26,12 +28,12 @@ def shortened(text: str) -> str:
     return text[: LONGEST - _END - len(told)] + told + text[-_END:]
 
 
-def shortened_key(text: str) -> str:
+def shortened_key(text: str, most: int = LONGEST) -> str:
     """As :func:`shortened`, for names: two that differ stay different."""
-    if len(text) <= LONGEST:
+    if len(text) <= most:
         return text
     told = sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGITS]
-    return f"{text[: LONGEST - _DIGITS - 1]}…{told}"
+    return f"{text[: most - _DIGITS - 1]}…{told}"
 
 
 def few(texts: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -70,7 +70,7 @@ class TimeSettings:
     line: str = _setting(
         "integer",
         "How messages write their times: integer or datetime (xsd:dateTime).",
-        [line.value for line in Timeline],
+        [Timeline.INTEGER.value, Timeline.DATETIME.value],
     )
 
     lateness: str = _setting(
@@ -478,6 +478,13 @@ class Settings:
     policies: Mapping[str, PolicySettings] = field(default_factory=dict)
     inputs: tuple[Input, ...] = ()
     outputs: tuple[Output, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Also of settings that no file was read for: never below where a program happens to run.
+        for name in ("history", "archive", "pipeline"):
+            section = getattr(self, name)
+            placed = replace(section, folder=self.folder / section.folder)
+            object.__setattr__(self, name, placed)
 
     @property
     def folder(self) -> Path:

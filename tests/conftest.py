@@ -27,6 +27,9 @@ _MEMORY = Path("/dev/shm")
 # Of all processes that run tests, at most.
 _FILES_BYTES = 4 * 2**30
 
+_CHECKOUT = Path(__file__).parents[1]
+_TOOLS = ("__pycache__", "build", "dist")
+
 # What takes a minute or more must not begin when the other processes are about to end.
 _FIRST = (
     "tests/streaming/test_stream.py",
@@ -89,6 +92,25 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG, 10, 10)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _checkout_is_left_as_it_is() -> Iterator[None]:
+    """No test writes outside a folder of its own."""
+    before = _checkout()
+    yield
+    changed = sorted(str(each) for each in before ^ _checkout())
+    assert not changed, f"tests left files in the checkout, or took them: {changed}"
+
+
+def _checkout() -> set[Path]:
+    """All files and folders of the checkout but those that tools keep for themselves."""
+    found: set[Path] = set()
+    for place, folders, files in os.walk(_CHECKOUT):
+        kept = [each for each in folders if each[0] != "." and each not in _TOOLS]
+        folders[:] = [each for each in kept if not each.endswith(".egg-info")]
+        found.update(Path(place, each) for each in (*folders, *files))
+    return found
 
 
 @pytest.fixture

@@ -21,12 +21,14 @@ def examples(usual: int) -> int:
 
 
 def scale(test: Callable[..., object]) -> None:
-    """Let a test of Hypothesis try as many examples as this run does. Others stay as they are."""
+    """Let a test of Hypothesis try as many examples as this run does, on a machine as busy as it
+    may be: without a deadline. Others stay as they are.
+    """
     if not is_hypothesis_test(test):
         return
     found: Any = test
     # Where Hypothesis keeps the settings of a test; it has no function that changes them.
     asked: settings = found._hypothesis_internal_use_settings
     found._hypothesis_internal_use_settings = settings(
-        asked, max_examples=examples(asked.max_examples)
+        asked, max_examples=examples(asked.max_examples), deadline=None
     )

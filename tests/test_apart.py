@@ -41,6 +41,10 @@ def test_an_error_is_raised_here_with_its_place() -> None:
         run(fail)
 
 
+def test_only_its_own_processor_time_counts_not_what_a_busy_machine_lets_it_wait() -> None:
+    assert run(lambda: time.sleep(0.8) or "done", 0.05) == "done"
+
+
 def test_one_without_end_is_ended() -> None:
     before = set(psutil.Process().children())
     with pytest.raises(Overrun, match=r"the work took longer than 0\.3 s \(limits\.of_it\)"):
@@ -78,10 +82,10 @@ def test_one_that_is_killed_while_it_gives_its_result_back_is_told() -> None:
 
     reading, before = apart._received, set(psutil.Process().children())
 
-    def slow(pipe: int, deadline: float) -> bytes | None:
+    def slow(pipe: int, pid: int, look: float) -> bytes | None:
         (fork,) = set(psutil.Process().children()) - before
         eventually(lambda: fork.status() == psutil.STATUS_ZOMBIE)
-        return reading(pipe, deadline)
+        return reading(pipe, pid, look)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(apart, "_received", slow)

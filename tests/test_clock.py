@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
+from threading import Thread
 
-from sensorstream.clock import Steps
+from sensorstream.clock import Steps, thread_seconds
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -23,6 +25,17 @@ class Hands:
     def move(self, seconds: float, counted: float) -> None:
         self.wall += timedelta(seconds=seconds)
         self.count += counted
+
+
+def test_the_time_of_a_thread_goes_by_while_it_works_and_no_other() -> None:
+    begun, wall = thread_seconds(), time.perf_counter()
+    other = Thread(target=lambda: sum(range(3_000_000)))
+    other.start()
+    other.join()
+    waited, spent = time.perf_counter() - wall, thread_seconds() - begun
+    assert spent < waited / 2
+    while thread_seconds() == begun + spent:
+        pass
 
 
 def test_only_a_step_back_counts_and_only_once() -> None:

@@ -77,7 +77,7 @@ def test_ordinary_lines_of_other_libraries_are_left_out(written: Written) -> Non
     assert "seen" in shown
 
 
-def test_the_line_of_a_request_has_no_query(
+def test_the_line_of_a_request_has_no_query_and_of_a_long_path_the_beginning(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs.set_up("text", "info")
@@ -90,6 +90,12 @@ def test_the_line_of_a_request_has_no_query(
     told = ("127.0.0.1:1", "GET", "/sparql?query=secret", "1.1", 200)
     logging.getLogger("uvicorn.access").info('%s - "%s %s HTTP/%s" %d', *told)
     assert '"GET /sparql HTTP/1.1" 200' in written()
+    for last in "ab":
+        access.info('%s - "%s %s HTTP/%s" %d', "::1", "GET", f"/{'y' * 60_000}{last}", "1.1", 404)
+    one, other = written().splitlines()
+    assert one.endswith('HTTP/1.1" 404')
+    assert len(one) == len(other) < 600
+    assert one.partition("GET")[2] != other.partition("GET")[2]
 
 
 SECRET = st.text("abcXYZ019", min_size=8, max_size=20).map(lambda each: f"Q{each}")
@@ -133,3 +139,10 @@ def test_a_secret_at_the_place_where_a_line_is_cut_is_not_written(written: Writt
             "%s postgresql://me:hush-hush@host/ %s", "x" * length, "y" * 9_000
         )
     assert "hush" not in written()
+
+
+@pytest.mark.parametrize("form", logs.FORMATS)
+def test_of_what_a_client_sent_a_line_holds_a_little(written: Written, form: str) -> None:
+    logs.set_up(form, "info")
+    logging.getLogger("sensorstream").warning("refused: %s", "x" * 60_000)
+    assert len(written()) < 2_500

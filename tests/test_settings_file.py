@@ -39,6 +39,14 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
     assert settings.history.folder == tmp_path / "kept"
 
 
+def test_settings_made_without_a_file_keep_nothing_where_a_program_happens_to_run(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(tmp_path / "sensorstream.toml")
+    kept = (settings.history.folder, settings.archive.folder, settings.pipeline.folder)
+    assert kept == (tmp_path / "data", tmp_path / "data/archive", tmp_path / "data/stream")
+
+
 def test_zero_turns_off_what_the_clock_does_with_alerts(tmp_path: Path) -> None:
     text = "[alerts]\nclear_after = 0\nremind_every = 0.0\nescalate_after = 5"
     alerts = load(tmp_path, text).alerts

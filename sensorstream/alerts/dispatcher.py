@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
 from threading import Event, Thread
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import httpx
 from prometheus_client import CollectorRegistry, Counter
@@ -44,6 +44,13 @@ _HOUSEKEEPING: Final = 15.0
 
 Schedule: TypeAlias = Callable[[int, str], timedelta]
 Result = TypeVar("Result")
+
+
+class _Batch(NamedTuple):
+    """Deliveries that receivers have, and what is done when they are marked."""
+
+    came: dict[int, Attempt]
+    marked: asyncio.Future[None]
 
 
 class WebhookDispatcher:
@@ -106,6 +113,8 @@ class WebhookDispatcher:
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._news = asyncio.Event()
+        self._batch = _Batch({}, self._loop.create_future())
+        self._marking = asyncio.Lock()
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="outbox")
         # An output is served by one task at a time, so each finds a thread.
         self._outputs = ThreadPoolExecutor(max(1, len(self._senders)), thread_name_prefix="output")
@@ -254,10 +263,24 @@ class WebhookDispatcher:
                     self._rest(delivery.webhook.id, attempt.failure.wait)
                     await self._record(delivery, attempt, attempt.failure)
                     return
-                await self._in(self._readers, self._outbox.delivered, delivery.id, attempt)
+                await self._mark(delivery, attempt)
                 self._count(delivery.webhook, "delivered")
                 if self._away.pop(delivery.webhook.id, ""):
                     _log.warning("%s is there again", _name(delivery.webhook))
+
+    async def _mark(self, delivery: Delivery, attempt: Attempt) -> None:
+        """Mark a delivery as received, in one transaction with those that come meanwhile."""
+        came, marked = self._batch
+        came[delivery.id] = attempt
+        async with self._marking:
+            if not marked.done():
+                self._batch = _Batch({}, self._loop.create_future())
+                try:
+                    await self._in(self._readers, self._outbox.delivered, came)
+                    marked.set_result(None)
+                except BaseException as error:
+                    marked.set_exception(error)
+        await marked
 
     async def _call(self, client: httpx.AsyncClient, delivery: Delivery) -> Attempt:
         content_type, body = payload(delivery, self._source, self._timeline)

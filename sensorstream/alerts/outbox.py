@@ -6,7 +6,7 @@ outbox), so each committed alert or report is delivered, at least once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -34,8 +34,8 @@ class Outbox(Protocol):
         """The clock was set back by ``by``, to ``now``: what was to wait from then on waits as long
         as it was to."""
 
-    def delivered(self, delivery_id: int, attempt: Attempt) -> None:
-        """Mark a delivery as received."""
+    def delivered(self, came: Mapping[int, Attempt]) -> None:
+        """Mark deliveries, by their ids, as received."""
 
     def failed(
         self, delivery_id: int, attempt: Attempt, next_attempt_at: datetime | None

@@ -23,7 +23,8 @@ from sensorstream.settings import Network
 
 _AT_ONCE: Final = 256
 """Attempts at a time; each has a connection."""
-_OF_ONE_HOST: Final = 4
+_OF_ONE_HOST: Final = 16
+"""Of them to one host, which may be that of many receivers."""
 _ANSWER: Final = 1024
 """Bytes of an answer's body that are read, for the log."""
 _ANSWER_SECONDS: Final = 1.0

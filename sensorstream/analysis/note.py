@@ -31,10 +31,11 @@ class Known:
 
     ``given`` has the variables that have a value from outside, with the kinds of it. ``streams``
     are those with a known source; None: any stream may have data. ``continuous``: the query is for
-    registration; other queries are answered at once.
+    registration; other queries are answered at once. ``beside`` are those that run beside it.
     """
 
     schema: Schema = field(default_factory=Schema)
     given: Mapping[str, Kinds] = field(default_factory=dict)
     streams: frozenset[IRI] | None = None
     continuous: bool = False
+    beside: Mapping[str, Query] = field(default_factory=dict)

@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.analysis import filters, graphs, patterns_in_time, silent_streams, undeclared
+from sensorstream.analysis import (
+    feeding,
+    filters,
+    graphs,
+    patterns_in_time,
+    silent_streams,
+    undeclared,
+)
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.parser import Parsed
@@ -17,6 +24,7 @@ _KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
     silent_streams.notes,
     graphs.notes,
     patterns_in_time.notes,
+    feeding.notes,
 )
 _place = attrgetter("position.line", "position.column")
 

@@ -236,6 +236,7 @@ class Application:
         self.webhooks.catch_up()
         stack.enter_context(Retention(lambda: self.url, settings, clock))
         trials = Trials(lambda: self.url, self._check_here, clock.counter)
+        stack.callback(trials.close)
         live = Live(exchange, self._pipeline, lambda: self.url, self._check_here, trials)
         self.rulebook = Rulebook(live)
         self.ontologies = Ontologies(live, database)

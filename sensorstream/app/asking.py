@@ -25,12 +25,15 @@ from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live,
 from sensorstream.kb.snapshot import read_answerable
 from sensorstream.settings import ArchiveSettings, Settings
 from sensorstream.sparql.bounds import MOST_TOKENS
-from sensorstream.sparql.oxigraph_text import oxigraph_text
+from sensorstream.sparql.printing import query_text
 
 if TYPE_CHECKING:
     from sensorstream.archive.sparql.asking import Archive
 
-_OXIGRAPH: Final = "Oxigraph answers this from a copy of the window, and orders the parts itself:"
+_OXIGRAPH: Final = (
+    "Oxigraph answers this from a copy of the window, and orders the parts itself; expressions are "
+    "computed by SensorStream:"
+)
 
 
 class Asking:
@@ -88,7 +91,7 @@ class Asking:
             names_only=self._deployment().names_only,
             most_tokens=MOST_TOKENS,
         )
-        return question_plan(query, "", f"{_OXIGRAPH}\n{oxigraph_text(query)}")
+        return question_plan(query, "", f"{_OXIGRAPH}\n{query_text(query)}")
 
     def history(
         self, question: Question, *, live: bool, stop: Stop | None = None

@@ -45,7 +45,10 @@ _FILES: Final = "deployment/"
 _ARCHIVE: Final = "archive/"
 _FORMAT: Final = 1
 _MAKING: Final = ".backup-"
-"""How the name of a folder begins in which a backup is made: locked as long as that lasts."""
+_RESTORING: Final = ".restore-"
+"""How the names of folders begin in which that is done: locked as long as it lasts."""
+_TOLD: Final = 200
+"""Characters of a name that are repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +81,8 @@ def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
     if file.exists():
         raise FileExistsError(17, "it is there already, and is not overwritten", str(file))
     with ExitStack() as stack:
-        _clear(file.parent)
-        folder = Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix=_MAKING, dir=file.parent))
-        )
-        stack.callback(os.close, _locked(folder))
+        _clear(file.parent, _MAKING)
+        folder = stack.enter_context(_own_folder(file.parent, _MAKING))
         url = open_kept(settings.history, stack)
         archived, lost = stack.enter_context(archive_files(url, settings.archive.folder))
         dump(url, folder / _DATABASE)
@@ -130,9 +130,18 @@ def _locked(folder: Path) -> int:
     return opened
 
 
-def _clear(place: Path) -> None:
-    """Remove what backups have left that were killed: it holds as many secrets as they do."""
-    for each in place.glob(f"{_MAKING}*"):
+@contextmanager
+def _own_folder(place: Path, start: str) -> Iterator[Path]:
+    """A new folder whose name begins so, locked; it is removed at the end."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=start, dir=place)))
+        stack.callback(os.close, _locked(folder))
+        yield folder
+
+
+def _clear(place: Path, start: str) -> None:
+    """Remove what those have left that were killed: it holds as many secrets as a backup does."""
+    for each in place.glob(f"{start}*"):
         with suppress(OSError):
             opened = _locked(each)
             try:
@@ -153,6 +162,8 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
         SettingsError: the settings do not fit any more.
         OSError: a file cannot be read or written.
     """
+    for each in (folder, folder.parent):
+        _clear(each, _RESTORING)
     if folder.exists() and any(folder.iterdir()):
         raise HistoryError(f"{folder} is not empty, and nothing in it is overwritten: give another")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -161,33 +172,57 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
         near = folder if folder.exists() else folder.parent
         with (
             tarfile.open(file, "r:") as tar,
-            tempfile.TemporaryDirectory(prefix=".restore-", dir=near) as place,
+            _own_folder(near, _RESTORING) as place,
         ):
             facts = _facts(tar, file)
-            for each in tar.getmembers():
-                if each.name in facts.digests:
-                    _extract(tar, each, _inside(Path(place), each.name))
-            _restore(facts, Path(place))
-            _put(Path(place) / _FILES, folder, facts.settings)
+            for member in _members(tar, facts):
+                _extract(tar, member, _inside(place, member.name))
+            _restore(facts, place)
+            _put(place / _FILES, folder, facts.settings)
             return facts, load_settings(folder / facts.settings)
     except tarfile.TarError as error:
         raise HistoryError(f"{file} is not a whole backup: {error}") from error
 
 
+def _members(tar: tarfile.TarFile, facts: Facts) -> Iterator[tarfile.TarInfo]:
+    """The files of a backup, before any of them is written.
+
+    Raises:
+        HistoryError: it holds something else, which no backup does.
+    """
+    found = tar.getmembers()
+    known = {_FACTS, *facts.digests}
+    for each in found:
+        # Not one of a link, which may lead anywhere, nor of more bytes than there are.
+        plain = each.isreg() and not each.issparse()
+        if not plain or each.name not in known:
+            told = "no file of it" if plain else "no plain file"
+            raise _damaged(f"{each.name[:_TOLD]!r} is {told}")
+        known.remove(each.name)
+    if known:
+        raise _damaged(f"{min(known)[:_TOLD]!r} is missing")
+    if f"{_FILES}{facts.settings}" not in facts.digests:
+        raise _damaged(f"its settings, {facts.settings[:_TOLD]!r}, are no file of it")
+    return (each for each in found if each.name != _FACTS)
+
+
+def _damaged(why: str) -> HistoryError:
+    return HistoryError(f"the backup is damaged, or was changed, and nothing is restored: {why}")
+
+
 def _inside(place: Path, name: str) -> Path:
     part = place / name
     if ".." in part.parts or not part.is_relative_to(place):
-        raise HistoryError(f"the backup is damaged: {name} is not inside it")
+        raise _damaged(f"{name[:_TOLD]!r} is not inside it")
     return part
 
 
 def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, part: Path) -> None:
-    """Write a file; a link is none. Python has a filter for this only since 3.11.4."""
-    content = tar.extractfile(member) if member.isfile() else None
-    if content is not None:
-        part.parent.mkdir(parents=True, exist_ok=True)
-        with content, part.open("wb") as written:
-            shutil.copyfileobj(content, written)
+    content = tar.extractfile(member)
+    assert content is not None, "it is a plain file"
+    part.parent.mkdir(parents=True, exist_ok=True)
+    with content, part.open("wb") as written:
+        shutil.copyfileobj(content, written)
 
 
 def _restore(facts: Facts, place: Path) -> None:
@@ -195,7 +230,7 @@ def _restore(facts: Facts, place: Path) -> None:
     for name, digest in facts.digests.items():
         part = _inside(place, name)
         if not part.is_file() or _digest(part) != digest:
-            raise HistoryError(f"the backup is damaged: {name} is not what it was")
+            raise _damaged(f"{name[:_TOLD]!r} is not what it was")
     settings = load_settings(place / _FILES / facts.settings)
     archived = {
         place / name: (settings.archive.folder / name.removeprefix(_ARCHIVE), digest)

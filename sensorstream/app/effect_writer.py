@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from sensorstream.app.checkpoints import Checkpoints
 from sensorstream.app.durable import Durable
 from sensorstream.app.journal_writer import JournalWriter
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.waiting_entry import WaitingEntry
-from sensorstream.engine.checkpoint import dump
-from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Unavailable
@@ -42,18 +41,16 @@ class EffectWriter:
     A group's effects are stored while the engine is at the next one, if there is one: they are
     begun by :meth:`begin`, and :meth:`settle` waits for them. ``on_commit`` is called after every
     commit that has alerts or entries of the outbox, and told whether it has such entries;
-    ``publish`` with the reports of continuous queries. A checkpoint is written every
-    ``checkpoint_every`` entries; 0: never, for the engine applies none.
+    ``publish`` with the reports of continuous queries.
     """
 
     def __init__(
         self,
         store: Durable,
         journal: JournalWriter,
-        engine: Engine,
+        checkpoints: Checkpoints,
         metrics: Metrics,
         *,
-        checkpoint_every: int,
         on_commit: Callable[[bool], None],
         publish: Callable[[Sequence[QueryReport]], None],
     ) -> None:
@@ -61,10 +58,8 @@ class EffectWriter:
         """The last entry whose effects are stored."""
         self._store = store
         self._journal = journal
-        self._engine = engine
+        self._checkpoints = checkpoints
         self._metrics = metrics
-        self._checkpoint_every = checkpoint_every
-        self._checkpoint_seq = journal.seq
         self._on_commit = on_commit
         self._publish = publish
         # The last group, until its effects are stored.
@@ -73,8 +68,7 @@ class EffectWriter:
     @property
     def is_checkpoint_due(self) -> bool:
         """Whether so many entries have come since the last checkpoint."""
-        every = self._checkpoint_every
-        return every > 0 and self._journal.seq - self._checkpoint_seq >= every
+        return self._checkpoints.is_due(self._journal.seq)
 
     def begin(
         self,
@@ -112,7 +106,7 @@ class EffectWriter:
         entries = [waiting.entry for waiting in storing.group]
         self._metrics.observe_entries(entries, storing.outcomes)
         if any(entry.costly for entry in entries):
-            self.checkpoint()
+            self._checkpoints.write(self._journal.seq)
         for waiting, outcome in zip(storing.group, storing.outcomes, strict=True):
             waiting.end(outcome)
         self._tell(storing, queued)
@@ -123,12 +117,10 @@ class EffectWriter:
         for waiting in () if storing is None else storing.group:
             waiting.end(Unavailable(f"it could not be processed: {error}"))
 
-    def checkpoint(self) -> None:
-        """Write the state of the engine, if anything was applied since the last checkpoint."""
-        seq = self._journal.seq
-        if self._checkpoint_every and seq > self._checkpoint_seq:
-            self._store.save_checkpoint(seq, dump(self._engine.state()))
-            self._checkpoint_seq = seq
+    def finish(self) -> None:
+        """Settle, and write the last checkpoint."""
+        self.settle()
+        self._checkpoints.finish(self._journal.seq)
 
     def _tell(self, stored: _Storing, queued: bool) -> None:
         """Log and publish what has been stored, and write a checkpoint when it is due."""
@@ -145,7 +137,7 @@ class EffectWriter:
         self._publish(reports_of(stored.outcomes))
         # While the engine is at the next group, its state is that of no entry.
         if self.is_checkpoint_due and self.stored == self._journal.seq:
-            self.checkpoint()
+            self._checkpoints.write(self._journal.seq)
 
 
 def facts_of(message: Message) -> dict[str, str]:

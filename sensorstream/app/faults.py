@@ -14,14 +14,14 @@ from sensorstream.app.rule_history import question_faults_of
 from sensorstream.app.rule_sets import rule_set_faults, state_rules_of
 from sensorstream.app.rule_texts import misplaced
 from sensorstream.app.schemas import read_schemas
-from sensorstream.errors import SensorStreamError, SettingsError
+from sensorstream.errors import OntologyError, SensorStreamError, SettingsError
 from sensorstream.language.recovery import parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.check import check as mapping_faults
 from sensorstream.mapping.functions import Definition
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
-from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
+from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, told_to
 from sensorstream.rules.rule_compiler import rule_faults
 from sensorstream.rules.unnamed_classes import unnamed_class_faults
 from sensorstream.settings import OntologySettings, Settings
@@ -84,6 +84,10 @@ def faults(
     yield from question_faults_of(files, schema, settings)
     if settings.reasoning.profile in DESCRIPTION_LOGIC:
         yield from unnamed_class_faults(files)
+        try:
+            told_to(settings.reasoning.profile, ontology)
+        except OntologyError as error:
+            yield error
     yield from mapping_file_faults(
         files,
         settings.rules.files,

@@ -26,7 +26,7 @@ from sensorstream.reasoning.dl.entailment import Entailed, assertions_near, enta
 from sensorstream.reasoning.explained_by import rules_of
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.rulesets.applications import Application, Applications
-from sensorstream.reasoning.rulesets.derivation import derivation
+from sensorstream.reasoning.rulesets.derivation import derivation, minimal
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.settings import ReasoningSettings
@@ -249,7 +249,7 @@ def _seen(engine: Engine, triple: Triple, schema: Schema) -> _Seen:
             near = assertions_near(triple, kb, schema)
     elif kb.origins(triple) & (Origin.INFERRED | Origin.STATIC_INFERRED):
         applications = Applications(unrolled(rules.rules, kb.index), kb)
-        found = derivation(triple, applications, kb, frozenset(rules.facts))
+        found = minimal(triple, applications, kb, frozenset(rules.facts))
         steps, limits = found.steps, found.limits
     premises = (p for step in steps.values() for p in step.premises)
     told = dict.fromkeys((triple, *premises, *(near or ())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import Final
 
 from sensorstream.app.function_files import read_functions
 from sensorstream.app.rule_texts import with_others
@@ -16,6 +17,10 @@ from sensorstream.reasoning.ontology import deployed_ontology, parse_put
 from sensorstream.settings import Settings
 
 _LOG = logging.getLogger(__name__)
+_WAY_OUT: Final = (
+    "or 'sensorstream journal list' has the number of {}, and 'sensorstream journal skip NUMBER' "
+    "puts in force what was before it"
+)
 
 
 def read_files(settings: Settings) -> Deployment | str:
@@ -62,7 +67,13 @@ def in_force(
     put = None if message is None else ontology_text(message)
     if put is not None:
         _LOG.info("the ontology is the one put as %s, not the one of the files", put.entry)
-        ontology = parse_put(settings.ontology, put.content, put.media_type)
+        try:
+            ontology = parse_put(settings.ontology, put.content, put.media_type)
+        except OntologyError as error:
+            told = f"{error.message} (in the ontology put as {put.entry}: read it with the version"
+            raise OntologyError(
+                f"{told} that took it, {_WAY_OUT.format(put.entry)})", position=error.position
+            ) from None
     elif isinstance(files, str):
         ontology = deployed_ontology(settings.ontology)
     else:
@@ -100,7 +111,8 @@ def in_force(
             raise
         told = f"{error.message} (in the rules put as {change}, not in the files: does the ontology"
         raise LanguageError(
-            f"{told} still have what they name?)", position=error.position
+            f"{told} still have what they name? If not, {_WAY_OUT.format(change)})",
+            position=error.position,
         ) from None
 
 

@@ -24,7 +24,7 @@ _MARK: Final = Struct("<qqq")
 _DEATHS: Final = Struct("<qqq")
 """The entry and the message of the last death, and how often in a row there was this one."""
 _SIZE: Final = _MARK.size + _DEATHS.size
-_COSTLY: Final = 10
+COSTLY_TIMES: Final = 10
 """How much longer than others an entry may take that starts a reasoner."""
 
 
@@ -107,7 +107,7 @@ class InWork:
         """An entry of the journal is applied from now on."""
         if self._suspect is not None:
             self._pass()
-        self.now = Now(record, monotonic(), _COSTLY if record.kind in COSTLY else 1)
+        self.now = Now(record, monotonic(), COSTLY_TIMES if record.kind in COSTLY else 1)
         _MARK.pack_into(self._mark, 0, record.seq, record.message.received, 0)
 
     def turn_to(self, message: str) -> None:

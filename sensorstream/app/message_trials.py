@@ -7,7 +7,6 @@ the last messages of the journal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +14,7 @@ from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.mapping_files import single_maps
 from sensorstream.app.rule_texts import mapping_paths, parse_texts
 from sensorstream.app.trial import Trial
-from sensorstream.app.wiring import Deployment, Machine, build_machine, with_plain
+from sensorstream.app.wiring import Deployment, Machine
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import MessageError, SensorStreamError
@@ -62,37 +61,32 @@ class MessageTrial:
 
 def try_message(
     deployment: Deployment,
+    machine: Machine,
     content: bytes,
     source: str,
     now: int,
     counter: Callable[[], float],
     before: Sequence[Message] = (),
 ) -> MessageTrial:
-    """Take a message in by an engine of its own; ``now`` is when it arrives.
+    """Take a message in by ``machine``, which is new; ``now`` is when it arrives.
 
     The messages ``before`` are taken in first. If the message is one of them, these are those
     before it. What they say themselves is not told; what follows when one of them, which had to
     wait, is released with the message, is.
-
-    Raises:
-        ReasonerError: the reasoner does not start.
     """
-    deployment = with_plain(deployment)
-    machine = build_machine(deployment, counter)
     message = Message(_ID, content, now, source)
-    with closing(machine.engine):
-        first = set[Triple]()
-        preceding = 0
-        end = counter() + _PRECEDING_SECONDS
-        for each in before:
-            if (each.content, each.source) == (content, source) or counter() > end:
-                break
-            first.update(_take(machine, each))
-            preceding += 1
-        arrived = machine.mapper.map(message)
-        trial = Trial(machine.engine)
-        # A message may have to wait for others; here none come.
-        traces = [trial.take(arrived), trial.finish()]
+    first = set[Triple]()
+    preceding = 0
+    end = counter() + _PRECEDING_SECONDS
+    for each in before:
+        if (each.content, each.source) == (content, source) or counter() > end:
+            break
+        first.update(_take(machine, each))
+        preceding += 1
+    arrived = machine.mapper.map(message)
+    trial = Trial(machine.engine)
+    # A message may have to wait for others; here none come.
+    traces = [trial.take(arrived), trial.finish()]
     outcomes = [each for trace in traces for each in in_order(trace.outcome)]
     told = [each for each in outcomes if each.message.id == _ID and each.status != Status.HELD]
     outcome = told[-1] if told else traces[0].outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from prometheus_client import (
@@ -100,6 +100,14 @@ class Metrics:
     def tell(self, name: str, sentence: str, value: Callable[[], float]) -> None:
         """Add a gauge that is read when the metrics are asked for. ``value`` must be quick."""
         Gauge(name, sentence, registry=self.registry).set_function(value)
+
+    def tell_parts(
+        self, name: str, sentence: str, label: str, values: Mapping[str, Callable[[], float]]
+    ) -> None:
+        """Add a gauge as by :meth:`tell` that has several parts, told apart by a label."""
+        gauge = Gauge(name, sentence, [label], registry=self.registry)
+        for part, value in values.items():
+            gauge.labels(part).set_function(value)
 
     def tell_profile(self, profile: str) -> None:
         """Tell by which profile the engine reasons."""

@@ -13,14 +13,16 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
+from functools import partial
 from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 
 from sensorstream.app.arrival import Arrival
+from sensorstream.app.checkpoints import Checkpoints
 from sensorstream.app.durable import Durable
 from sensorstream.app.effect_writer import EffectWriter, facts_of
 from sensorstream.app.entry_queue import EntryQueue
-from sensorstream.app.in_work import InWork
+from sensorstream.app.in_work import COSTLY_TIMES, InWork
 from sensorstream.app.journal_writer import JournalWriter, refusal_text
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.waiting import HERE, Sender
@@ -44,6 +46,7 @@ from sensorstream.journal.records import Record
 from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.journal.store import Store
 from sensorstream.journal.tick import Tick
+from sensorstream.kb.graph import Origin
 from sensorstream.logs import concerning
 from sensorstream.model.timeline import Instant
 from sensorstream.settings import LimitSettings
@@ -53,6 +56,13 @@ _NAP: Final = 1.0
 """The most seconds between two readings of the clock while the engine has something due."""
 _NONE: Final[frozenset[str]] = frozenset()
 _CHANGES: Final = Sender("changes")
+_PARTS: Final = {
+    "asserted": Origin.WINDOW,
+    "inferred": Origin.INFERRED,
+    "static": Origin.STATIC,
+    "static_inferred": Origin.STATIC_INFERRED,
+}
+"""Of the knowledge base, by the names that the metrics give them."""
 
 _Seen = TypeVar("_Seen")
 
@@ -106,12 +116,21 @@ class Pipeline:
             arrival=self._arrival,
             keys_last=timedelta(hours=limits.idempotency_hours),
         )
+        checkpoints = Checkpoints(
+            self._engine,
+            self._store,
+            self._in_work,
+            seq=self._journal.seq,
+            every=max(1, checkpoint_every) if self._applies else 0,
+            seconds=COSTLY_TIMES * limits.entry_seconds,
+            settle=lambda: self._effects.settle(),
+            read=self.settled,
+        )
         self._effects = EffectWriter(
             self._store,
             self._journal,
-            self._engine,
+            checkpoints,
             metrics,
-            checkpoint_every=max(1, checkpoint_every) if self._applies else 0,
             on_commit=on_commit,
             publish=publish,
         )
@@ -145,7 +164,13 @@ class Pipeline:
         tell("sensorstream_held_messages", told, lambda: self._engine.held)
         told = "Triples in the cache knowledge base, inferred ones included."
         tell("sensorstream_triples", told, lambda: len(self._engine.kb))
+        told = "Statements in the cache knowledge base, by where they come from."
+        sizes = {part: partial(self._size, origin) for part, origin in _PARTS.items()}
+        self._metrics.tell_parts("sensorstream_statements", told, "kind", sizes)
         self._metrics.watch_reasoner(lambda: self._engine.reasoner)
+
+    def _size(self, origin: Origin) -> float:
+        return self._engine.kb.size(origin)
 
     def _watermark(self) -> float:
         now = self._engine.now
@@ -285,8 +310,7 @@ class Pipeline:
                 if queue.rests:
                     self._effects.settle()
                 queue.let_read()
-            self._effects.settle()
-            self._effects.checkpoint()
+            self._effects.finish()
         except BaseException as error:
             _LOG.critical("the pipeline stopped: %s", error, exc_info=error)
             self._failure = error

@@ -23,7 +23,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.sparql.algebra import Query, Window
 from sensorstream.sparql.described import check_named
-from sensorstream.sparql.parser import read_query
+from sensorstream.sparql.parser import Parsed, read_query
 from sensorstream.sparql.walk import nodes
 
 
@@ -63,6 +63,7 @@ def check_query_files(
     found = Found()
     texts = unsaved or {}
     programs: dict[Path, Program] = {}
+    queries: dict[Path, Parsed[Query]] = {}
     with closing(build_engine(profile="none", line=line)) as engine:
         for path in files:
             try:
@@ -72,11 +73,14 @@ def check_query_files(
                     if names_only:
                         check_classes_named(programs[path])
                 else:
-                    query = _check_query(path, text, schema, engine, found)
+                    parsed = queries[path] = _check_query(path, text, engine)
                     if names_only:
-                        check_named(query)
+                        check_named(parsed.meaning)
             except SensorStreamError as error:
                 found.faults.append(_placed(error, path))
+        for path, parsed in queries.items():
+            beside = {each.stem: queries[each].meaning for each in queries if each != path}
+            found.notes.extend(query_notes(parsed, Known(schema, continuous=True, beside=beside)))
         if programs:
             _check_rules(programs, _beside(programs, texts), schema, engine, found)
     return found
@@ -104,7 +108,7 @@ def completed_rules(files: Iterable[Path], *, complete: bool = False) -> dict[Pa
     }
 
 
-def _check_query(path: Path, text: str, schema: Schema, engine: Engine, found: Found) -> Query:
+def _check_query(path: Path, text: str, engine: Engine) -> Parsed[Query]:
     start = Position(str(path), 1, 1)
     parsed = read_query(text, start=start, base=path.absolute().as_uri())
     if _is_continuous(parsed.meaning):
@@ -115,8 +119,7 @@ def _check_query(path: Path, text: str, schema: Schema, engine: Engine, found: F
             raise
         except SensorStreamError:
             pass  # It may need files, or another time line, which a run is told.
-    found.notes.extend(query_notes(parsed, Known(schema, continuous=True)))
-    return parsed.meaning
+    return parsed
 
 
 def _is_continuous(query: Query) -> bool:

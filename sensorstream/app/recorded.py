@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final
@@ -24,14 +24,12 @@ from sensorstream.engine.live_queries import QueryTerms
 from sensorstream.engine.reorder import Disorder
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.model.events import Event
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI
-from sensorstream.model.timeline import Timeline
+from sensorstream.model.timeline import Timeline, seconds
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, make_reasoner, rule_set_of
 from sensorstream.rules.conditions import SnapshotEvaluator
@@ -40,7 +38,7 @@ from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.rules.unnamed_classes import check_classes_named
 from sensorstream.settings import RuleSettings, WindowSettings
 from sensorstream.streams.background import Background
-from sensorstream.streams.event_lines import EventLines, seconds
+from sensorstream.streams.event_lines import EventLines
 from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import make_window
 
@@ -59,12 +57,12 @@ def build_engine(
     profile: str = "plain",
     lateness: str = "0",
     line: str = "datetime",
-    graphs: Mapping[IRI, TripleIndex] | None = None,
 ) -> Engine:
     """An engine with an empty window, its reasoner started; close it after use.
 
     Args:
-        static: RDF files, the static graph of the knowledge base: ``.ttl``, ``.nt``, ``.rdf``.
+        static: RDF files, the static graph of the knowledge base: ``.ttl``, ``.nt``, ``.rdf``;
+            GRAPH matches each of them.
         rules: files of semantic rules, which react to what enters the window.
         window: what the knowledge base keeps of the events, in words: ``none``, ``landmark``
             (everything), ``sliding 1000 individuals``, ``filling 500 triples``,
@@ -73,8 +71,7 @@ def build_engine(
             commas between them: ``owl2rl``, files (``.ru``, ``.dlog``).
         lateness: how late events may be, in seconds or as a duration (``PT5S``); on the integer
             line a whole number.
-        line: how times are written, ``datetime`` or ``integer``.
-        graphs: what GRAPH may match; without them each static file, by its ``file:`` IRI.
+        line: how times are written, ``datetime``, ``integer`` or, of events, ``seconds``.
 
     Raises:
         BackgroundError: a static file cannot be read.
@@ -124,7 +121,7 @@ def build_engine(
             disorder=disorder,
             queries=QueryTerms(
                 longest_gap=None,
-                graphs=background.graphs() if graphs is None else graphs,
+                graphs=background.graphs(),
             ),
             answers=False,
         )
@@ -195,7 +192,9 @@ def read_line(text: str) -> Timeline:
     try:
         return Timeline(text)
     except ValueError:
-        raise SettingsError(f"'{text}': expected the time line datetime or integer") from None
+        raise SettingsError(
+            f"'{text}': expected the time line datetime, integer or seconds"
+        ) from None
 
 
 def read_lateness(text: str, timeline: Timeline) -> int:
@@ -206,7 +205,7 @@ def read_lateness(text: str, timeline: Timeline) -> int:
     """
     written = text.strip()
     try:
-        if timeline is Timeline.DATETIME and not written.upper().startswith("P"):
+        if timeline is not Timeline.INTEGER and not written.upper().startswith("P"):
             length = seconds(Decimal(written))
         else:
             length = timeline.span(written)

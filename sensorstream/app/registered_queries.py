@@ -36,6 +36,7 @@ from sensorstream.sparql.parser import parse_query, read_query
 from sensorstream.sparql.scope import group_keys
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.operator_graph import graph_data
+from sensorstream.streams.selections import RunningRules
 
 TEXT: Final = "application/sparql-query"
 """The media type of a query."""
@@ -145,7 +146,7 @@ class Queries:
             Busy: too many registrations wait.
             Unavailable: the server is stopping or broken.
         """
-        named, notes = self._read(text)
+        named, notes = self._read(text, name)
         if name is None:
             name = named
         if name is None:
@@ -159,8 +160,10 @@ class Queries:
             self._pipeline.change(RegisterQuery(chosen, text, by)).result()
         return replace(self.view(chosen), notes=notes)
 
-    def _read(self, text: str) -> tuple[str | None, tuple[Note, ...]]:
+    def _read(self, text: str, wanted: str | None) -> tuple[str | None, tuple[Note, ...]]:
         """The name that a text gives itself, and notes on it; checks that it is valid.
+
+        ``wanted`` is the name that it gets, if it is not its own.
 
         Raises:
             QueryError: it is not.
@@ -177,7 +180,14 @@ class Queries:
             check_named(parsed.meaning)
         registration = parsed.meaning.registration
         name = None if registration is None else str(registration.name)
-        return name, query_notes(parsed, self._known())
+        with self._pipeline.lock:
+            running = self._engine.queries.processor.queries
+            beside = {
+                each: query.query
+                for each, query in running.items()
+                if each != (wanted or name) and not isinstance(query, RunningRules)
+            }
+        return name, query_notes(parsed, replace(self._known(), beside=beside))
 
     def put(self, name: str, text: str, by: str = "", match: Match = None) -> QueryView:
         """Start a query, instead of the one of this name if there is one.
@@ -196,7 +206,7 @@ class Queries:
             QueryError, UnsupportedQuery, Overrun, QueryConflict, Busy, Unavailable: see
                 :meth:`register`.
         """
-        _, notes = self._read(text)
+        _, notes = self._read(text, name)
         with self._registering():
             now = self._present(checked_name(name))
             check_match(match, None if now is None else now.text, f"the query '{name}'")
@@ -217,7 +227,7 @@ class Queries:
         """
         with self._trials.alone("a query"):
             try:
-                self._read(text)
+                self._read(text, name)
             except SensorStreamError as error:
                 return QueryTrial((error,))
             return self._trials.query(self._deployment(), checked_name(name), text)

@@ -27,6 +27,7 @@ from sensorstream.language.recovery import parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.functions import Library
+from sensorstream.mapping.lookup_tables import TABLE_SUFFIX
 from sensorstream.settings import Settings
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(rules|ttl|turtle|xsl|xslt|ru)")
@@ -146,7 +147,8 @@ def checked_name(name: str) -> str:
 
 
 def check_named(settings: Settings, texts: Mapping[str, str], library: Library) -> None:
-    """Check that the files that rules name which were sent lie in the deployment's folder.
+    """Check that the files that rules name which were sent lie in the deployment's folder, and that
+    tables are CSV files by their names.
 
     Args:
         settings: those of the deployment.
@@ -169,9 +171,10 @@ def check_named(settings: Settings, texts: Mapping[str, str], library: Library) 
 def _check_tables(folder: Path, file: RuleFile) -> None:
     for table in file.tables:
         path = (Path(file.file).parent / table.path).resolve()
-        if not path.is_relative_to(folder.resolve()):
+        # The folder holds secrets, too.
+        if not path.is_relative_to(folder.resolve()) or path.suffix.lower() != TABLE_SUFFIX:
             raise LanguageError(
-                f"table {table.name}: {table.path} is not a file of the deployment's folder: "
-                "rules that are sent may only name tables there",
+                f"table {table.name}: {table.path} is not a file of the deployment's folder whose "
+                f"name ends with '{TABLE_SUFFIX}': rules that are sent may only name such tables",
                 position=table.position,
             )

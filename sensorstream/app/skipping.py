@@ -64,7 +64,7 @@ def skip_entry(seq: int, why: str, store: PostgresStore, start: Start, now: date
 
     Raises:
         JournalError: there is no such entry, it is skipped already, or a checkpoint has what it
-            did, so that skipping would change nothing.
+            did, so that skipping would change nothing; not so for an ontology or rules.
         HistoryError: the journal cannot be read or written.
     """
     entry = entry_at(store.url, seq)
@@ -73,7 +73,9 @@ def skip_entry(seq: int, why: str, store: PostgresStore, start: Start, now: date
     if entry.status is Status.SKIPPED:
         raise JournalError(f"entry {seq} is skipped already: {entry.reason}")
     held = entry.status is Status.HELD
-    if seq <= start.seq and not held:
+    # What is in force is read from the journal at each start, whatever checkpoints there are.
+    in_force = entry.kind in (PutOntology.kind, PutRules.kind)
+    if seq <= start.seq and not held and not in_force:
         raise JournalError(
             f"entry {seq} is not applied again: the checkpoint at entry {start.seq} has what it "
             "did. Expected one after it"

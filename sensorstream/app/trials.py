@@ -1,19 +1,20 @@
 """What other rules, another ontology or a new query would make of recent messages.
 
 They are tried on engines of their own with empty windows, so that the running one is not touched.
-HermiT and Pellet are replaced by the plain profile: a second Java would cost seconds.
+They reason by the profile that runs; see :mod:`.trial_reasoners`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Final
 
 from sensorstream.app.message_trials import MessageTrial, try_message
-from sensorstream.app.wiring import Deployment, Machine, build_machine, with_plain
+from sensorstream.app.trial_reasoners import TrialReasoners
+from sensorstream.app.wiring import Deployment, Machine
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
@@ -109,6 +110,11 @@ class Trials:
         self._check_here = check_here
         self._counter = counter
         self._busy = Lock()
+        self._reasoners = TrialReasoners(counter)
+
+    def close(self) -> None:
+        """End the process of the reasoner; a trial in progress fails."""
+        self._reasoners.close()
 
     @contextmanager
     def alone(self, what: str) -> Iterator[None]:
@@ -133,7 +139,8 @@ class Trials:
             ReasonerError: a reasoner does not start.
             HistoryError: the journal cannot be read.
         """
-        return _compared(now, new, self._records(), self._counter)
+        with self._reasoners.machines() as made:
+            return _compared(_Side(made(now)), _Side(made(new)), self._records(), self._counter)
 
     def message(
         self, deployment: Deployment, content: bytes, source: str, now: int, after: int
@@ -144,12 +151,14 @@ class Trials:
             HistoryError: the journal cannot be read.
         """
         before = [each.message for each in self._records(after)] if after else ()
-        return try_message(deployment, content, source, now, self._counter, before)
+        with self._reasoners.machines() as made:
+            machine = made(deployment)
+            return try_message(deployment, machine, content, source, now, self._counter, before)
 
     def query(self, deployment: Deployment, name: str, text: str) -> QueryTrial:
         """Try a query, in :meth:`alone`; see :meth:`compare`."""
-        with ExitStack() as stack:
-            side = _Side(stack, deployment, self._counter)
+        with self._reasoners.machines() as made:
+            side = _Side(made(deployment))
             queries = side.engine.queries
             try:
                 queries.check(name, text)
@@ -176,28 +185,26 @@ class Trials:
 
 
 def _compared(
-    now: Deployment, new: Deployment, records: Sequence[Record], counter: Callable[[], float]
+    now: _Side, new: _Side, records: Sequence[Record], counter: Callable[[], float]
 ) -> DeploymentTrial:
-    with ExitStack() as stack:
-        sides = (_Side(stack, now, counter), _Side(stack, new, counter))
-        end = counter() + _SECONDS
-        done = 0
-        for record in records:
-            if counter() > end:
-                break
-            for side in sides:
-                side.take(record)
-            done += 1
-        before, after = (side.effects for side in sides)
-        different = [each for each in before if before[each] != after.get(each)]
-        shown = different[:_MOST_DIFFERENCES]
-        return DeploymentTrial(
-            messages=done,
-            different=len(different),
-            lost_before=_lost(before),
-            lost_after=_lost(after),
-            differences=tuple(_difference(each, before[each], after[each]) for each in shown),
-        )
+    end = counter() + _SECONDS
+    done = 0
+    for record in records:
+        if counter() > end:
+            break
+        for side in (now, new):
+            side.take(record)
+        done += 1
+    before, after = now.effects, new.effects
+    different = [each for each in before if before[each] != after.get(each)]
+    shown = different[:_MOST_DIFFERENCES]
+    return DeploymentTrial(
+        messages=done,
+        different=len(different),
+        lost_before=_lost(before),
+        lost_after=_lost(after),
+        differences=tuple(_difference(each, before[each], after[each]) for each in shown),
+    )
 
 
 def _lost(effects: dict[str, Effect]) -> int:
@@ -207,12 +214,9 @@ def _lost(effects: dict[str, Effect]) -> int:
 class _Side:
     """An engine, and the effects of the messages that it has taken, by their ids."""
 
-    def __init__(
-        self, stack: ExitStack, deployment: Deployment, counter: Callable[[], float]
-    ) -> None:
-        self._machine: Machine = build_machine(with_plain(deployment), counter)
-        self.engine = self._machine.engine
-        stack.enter_context(closing(self.engine))
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self.engine = machine.engine
         self.effects: dict[str, Effect] = {}
         self.reports: list[QueryReport] = []
         self.count = 0

@@ -124,7 +124,7 @@ def what_if(
 
     deployment = read(settings)
     upto, count = _extent(url)
-    machine = build_machine(deployment, lambda: 0.0)
+    machine = build_machine(deployment, lambda: 0.0, spent=lambda: 0.0)
     engine = machine.engine
     exchange = Exchange(engine, machine.mapper, deployment, read=read)
     target = Target(engine, machine.mapper, exchange)

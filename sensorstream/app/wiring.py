@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sensorstream.app.file_texts import FileTexts
@@ -21,7 +21,7 @@ from sensorstream.app.rule_texts import (
 )
 from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
-from sensorstream.clock import SystemClock
+from sensorstream.clock import thread_seconds
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.filters import Filter
@@ -255,17 +255,8 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
         heap=reasoning.heap,
         explain=reasoning.explain,
         rule_set=deployment.rule_set,
-        limits=_message_limits(deployment.settings.limits, SystemClock().counter),
+        limits=message_limits(deployment.settings.limits, thread_seconds),
     )
-
-
-def with_plain(deployment: Deployment) -> Deployment:
-    """A deployment whose reasoner starts at once: the plain profile for HermiT and Pellet."""
-    settings = deployment.settings
-    if settings.reasoning.profile not in ("hermit", "pellet"):
-        return deployment
-    plain = replace(settings.reasoning, profile="plain")
-    return replace(deployment, settings=replace(settings, reasoning=plain))
 
 
 def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> OntologyVersion:
@@ -277,20 +268,28 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
     return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
-def _query_limits(limits: LimitSettings, counter: Callable[[], float], *, shared: bool) -> Limits:
+def _query_limits(
+    limits: LimitSettings,
+    spent: Callable[[], float],
+    counter: Callable[[], float],
+    *,
+    shared: bool,
+) -> Limits:
     rows = limits.query_rows
     return Limits(
         rows,
         limits.query_seconds,
-        counter,
+        spent,
         "limits.query",
         kept=rows,
         together=limits.query_seconds_together if shared else None,
+        wall=counter,
     )
 
 
-def _message_limits(limits: LimitSettings, counter: Callable[[], float]) -> Limits:
-    return Limits(limits.message_rows, limits.message_seconds, counter, "limits.message")
+def message_limits(limits: LimitSettings, spent: Callable[[], float]) -> Limits:
+    """What a message may take of rules, by the settings."""
+    return Limits(limits.message_rows, limits.message_seconds, spent, "limits.message")
 
 
 def build_machine(
@@ -299,6 +298,7 @@ def build_machine(
     reasoner: Reasoner | None = None,
     turn: Callable[[str], None] | None = None,
     *,
+    spent: Callable[[], float] = thread_seconds,
     shared: bool = False,
     live: bool = False,
 ) -> Machine:
@@ -306,7 +306,8 @@ def build_machine(
 
     ``reasoner`` is used instead of a new one of the deployment's profile: that of an engine that is
     not used any more, whose process goes on, or none for an engine that holds nothing. ``turn`` is
-    that of :class:`.Engine`. ``shared``: several clients use it, so that what all continuous
+    that of :class:`.Engine`. ``spent`` tells the processor time of the thread that works, which the
+    limits count. ``shared``: several clients use it, so that what all continuous
     queries take together is limited, too. ``live``: messages come as they happen, and are refused
     if they are of the future.
 
@@ -317,7 +318,7 @@ def build_machine(
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, deployment.ontology.triples)
     snapshot = Snapshot(knowledge)
-    limits = _message_limits(settings.limits, counter)
+    limits = message_limits(settings.limits, spent)
     if reasoner is None:
         reasoner = reasoner_of(deployment)
     try:
@@ -339,7 +340,7 @@ def build_machine(
             filters=deployment.filters,
             shedding=deployment.shedding,
             queries=QueryTerms(
-                limits=_query_limits(settings.limits, counter, shared=shared),
+                limits=_query_limits(settings.limits, spent, counter, shared=shared),
                 anew=settings.limits.evaluate_anew,
             ),
             silence=Silence(settings.time.silence),

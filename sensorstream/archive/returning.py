@@ -111,6 +111,7 @@ def _put_back(cursor: extensions.cursor, part: Part, folder: Path, timeline: Tim
         typed.difference_update(sets)
     # Statements that came late are a part of their own: their stays may be back already.
     mend_class_sets(cursor, typed)
+    partitions.analyze_used(cursor)
     record(cursor, replace(part, state=State.RESTORED))
 
 

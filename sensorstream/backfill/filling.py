@@ -94,4 +94,5 @@ def backfill(
             for each in results:
                 if isinstance(each, Refused):
                     refuse(each)
+        store.analyze()
     return filled

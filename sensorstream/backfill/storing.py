@@ -63,6 +63,11 @@ class Filler:
         self._dictionary.settle()
         return stored
 
+    def analyze(self) -> None:
+        """Let PostgreSQL's planner know what was stored."""
+        with self._connection as connection, connection.cursor() as cursor:
+            self._partitions.analyze_used(cursor)
+
     def _store(self, cursor: extensions.cursor, documents: Mapping[bytes, Mapped]) -> int:
         # A server that stores effects waits here, or this does: no term gets two numbers.
         cursor.execute("select removals from store.progress for update")

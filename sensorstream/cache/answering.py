@@ -14,12 +14,12 @@ from typing import IO, Any, Final, Never, cast
 
 import pyoxigraph as ox
 
+from sensorstream.cache.exact import Asked, exact, term_of
 from sensorstream.cache.protocol import Answered, Ask, Begun, CacheQuestion, Failed, Formats
 from sensorstream.errors import Overrun, QueryError, SensorStreamError
 from sensorstream.history.asking import formats
 from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions, limited
-from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.kb.snapshot import Results, answer_from
+from sensorstream.kb.snapshot import Results, read_answerable
 from sensorstream.model.terms import Triple
 
 _NICENESS: Final = 10
@@ -89,14 +89,18 @@ def out_of_memory(memory: int) -> str:
 
 
 def _answer(store: ox.Store, question: CacheQuestion, rows: int, out: _Pieces) -> Answered:
-    found = answer_from(
+    asked = exact(
+        read_answerable(
+            question.text,
+            question.default_graphs,
+            question.named_graphs,
+            names_only=question.names_only,
+        ),
         store,
-        question.text,
-        question.default_graphs,
-        question.named_graphs,
-        names_only=question.names_only,
     )
-    answer = _answer_of(found, rows)
+    found = asked.answer(store, question.default_graphs, question.named_graphs)
+    asked.check()
+    answer = _answer_of(found, rows, asked)
     offered = formats.writers(answer)
     media_type = _wanted(answer, question.formats)
     if media_type is None:
@@ -116,24 +120,28 @@ def _wanted(answer: Answer, wanted: Formats) -> str | None:
             return wanted.boolean
 
 
-def _answer_of(found: Results, most: int) -> Answer:
+def _answer_of(found: Results, most: int, asked: Asked) -> Answer:
     if isinstance(found, ox.QueryBoolean):
         return bool(found)
     if isinstance(found, ox.QuerySolutions):
         names = tuple(variable.value for variable in found.variables)
         rows: Iterator[Row] = (
-            tuple(None if value is None else from_oxigraph(value) for value in solution)
+            tuple(None if value is None else term_of(value) for value in solution)
             for solution in found
         )
-        return Solutions(names, cast(Iterator[Row], limited(_batches(rows), most)))
-    triples = (tuple(map(from_oxigraph, triple)) for triple in found)
-    return Graph(cast(Iterator[Triple], limited(_batches(triples), most)))
+        return Solutions(names, cast(Iterator[Row], limited(_batches(rows, asked), most)))
+    triples = (tuple(map(term_of, triple)) for triple in found)
+    return Graph(cast(Iterator[Triple], limited(_batches(triples, asked), most)))
 
 
-def _batches(rows: Iterable[tuple[object, ...]]) -> Iterator[list[tuple[object, ...]]]:
+def _batches(
+    rows: Iterable[tuple[object, ...]], asked: Asked
+) -> Iterator[list[tuple[object, ...]]]:
     rows = iter(rows)
     while batch := list(islice(rows, _BATCH)):
+        asked.check()
         yield batch
+    asked.check()
 
 
 class _Pieces(io.RawIOBase):

@@ -115,7 +115,7 @@ class Cache:
     def _sync(self, copy: CacheCopy) -> None:
         with self._quiet():
             if self._changes is None:
-                self._changes = Changes(self._kb, ALL_GRAPHS)
+                self._changes = Changes(self._kb, ALL_GRAPHS, exact=True)
             added, removed = self._changes.read()
             self._changes.done()
         if added or removed:

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import IO, Final
 
 from sensorstream.cache.answering import out_of_memory
+from sensorstream.cache.exact import stored_text
 from sensorstream.cache.protocol import (
     Answered,
     Ask,
@@ -222,7 +223,9 @@ class Question:
 
 def _written(quads: Iterable[Quad]) -> bytes:
     lines = (
-        f"{s.n3} {p.n3} {o.n3} .\n" if graph is None else f"{s.n3} {p.n3} {o.n3} {graph.n3} .\n"
+        f"{s.n3} {p.n3} {stored_text(o)} .\n"
+        if graph is None
+        else f"{s.n3} {p.n3} {stored_text(o)} {graph.n3} .\n"
         for (s, p, o), graph in quads
     )
     # UTF-8 cannot hold a lone surrogate.

@@ -18,9 +18,10 @@ from multiprocessing.connection import Connection
 import pyoxigraph as ox
 
 from sensorstream.cache.answering import answer_and_exit
+from sensorstream.cache.exact import exact
 from sensorstream.cache.protocol import Ask, Change, End, Request
 from sensorstream.kb.mirror import QuadStore
-from sensorstream.kb.snapshot import answer_from
+from sensorstream.kb.snapshot import read_answerable
 
 
 def main() -> None:
@@ -44,7 +45,7 @@ class _Copy:
         self._quads = QuadStore()
         self._forks: dict[int, _Fork] = {}
         # The first question must not wait for the tables of the grammar, nor each one load them.
-        answer_from(self._quads.store, "ASK { }")
+        exact(read_answerable("ASK { }"), self._quads.store).answer(self._quads.store)
 
     def serve(self) -> None:
         """Do what the server asks for, and see to the forks."""

@@ -47,10 +47,11 @@ def command(
     without window, reasoner and rules. Each content is stored once, so a run that was broken off is
     simply started again. Works beside a running server. Exits with 1 if a message was not taken.
     """
+    from sensorstream.app.wiring import read_deployment
     from sensorstream.backfill.documents import Refused
     from sensorstream.backfill.filling import backfill
     from sensorstream.cli.terminal import print_fields, print_json, progress
-    from sensorstream.history.opening import open_kept
+    from sensorstream.history.opening import open_shown
 
     settings = load_settings(config)
     if on_spark is None:
@@ -67,7 +68,12 @@ def command(
             click.echo(f"{refused.name}: {refused.reason}", err=True)
 
     with ExitStack() as stack:
-        url = open_kept(settings.history, stack)
+        url = open_shown(
+            settings.history,
+            settings.time.timeline,
+            lambda: read_deployment(settings).ontology.schema,
+            stack,
+        )
         step = stack.enter_context(progress("filling history", None))
 
         def advance(done: int) -> None:

@@ -65,7 +65,8 @@ def command(
     that cannot fire, that are tried on messages of another kind or whose cost grows with the
     window, on names in queries that the ontology does not declare, on filters that are never true
     and on operations that can have no value, on imports that are mapped or left out, and on names
-    that the ontology uses and does not declare. Contradictions that the ontology states outright
+    that the ontology uses and does not declare, and on expressions of mapping rules that find
+    nothing in any sample message. Contradictions that the ontology states outright
     are faults for hermit and pellet, else notes; --reasoning finds all. If the server of the
     settings answers, what it has in force is compared with the files: it does not read an edited
     file until "sensorstream apply".
@@ -105,6 +106,7 @@ def command(
                 notes[:0] = deployment_notes(
                     settings, rules, deployment.ontology, deployment.rules, functions
                 )
+                notes += _sample_notes(settings, rules, deployment)
                 own = list(functions.values())
                 ontology = deployment.ontology
                 clashing = list(islice(clashes(ontology), _SHOWN))
@@ -272,6 +274,24 @@ def deployment_notes(
     )
     for rule, told in evaluated_anew(rules):
         yield Note("evaluated-anew", f"rule {rule.name}: {told}", rule.position)
+
+
+def _sample_notes(
+    settings: Settings, files: Sequence[RuleFile], deployment: Deployment
+) -> Iterator[Note]:
+    """What finds nothing in the sample messages, if there are some."""
+    from sensorstream.app.mapping_files import is_rule_file
+    from sensorstream.editor.samples import read_samples, sample_files
+    from sensorstream.mapping.notes import sample_notes
+
+    named = [
+        sample
+        for file in filter(is_rule_file, settings.rules.files)
+        for sample in sample_files(file, file.read_text(encoding="utf-8"), settings.folder)
+    ]
+    samples = read_samples(dict.fromkeys(named))
+    schema, line = deployment.ontology.schema, settings.time.timeline
+    yield from sample_notes(files, schema, line, samples, deployment.reference)
 
 
 def _settings(config: Path, files: Sequence[Path]) -> Settings:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sensorstream.engine.engine import Engine
     from sensorstream.model.timeline import Instant
     from sensorstream.streams.continuous_query import ContinuousQuery
+    from sensorstream.streams.event_lines import EventLines
 
 
 _OF_SERVER: Final = ("cache", "all")
@@ -112,7 +113,12 @@ def command(
         data = {"plan": _plan(query_file, static)}
     elif query_file is not None:
         from sensorstream.app.recorded import read_background
+        from sensorstream.streams.event_lines import EventLines
 
+        lines = EventLines(str(events))
+        if events is not None:
+            with events.open(encoding="utf-8") as source:
+                lines.begin(source)
         engine, (running, *_) = offline_engine(
             [query_file],
             rules=rules,
@@ -120,9 +126,10 @@ def command(
             window=window,
             profile=profile,
             lateness=lateness,
+            line=lines.line.value,
         )
         with closing(engine):
-            data = _explained(engine, running, events, lateness)
+            data = _explained(engine, running, events, lines, lateness)
     else:
         assert name is not None
         from sensorstream.cli.client import Client
@@ -210,7 +217,7 @@ def _show(parts: dict[str, str], as_json: bool) -> None:
 
 def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
     from sensorstream.app.recorded import read_background
-    from sensorstream.cli.offline import OVER_TIME, read_query, rules_over_time
+    from sensorstream.cli.offline import OVER_TIME, read_queries, rules_over_time
     from sensorstream.dotr.reader import read_program
     from sensorstream.errors import Position
     from sensorstream.kb.index import TripleIndex
@@ -229,21 +236,23 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
         ((name, text),) = rules_over_time([query_file])
         program = read_program(text, name=name, start=Position(str(query_file), 1, 1))
         return list(plan_lines(processor.check_rules(name, program).patterns))
-    name, _, query = read_query(query_file, background)
+    ((name, _, _, query),) = read_queries([query_file], background)
     plan = processor.check(name, query, background.named(query.dataset, query_file))
     return list(plan_lines(plan, {DEFAULT: default}))
 
 
 def _explained(
-    engine: Engine, running: ContinuousQuery, events: Path | None, lateness: str
+    engine: Engine,
+    running: ContinuousQuery,
+    events: Path | None,
+    lines: EventLines,
+    lateness: str,
 ) -> dict[str, Any]:
     """The operators, once the engine has taken the events."""
     from sensorstream.app.recorded import recorded_events
     from sensorstream.cli.event_printer import EventPrinter
-    from sensorstream.streams.event_lines import EventLines
     from sensorstream.streams.operator_graph import graph_data
 
-    lines = EventLines(str(events))
     if events is not None:
         counted = EventPrinter(lines.format)
         with events.open(encoding="utf-8") as source:

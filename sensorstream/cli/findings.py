@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sensorstream.cli.options import address
 from sensorstream.endpoints import KafkaConnection, MqttConnection
@@ -24,6 +24,9 @@ from sensorstream.errors import MissingExtra, SensorStreamError, SettingsError
 from sensorstream.extras import require
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import Settings
+
+if TYPE_CHECKING:
+    from psycopg2 import extensions
 
 _SCARCE: Final = 1 << 30
 """Bytes of a disk below which it is nearly full: the write-ahead log alone may take as many."""
@@ -42,6 +45,19 @@ class Level(Enum):
     OK = "ok"
     WARNING = "warning"
     FAULT = "fault"
+
+
+_POOLER: Final = "connect to PostgreSQL itself, or let the pooler between pass on 'options'"
+_OF_SERVER: Final = "set it in postgresql.conf, which is PostgreSQL's default"
+# Ours set jit and TimeZone themselves; the others are the server's.
+_NEEDED: Final = (
+    ("jit", "off", "each message costs some 30 ms more", _POOLER),
+    ("TimeZone", "UTC", "times are told in another zone", _POOLER),
+    ("fsync", "on", "a crash of the machine may lose all", _OF_SERVER),
+    ("full_page_writes", "on", "a crash of the machine may lose all", _OF_SERVER),
+    ("autovacuum", "on", "tables grow, and questions become slow", _OF_SERVER),
+    ("track_counts", "on", "without it there is no autovacuum", _OF_SERVER),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +297,8 @@ def _postgres(settings: Settings) -> Iterator[Finding]:
             return
         place = describe(url) if kept.url else "embedded"
         yield Finding("postgres", Level.OK, f"PostgreSQL {version} answers ({place})")
+        with connection.cursor() as cursor:
+            yield from _unset(cursor)
         apart = abs(there - begun)
         if apart > _CLOCK:
             remedy = "synchronise both machines"
@@ -289,6 +307,20 @@ def _postgres(settings: Settings) -> Iterator[Finding]:
         if prepared:
             yield from _webhooks(settings, url)
             yield from _backups(settings, url, connection.server_version // 10_000)
+
+
+def _unset(cursor: extensions.cursor) -> Iterator[Finding]:
+    """What a session of ours needs and did not get."""
+    from sensorstream.history.reader_role import reader_lacks
+
+    for name, wanted, told, remedy in _NEEDED:
+        cursor.execute("select current_setting(%s)", (name,))
+        (found,) = cursor.fetchone() or ("?",)
+        if found != wanted:
+            yield Finding("postgres", Level.WARNING, f"{name} is {found}: {told}", remedy)
+    if lacks := reader_lacks(cursor):
+        told = "the role that reads cannot be given its settings: questions of many rows are slow"
+        yield Finding("postgres", Level.WARNING, told, f"as its owner: {'; '.join(lacks)}")
 
 
 def _webhooks(settings: Settings, url: str) -> Iterator[Finding]:

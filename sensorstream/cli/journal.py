@@ -93,7 +93,7 @@ def skip(seq: int, reason: str, config: Path) -> None:
 
     For one that keeps the server from starting. The server must not run. It skips by itself what
     brought it down twice in a row. An entry that a checkpoint has already is not applied again, and
-    cannot be skipped.
+    cannot be skipped, unless it has put an ontology or rules: those before are in force then.
     """
     from sensorstream.app.recovery import find_start
     from sensorstream.app.skipping import skip_entry

@@ -12,9 +12,8 @@ from sensorstream.errors import SettingsError, UnsupportedQuery
 
 if TYPE_CHECKING:
     from sensorstream.engine.engine import Engine
-    from sensorstream.kb.index import TripleIndex
-    from sensorstream.model.terms import IRI
     from sensorstream.sparql.algebra import Query
+    from sensorstream.sparql.parser import Parsed
     from sensorstream.streams.background import Background
     from sensorstream.streams.continuous_query import ContinuousQuery
 
@@ -99,16 +98,11 @@ def offline_engine(
         read_lateness(lateness, read_line(line))
     except SettingsError as error:
         raise click.BadParameter(error.message, param_hint="--lateness") from None
-    graphs: dict[IRI, TripleIndex] = {}
     over_time = [each for each in (*queries, *rules) if is_over_time(each)]
     of_rules = rules_over_time([*(each for each in queries if each.suffix == OVER_TIME), *rules])
-    named: list[tuple[str, str, Path]] = []
-    for file in queries:
-        if file.suffix == OVER_TIME:
-            continue
-        name, text, query = read_query(file, background)
-        graphs |= background.named(query.dataset, file)
-        named.append((name, text, file))
+    named = read_queries((each for each in queries if each.suffix != OVER_TIME), background)
+    for _, _, file, query in named:
+        background.named(query.dataset, file)
     engine = build_engine(
         static=background,
         rules=semantic_rules(rules),
@@ -116,7 +110,6 @@ def offline_engine(
         profile=profile,
         lateness=lateness,
         line=line,
-        graphs=graphs,
     )
     try:
         try:
@@ -132,9 +125,9 @@ def offline_engine(
 
 
 def register_queries(
-    engine: Engine, named: Iterable[tuple[str, str, Path]]
+    engine: Engine, named: Iterable[tuple[str, str, Path, Query]]
 ) -> list[ContinuousQuery]:
-    """Start queries of :func:`read_query`: name, text and file of each.
+    """Start queries of :func:`read_queries`.
 
     Raises:
         QueryError: one cannot run; it has its place in the file.
@@ -143,7 +136,7 @@ def register_queries(
     from sensorstream.errors import Position
 
     running: list[ContinuousQuery] = []
-    for name, text, file in named:
+    for name, text, file, _ in named:
         with placed(Position(str(file), 1, 1)):
             running.append(engine.register(name, text))
     return running
@@ -166,25 +159,35 @@ def rules_over_time(rules: Sequence[Path]) -> list[tuple[str, str]]:
     return [(file.stem, text) for file, text in completed_rules(rules, complete=True).items()]
 
 
-def read_query(file: Path, background: Background) -> tuple[str, str, Query]:
-    """The name, the text and the meaning of a query in a file; its notes go to stderr.
+def read_queries(
+    files: Iterable[Path], background: Background
+) -> list[tuple[str, str, Path, Query]]:
+    """The name, the text, the file and the meaning of each query; notes on them go to stderr.
 
     Raises:
-        QueryError: the text is not a valid query.
+        QueryError: a text is not a valid query.
     """
     from sensorstream.analysis import Known, query_notes
     from sensorstream.app.based import based
     from sensorstream.errors import Position
     from sensorstream.model.schema import Schema
-    from sensorstream.sparql import parser
+    from sensorstream.sparql.parser import read_query
 
-    base, text = file.absolute().as_uri(), file.read_text(encoding="utf-8")
-    parsed = parser.read_query(text, start=Position(str(file), 1, 1), base=base)
-    for note in query_notes(parsed, Known(Schema.of(background.triples()), continuous=True)):
-        # "evaluated-anew" is said with the query's name when it is registered.
-        if note.code != "evaluated-anew":
-            click.echo(f"{note.position}: note: {note.text}", err=True)
-    registration = parsed.meaning.registration
-    name = file.stem if registration is None else str(registration.name)
-    # This makes the text complete without its file: relative IRIs resolve against the file.
-    return name, based(text, file), parsed.meaning
+    found: list[tuple[str, str, Path, Query]] = []
+    read: list[Parsed[Query]] = []
+    for file in files:
+        base, text = file.absolute().as_uri(), file.read_text(encoding="utf-8")
+        parsed = read_query(text, start=Position(str(file), 1, 1), base=base)
+        registration = parsed.meaning.registration
+        name = file.stem if registration is None else str(registration.name)
+        # This makes the text complete without its file: relative IRIs resolve against the file.
+        found.append((name, based(text, file), file, parsed.meaning))
+        read.append(parsed)
+    schema = Schema.of(background.triples())
+    for parsed in read:
+        beside = {name: query for name, _, _, query in found if query is not parsed.meaning}
+        for note in query_notes(parsed, Known(schema, continuous=True, beside=beside)):
+            # "evaluated-anew" is said with the query's name when it is registered.
+            if note.code != "evaluated-anew":
+                click.echo(f"{note.position}: note: {note.text}", err=True)
+    return found

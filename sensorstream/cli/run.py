@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from time import perf_counter, process_time
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from sensorstream.model.timeline import Timeline
     from sensorstream.streams.continuous_query import ContinuousQuery
 
+_Given = TypeVar("_Given")
+_Taken = TypeVar("_Taken")
 _OF_SETTINGS: Final = ("rules", "static", "window", "profile", "lateness", "line")
 """Options that stand for what a deployment has in its settings."""
 
@@ -74,7 +77,11 @@ _OF_SETTINGS: Final = ("rules", "static", "window", "profile", "lateness", "line
 @engine_options
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each message.")
 @click.option("--watch", "watched", is_flag=True, help="Run again whenever a file changes.")
-@click.option("--stats", is_flag=True, help="Print time and memory used on stderr.")
+@click.option(
+    "--stats",
+    is_flag=True,
+    help="Print on stderr what it took: time, CPU, memory, and the percentiles of an event's time.",
+)
 @click.pass_context
 def command(
     context: click.Context,
@@ -192,30 +199,32 @@ def _run_events(file: Path, options: _Options) -> None:
     from sensorstream.cli.event_printer import EventPrinter
     from sensorstream.streams.event_lines import EventLines
 
-    engine, running = offline_engine(
-        options.queries,
-        rules=options.rules,
-        background=read_background(options.static),
-        window=options.window,
-        profile=options.profile,
-        lateness=options.lateness,
-    )
     lines = EventLines(str(file))
     printer = EventPrinter(lines.format)
     with ExitStack() as stack:
-        stack.enter_context(closing(engine))
-        _say_reasons(running)
         source: Iterable[str] = sys.stdin
         if str(file) != "-":
             source = stack.enter_context(file.open(encoding="utf-8"))
+        source = lines.begin(source)
+        engine, running = offline_engine(
+            options.queries,
+            rules=options.rules,
+            background=read_background(options.static),
+            window=options.window,
+            profile=options.profile,
+            lateness=options.lateness,
+            line=lines.line.value,
+        )
+        stack.enter_context(closing(engine))
+        _say_reasons(running)
         spare_what_stays()
-        start = perf_counter()
+        costs = _Costs()
         for event in recorded_events(lines, source):
-            printer.print(engine.take(event))
+            printer.print(costs.of(engine.take, event))
         printer.print(engine.finish())
-        seconds = perf_counter() - start
+        costs.end()
     printer.say_counts(options.lateness)
-    _end(engine, seconds, printer.stopped, options)
+    _end(engine, costs, printer.stopped, options)
 
 
 def _run_messages(
@@ -233,13 +242,13 @@ def _run_messages(
         _say_reasons(tried.running)
         trial = Trial(tried.engine)
         spare_what_stays()
-        start = perf_counter()
+        costs = _Costs()
         for arrived in _arriving(paths, tried, options.source, printer.names):
-            printer.print(trial.take(arrived))
+            printer.print(costs.of(trial.take, arrived))
         printer.print(trial.finish())
-        seconds = perf_counter() - start
+        costs.end()
     printer.say_counts()
-    _end(tried.engine, seconds, printer.stopped, options)
+    _end(tried.engine, costs, printer.stopped, options)
     if printer.faulty:
         raise click.exceptions.Exit(1)
 
@@ -278,7 +287,7 @@ def _of_files(mapping: Sequence[Path], options: _Options) -> _Tried:
 
 def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
     from sensorstream.app.wiring import build_machine, read_deployment, read_rules
-    from sensorstream.cli.offline import read_query, register_queries
+    from sensorstream.cli.offline import read_queries, register_queries
     from sensorstream.settings_file import load_settings
     from sensorstream.streams.background import Background
 
@@ -288,8 +297,7 @@ def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
         if rule.question is not None:
             told = f"rule {rule.name} asks the history, and there is none here: it does not fire"
             click.echo(f"{rule.position}: {told}", err=True)
-    background = Background()
-    named = [(*read_query(file, background)[:2], file) for file in queries]
+    named = read_queries(queries, Background())
     machine = build_machine(deployment, perf_counter)
     try:
         running = register_queries(machine.engine, named)
@@ -329,20 +337,49 @@ def _say_reasons(running: Iterable[ContinuousQuery]) -> None:
             click.echo(told, err=True)
 
 
-def _end(engine: Engine, seconds: float, stopped: Sequence[str], options: _Options) -> None:
+class _Costs:
+    """What a run takes: all of it, and the engine for each event or message."""
+
+    def __init__(self) -> None:
+        self._each = array("d")
+        self._start, self._cpu_start = perf_counter(), process_time()
+        self.seconds = self.cpu = 0.0
+
+    def of(self, take: Callable[[_Given], _Taken], given: _Given) -> _Taken:
+        """What is made of an event or message; its time is noted."""
+        start = perf_counter()
+        taken = take(given)
+        self._each.append(perf_counter() - start)
+        return taken
+
+    def end(self) -> None:
+        """The run is over."""
+        self.seconds = perf_counter() - self._start
+        self.cpu = process_time() - self._cpu_start
+
+    def text(self, events: int) -> str:
+        """All of it on one line; percentiles are those of what the engine took for an event."""
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        parts = [
+            f"{events} events",
+            f"{self.seconds:.2f} s",
+            f"{self.cpu:.2f} s CPU",
+            f"{events / max(self.seconds, 1e-9):.0f} events/s",
+        ]
+        if ordered := sorted(self._each):
+            last = len(ordered) - 1
+            at = {f"p{part}": ordered[round(part / 100 * last)] for part in (50, 95, 99)}
+            told = {**at, "max": ordered[last]}
+            parts.append(
+                " ".join(f"{name} {1000 * each:.2f}" for name, each in told.items()) + " ms"
+            )
+        return ", ".join([*parts, f"{peak:.0f} MiB peak memory"])
+
+
+def _end(engine: Engine, costs: _Costs, stopped: Sequence[str], options: _Options) -> None:
     from sensorstream.errors import InternalFault
 
     if options.stats:
-        _say_costs(engine, seconds)
+        click.echo(costs.text(engine.queries.processor.counts.events), err=True)
     if stopped:
         raise InternalFault("; ".join(stopped))
-
-
-def _say_costs(engine: Engine, seconds: float) -> None:
-    events = engine.queries.processor.counts.events
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    click.echo(
-        f"{events} events, {seconds:.2f} s, {events / max(seconds, 1e-9):.0f} events/s, "
-        f"{peak:.0f} MiB peak memory",
-        err=True,
-    )

@@ -11,6 +11,7 @@ from sensorstream.console import places
 from sensorstream.console.alerts import cause, silence_form
 from sensorstream.console.buttons import change_button
 from sensorstream.console.facts import Facts
+from sensorstream.console.listings import heading
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
@@ -43,13 +44,13 @@ async def build(visit: Visit) -> None:
         pass
     with ui.expansion("Silence alerts like this").classes("w-full"):
         silence_form(visit, Notice(), first, lambda: read())
-    ui.html("Why", tag="h2").classes("part")
+    heading("Why")
     reason = ui.element("div")
-    ui.html("What became of it", tag="h2").classes("part")
+    heading("What became of it")
     changes = Table(
         _CHANGES, key="seq", path=f"/alerts/{id_}/history", empty="Nothing has happened yet."
     )
-    ui.html("Messages behind it", tag="h2").classes("part")
+    heading("Messages behind it")
     messages = Table(
         _MESSAGES, key="message_id", path=f"/alerts/{id_}/messages", empty="No message is known."
     )

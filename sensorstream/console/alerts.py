@@ -11,6 +11,7 @@ from nicegui import ui
 from sensorstream.console import places
 from sensorstream.console.buttons import change_button
 from sensorstream.console.links import choices, link
+from sensorstream.console.listings import heading
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
@@ -71,7 +72,7 @@ async def build(visit: Visit) -> None:
     choices("States of alerts", there, state)
     _list(visit, state)
     link("Receivers and deliveries", places.address("/receivers"))
-    ui.html("Silences", tag="h2").classes("part")
+    heading("Silences")
     _silences(visit)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from nicegui import ui
@@ -13,8 +13,9 @@ from sensorstream.client.results import Results
 from sensorstream.console import places
 from sensorstream.console.charts import LineChart
 from sensorstream.console.listings import Listing
-from sensorstream.console.maps import Map, Place, coordinates, point_of
+from sensorstream.console.maps import Map
 from sensorstream.console.names import local_name
+from sensorstream.console.shapes import Shape, coordinates, shape_of
 from sensorstream.console.tables import Column, Row, Table
 
 _MOST: Final = 5000
@@ -29,9 +30,10 @@ def show_answer(results: Results, path: str) -> None:
     ui.label(told if count <= _MOST else f"{told}; the first {_MOST} are shown")
     ui.button("Download as CSV", on_click=lambda: _download(results)).props("no-caps flat")
     rows = results.rows[:_MOST]
-    columns = [Column(name, name, _page_of(name)) for name in results.columns]
-    table = Table(columns, key="@row", path=path, empty="The answer has no rows.")
-    table.show(rows_of(results.columns, rows))
+    table = Table(
+        columns_of(results.columns), key="@row", path=path, empty="The answer has no rows."
+    )
+    table.show(rows_of(rows))
     lines = lines_of(results.columns, rows)
     with ui.element("div").classes("charts"):
         if lines:
@@ -51,15 +53,20 @@ def show_graph(text: str) -> None:
     Listing("\n".join(lines[:_MOST]), "Graph")
 
 
-def rows_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Row]:
+def columns_of(headings: Iterable[str]) -> list[Column]:
+    """The columns of a table for :func:`rows_of`: told apart by their places, whatever they say."""
+    return [Column(str(at), each, _page_of(str(at))) for at, each in enumerate(headings)]
+
+
+def rows_of(rows: Sequence[Sequence[object]]) -> list[Row]:
     """The rows of a table; those of IRIs have the IRI beside their short name."""
     return [
         {
             "@row": number,
             **{
                 key: value
-                for name, cell in zip(columns, row, strict=True)
-                for key, value in ((name, _text(cell)), (f"{name}@iri", _iri(cell)))
+                for at, cell in enumerate(row)
+                for key, value in ((str(at), _text(cell)), (f"{at}@iri", _iri(cell)))
             },
         }
         for number, row in enumerate(rows)
@@ -77,7 +84,7 @@ def _iri(cell: object) -> str:
     return str(cell) if is_iri and " " not in str(cell) else ""
 
 
-def _page_of(name: str) -> Any:
+def _page_of(name: str) -> Callable[[Row], str]:
     def address(row: Row) -> str:
         iri = str(row[f"{name}@iri"])
         return places.individual(iri) if iri else ""
@@ -130,18 +137,19 @@ def _is_number(cell: object) -> bool:
     return hasattr(cell, "__float__") and not isinstance(cell, bool | str)
 
 
-def places_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[tuple[str, Place]]:
-    """The places that rows name: by points in WKT, or by two columns of coordinates."""
+def places_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[tuple[str, Shape]]:
+    """The places that rows name: by shapes in WKT, or by two columns of coordinates."""
     pair = coordinates(list(columns))
-    found: list[tuple[str, Place]] = []
+    found: list[tuple[str, Shape]] = []
     for row in rows:
-        cells = dict(zip(columns, row, strict=True))
-        name = _text(row[0])
-        point = next((at for cell in row if isinstance(cell, str) and (at := point_of(cell))), None)
-        if point is None and pair is not None:
-            east, north = (cells[each] for each in pair)
+        shapes = [shape_of(cell) if isinstance(cell, str) else None for cell in row]
+        others = (cell for cell, shape in zip(row, shapes, strict=True) if shape is None)
+        name = _text(next(others, None))
+        told = [each for each in shapes if each is not None]
+        if not told and pair is not None:
+            east, north = (row[columns.index(each)] for each in pair[:2])
             if _is_number(east) and _is_number(north):
-                point = float(east), float(north)  # type: ignore[arg-type]
-        if point is not None:
-            found.append((name, point))
+                place = float(east), float(north)  # type: ignore[arg-type]
+                told = [Shape(pair[2], (place,))]
+        found.extend((name, each) for each in told)
     return found

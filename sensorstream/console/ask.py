@@ -17,7 +17,7 @@ from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor
 from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import stand_at
-from sensorstream.console.listings import Listing
+from sensorstream.console.listings import Listing, heading
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
 from sensorstream.console.questions import SPARQL, SQL
@@ -53,7 +53,7 @@ _PARTS: Final = {"algebra": "Algebra", "sql": "SQL", "plan": "Plan"}
 
 
 async def build(visit: Visit) -> None:
-    """The question of the address, if it has one, is asked at once."""
+    """The question of the address stands in the editor: it is asked when somebody says so."""
     asked = visit.asked
     client = visit.client
     notice = Notice()
@@ -125,7 +125,7 @@ async def build(visit: Visit) -> None:
             )
 
     offer()
-    ui.html("Jobs", tag="h2").classes("part")
+    heading("Jobs")
     jobs = Table(_JOBS, key="id", path="/jobs", empty="There are none.")
 
     async def read() -> None:
@@ -150,8 +150,6 @@ async def build(visit: Visit) -> None:
     jobs.add(Action("end", "End and forget", end_job))
     keep_fresh(_PAUSE, read)
     await keep_draft(editor, "question")
-    if asked.get("text"):
-        await ask()
     with Notice().of():
         ((first, last),) = (await client.sql(_SPAN)).rows
         if first is not None and last is not None:
@@ -174,7 +172,7 @@ def _show_plan(answer: ui.element, parts: Mapping[str, str]) -> None:
     answer.clear()
     with answer:
         for title, text in parts.items():
-            ui.html(title, tag="h2", sanitize=False).classes("part")
+            heading(title)
             Listing(text, title)
 
 

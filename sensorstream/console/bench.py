@@ -14,7 +14,7 @@ from sensorstream.console.completion import Completion
 from sensorstream.console.contents import text_of as read_text
 from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import link, stand_at
-from sensorstream.console.listings import Listing
+from sensorstream.console.listings import Listing, heading
 from sensorstream.console.names import local_name
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
@@ -143,7 +143,7 @@ class _Outcome:
     """What came of the latest trial of a message."""
 
     def __init__(self) -> None:
-        ui.html("What the rules make of it", tag="h2").classes("part")
+        heading("What the rules make of it")
         self._place = ui.element("div").props("role=status")
 
     def show(self, tried: Mapping[str, Any]) -> None:
@@ -159,7 +159,7 @@ class _Outcome:
             for alert in tried["alerts"]:
                 ui.label(f"Alert {alert['severity']} {alert['rule']}: {alert['text']}")
             for title, lines in listings(tried):
-                ui.html(title, tag="h3", sanitize=False).classes("part")
+                heading(title, "h3")
                 Listing("\n".join(lines), title)
             if tried["left_out"]:
                 ui.label(f"{tried['left_out']} statements are left out.")
@@ -169,10 +169,10 @@ class _Outcome:
         if tried["unexplained"]:
             ui.label(tried["unexplained"])
             return
-        ui.html("What the expressions found", tag="h3").classes("part")
+        heading("What the expressions found", "h3")
         found = Table(_FOUND, key="@row", path="", empty="There is no mapping rule.")
         found.show(found_rows(tried))
-        ui.html("What no rule read", tag="h3").classes("part")
+        heading("What no rule read", "h3")
         left = Table(_UNMAPPED, key="@row", path="", empty="Everything is mapped.")
         parts = [each for one in tried["explanations"] for each in one["unmapped"]]
         left.show([{**each, "@row": number} for number, each in enumerate(parts)])

@@ -7,7 +7,8 @@ from typing import Any, Final, TypeAlias
 
 from nicegui import ui
 
-Points: TypeAlias = Sequence[tuple[float, float]]
+Points: TypeAlias = Sequence[tuple[float, float | None]]
+"""A line has a gap where the second is None."""
 GRID: Final = {"lineStyle": {"color": "rgba(128, 128, 128, 0.35)"}}
 """Can be seen on light and on dark pages; the style sheet colours what is written in a chart."""
 _NAME: Final = {"width": 150, "overflow": "truncate"}
@@ -38,7 +39,8 @@ class LineChart:
             },
             renderer="svg",
         ).classes("chart")
-        self._chart.props(f'role=img aria-label="{title}"')
+        self._chart.props("role=img")
+        self._chart.props["aria-label"] = title
 
     def draw(self, lines: Mapping[str, Points], axis: Mapping[str, Any] | None = None) -> None:
         """Draw these lines in place of those before, over another ``axis`` if one is given."""
@@ -70,7 +72,8 @@ class Bars:
             },
             renderer="svg",
         ).classes("chart")
-        self._chart.props(f'role=img aria-label="{title}"')
+        self._chart.props("role=img")
+        self._chart.props["aria-label"] = title
 
     def draw(self, values: Sequence[float]) -> None:
         """Draw these values, in the order of the names."""

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from nicegui import ui
 
+from sensorstream.console.scripts import run
 from sensorstream.console.shades import ASK_SHADE, SHADE
 
 Language: TypeAlias = Literal["SPARQL", "Turtle", "XML", "PostgreSQL"]
 _LIGHT: Final = "githubLight"
 """Its colours can be told from its background by everybody (WCAG 2.1, 1.4.3)."""
 _DARK: Final = "githubDark"
+# The element that takes the keys is made by the editor itself.
+_NAME: Final = """function name(id, text) {
+  const place = getHtmlElement(id)?.querySelector(".cm-content");
+  if (place) place.setAttribute("aria-label", text);
+  else setTimeout(name, 100, id, text);
+}"""
 _TOKEN: Final = re.compile(r"\w+|[^\w\n]")
 
 
 def code_editor(name: str, text: str = "", language: Language | None = None) -> ui.codemirror:
     """An editor with colours; ``name`` is what it is called where it cannot be seen."""
     editor = ui.codemirror(text, language=language, theme=_LIGHT).classes("editor")
-    # The element that takes the keys is made by the editor itself.
-    find = f"getHtmlElement({editor.id})?.querySelector('.cm-content')"
-    ui.run_javascript(
-        "const name = () => { const place = "
-        f"{find}; if (place) place.setAttribute('aria-label', {json.dumps(name)}); "
-        "else setTimeout(name, 100); }; name();"
-    )
+    run(_NAME, editor.id, name)
     ui.on(SHADE, lambda event: editor.set_theme(_DARK if event.args is True else _LIGHT))
-    ui.run_javascript(ASK_SHADE)
+    run(ASK_SHADE)
     return editor
 
 

@@ -4,26 +4,29 @@ cursor.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from nicegui import ui
 
+from sensorstream.console.scripts import ask, run
+
 _MOST: Final = 12
 _PREFIX: Final = re.compile(r"(?i)\bprefix\s+([\w.-]*):\s*<([^<>\s]*)>")
-_WORD: Final = """(() => {
-  const view = getElement(%d).editor, head = view.state.selection.main.head;
+_WORD: Final = """(id) => {
+  const view = getElement(id).editor, head = view.state.selection.main.head;
   const line = view.state.doc.lineAt(head);
   return line.text.slice(0, head - line.from).match(/[\\w.:-]*$/)[0];
-})()"""
-_INSERT: Final = """
-  const view = getElement(%d).editor, head = view.state.selection.main.head, name = %s;
-  view.dispatch({changes: {from: head - %d, to: head, insert: name},
-    selection: {anchor: head - %d + name.length}});
+}"""
+_INSERT: Final = """(id, name, replaced) => {
+  const view = getElement(id).editor, head = view.state.selection.main.head;
+  view.dispatch({changes: {from: head - replaced, to: head, insert: name},
+    selection: {anchor: head - replaced + name.length}});
   view.focus();
-"""
+}"""
+_FOCUS: Final = """(id) =>
+  setTimeout(() => getHtmlElement(id)?.querySelector("button")?.focus(), 50)"""
 
 
 class Completion:
@@ -38,7 +41,7 @@ class Completion:
         ui.label("Ctrl+Space completes names of the ontology.").classes("hint")
 
     async def _offer(self) -> None:
-        word = str(await ui.run_javascript(_WORD % self._editor.id))
+        word = str(await ask(_WORD, self._editor.id) or "")
         self._list.clear()
         names = offered(self.terms, self._editor.value, word)
         with self._list:
@@ -49,13 +52,11 @@ class Completion:
             if not names:
                 ui.label(f"No name of the ontology contains {word!r}.").props("role=status")
         if names:
-            find = f"getHtmlElement({self._list.id})?.querySelector('button')?.focus()"
-            ui.run_javascript(f"setTimeout(() => {find}, 50)")
+            run(_FOCUS, self._list.id)
 
     def _insert(self, name: str, word: str) -> None:
         self._list.clear()
-        given = (self._editor.id, json.dumps(name), len(word), len(word))
-        ui.run_javascript(_INSERT % given)
+        run(_INSERT, self._editor.id, name, len(word))
 
 
 def offered(terms: Iterable[str], text: str, word: str) -> list[str]:

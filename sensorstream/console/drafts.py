@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from typing import Final
 
 from nicegui import ui
 
-_SECONDS: Final = 10.0
-_KEEP: Final = """(() => {
-  let base = %s;
-  const key = "draft " + location.pathname + " " + %s;
+from sensorstream.console.scripts import ask
+
+_KEEP: Final = """(id, base, name) => {
+  const key = "draft " + location.pathname + " " + name;
   const draft = JSON.parse(sessionStorage.getItem(key));
   sessionStorage.removeItem(key);
   addEventListener("pagehide", () => {
-    const text = getElement(%d)?.editor?.state.doc.toString();
+    const text = getElement(id)?.editor?.state.doc.toString();
     const kept = JSON.stringify([base, text]);
     if (text !== undefined && text !== base) sessionStorage.setItem(key, kept);
   });
@@ -23,7 +21,7 @@ _KEEP: Final = """(() => {
   if (how !== "reload" || !draft || draft[1] === base) return null;
   base = draft[0];
   return draft;
-})()"""
+}"""
 _TOLD: Final = "What was written here before the page was loaded anew stands in the editor."
 
 
@@ -34,12 +32,9 @@ async def keep_draft(editor: ui.codemirror, name: str) -> str:
     The text that was there before somebody wrote, now or before the page was loaded anew.
     """
     base = str(editor.value)
-    asked = _KEEP % (json.dumps(base), json.dumps(name), editor.id)
-    # A browser that has gone away does not answer.
-    with suppress(TimeoutError):
-        draft = await ui.run_javascript(asked, timeout=_SECONDS)
-        if isinstance(draft, list):
-            base, text = map(str, draft)
-            editor.set_value(text)
-            ui.notify(_TOLD)
+    draft = await ask(_KEEP, editor.id, base, name)
+    if isinstance(draft, list):
+        base, text = map(str, draft)
+        editor.set_value(text)
+        ui.notify(_TOLD)
     return base

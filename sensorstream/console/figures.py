@@ -9,6 +9,8 @@ from typing import Final, TypeAlias
 from prometheus_client.parser import text_string_to_metric_families
 
 _Labels: TypeAlias = tuple[tuple[str, str], ...]
+TOGETHER: Final = 5.0
+"""Seconds between two readings that say a rate."""
 _SHORT: Final = "sensorstream_"
 
 
@@ -51,12 +53,16 @@ def read(text: str, at: float) -> Figures:
 
 
 def rate(before: Figures | None, now: Figures, name: str) -> float | None:
-    """By how much a counter grew a second; None if there is no earlier reading."""
-    if before is None or now.at <= before.at:
+    """By how much a counter grew a second, rounded; None if the readings do not say.
+
+    So it is if there is no earlier one, if the server's process, and with it the counter, began
+    anew between them, and if they are more than :data:`TOGETHER` seconds apart: nobody knows when
+    in that time it grew.
+    """
+    if before is None or not 0 < now.at - before.at <= TOGETHER:
         return None
     grown = now.total(name) - before.total(name)
-    # A counter begins anew with the server's process.
-    return max(grown, 0.0) / (now.at - before.at)
+    return round(grown / (now.at - before.at), 2) if grown >= 0 else None
 
 
 def mean(before: Figures | None, now: Figures, histogram: str, **labels: str) -> float | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from html import escape
 from pathlib import Path
 from typing import Final
 
 from nicegui import ui
 
 from sensorstream.console.links import link
+from sensorstream.console.listings import heading
 from sensorstream.console.places import BASE, PLACES, Place, address
 from sensorstream.console.refreshing import TELL_VISIBLE
 from sensorstream.console.shades import TELL_SHADE, shade_button
@@ -40,22 +40,36 @@ def frame(here: Place, title: str, watch: Watch, *, signed_in: bool) -> Iterator
             with ui.element("form").props(f'method=post action="{BASE}/sign-out"'):
                 out = ui.button(icon="logout").props("flat dense color=white type=submit")
                 out.props('aria-label="Sign out"')
-    drawer = ui.left_drawer(value=None).props("width=200 breakpoint=700 bordered")
+    drawer = _drawer()
     with drawer, ui.element("nav").props('aria-label="Pages"').classes("places"):
         for place in PLACES:
             way = link("", address(place.path)).classes("place")
-            way.props(f"accesskey={place.letter}")
+            way.props["accesskey"] = place.letter
             if place == here:
                 way.props("aria-current=page")
             with way:
                 ui.icon(place.icon).props("aria-hidden=true")
                 ui.label(place.name)
-    drawer_button.on_click(drawer.toggle)
+    drawer_button.on_click(lambda: drawer.run_method("toggle"))
     ui.timer(_PAUSE, lambda: _tell(state, watch))
     with ui.element("main").classes("content") as content:
-        ui.html(escape(title), tag="h1", sanitize=False).classes("title")
+        heading(title, "h1")
         yield
     ui.skip_link("Skip to content", target=content)
+
+
+def _drawer() -> ui.element:
+    """The place of the list of pages; it is open where there is room for it.
+
+    NiceGUI's own asks the browser whether that is so, and holds it for a fault if that is slow.
+    """
+    client = ui.context.client
+    client.layout.props('view="hHh Lpr fff"')
+    with client.layout:
+        drawer = ui.element("q-drawer").props("side=left show-if-above width=200 breakpoint=700")
+    drawer.props("bordered")
+    drawer.move(target_index=client.layout.default_slot.children.index(client.page_container))
+    return drawer
 
 
 def _tell(state: ui.label, watch: Watch) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.listings import heading
 from sensorstream.console.names import TYPE, local_name
 from sensorstream.console.neighbours import Link, draw_neighbours
 from sensorstream.console.notices import Notice
@@ -116,5 +117,5 @@ async def _neighbours(visit: Visit, iri: str) -> None:
     )
     found = [Link(*map(str, row)) for row in (await visit.client.query(question)).rows]
     if found:
-        ui.html("Neighbours", tag="h2").classes("part")
+        heading("Neighbours")
         draw_neighbours(iri, found)

@@ -1,8 +1,14 @@
-"""Texts as they are: messages, rules, plans."""
+"""Texts as they are: messages, rules, plans, headings."""
 
 from __future__ import annotations
 
 from nicegui import ui
+from nicegui.elements.mixins.text_element import TextElement
+
+
+def heading(text: str, tag: str = "h2") -> None:
+    """Show the heading of a page (``h1``) or of a part of it; nothing in it is taken as HTML."""
+    TextElement(tag=tag, text=text).classes("title" if tag == "h1" else "part")
 
 
 class Listing:

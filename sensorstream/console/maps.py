@@ -2,73 +2,148 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections import Counter
+from collections.abc import Callable, Sequence
+from html import escape
+from itertools import accumulate, pairwise
+from math import cos, floor, log10, radians
+from typing import Final, TypeAlias
 
 from nicegui import ui
 
-from sensorstream.console.charts import GRID
+from sensorstream.console.shapes import DEGREES, PLANE, Place, Shape
 
-Place: TypeAlias = tuple[float, float]
-"""East and north."""
-_POINT: Final = re.compile(
-    r"\s*(?:<[^>]*>\s*)?POINT\s*Z?\s*\(\s*([-+.\deE]+)\s+([-+.\deE]+)[^)]*\)\s*", re.IGNORECASE
-)
-_PAIRS: Final = (
-    (("longitude", "long", "lon", "lng"), ("latitude", "lat")),
-    (("xlocation", "x", "easting"), ("ylocation", "y", "northing")),
-)
-
-
-def point_of(text: str) -> Place | None:
-    """The place of a point in WKT; None for anything else."""
-    found = _POINT.fullmatch(text)
-    if found is None:
-        return None
-    try:
-        return float(found[1]), float(found[2])
-    except ValueError:
-        return None
-
-
-def coordinates(names: Sequence[str]) -> tuple[str, str] | None:
-    """The names of the properties that say east and north; None if there are no two such."""
-    by_end = {each.lower().removeprefix("has"): each for each in names}
-    for easts, norths in _PAIRS:
-        east = next((by_end[each] for each in easts if each in by_end), None)
-        north = next((by_end[each] for each in norths if each in by_end), None)
-        if east is not None and north is not None:
-            return east, north
-    return None
+Named: TypeAlias = tuple[str, Shape]
+_RADIUS: Final = 6_371_008.8
+"""The mean radius of the Earth, in metres (WGS 84: (2 a + b) / 3)."""
+_WIDTH: Final = 640
+_HEIGHT: Final = 340
+_EDGE: Final = 14
+_DOT: Final = 4
+_MOST: Final = 20_000
+"""Corners that a map shows: a browser keeps an element for each shape."""
+_LEAST: Final = 1e-9
+_ALONE: Final = 100.0
+"""The metres or units that are shown around one place alone."""
 
 
 class Map:
-    """Places with their names, and the way between them."""
+    """Shapes with their names, and the way between their points."""
 
     def __init__(self, title: str) -> None:
-        axis: Mapping[str, Any] = {"type": "value", "scale": True, "splitLine": GRID}
-        self._chart = ui.echart(
-            {
-                "title": {"text": title, "textStyle": {"fontSize": 13}},
-                "animation": False,
-                "tooltip": {"trigger": "item"},
-                "grid": {"left": 55, "right": 25, "top": 40, "bottom": 35},
-                "xAxis": {**axis, "name": "east", "nameLocation": "middle", "nameGap": 22},
-                "yAxis": {**axis, "name": "north"},
-                "series": [],
-            },
-            renderer="svg",
-        ).classes("map")
-        self._chart.props(f'role=img aria-label="{title}"')
+        with ui.element("figure").classes("map"):
+            ui.label(title).classes("name")
+            self._picture = ui.html("").props("role=img")
+            self._note = ui.label().classes("hint")
+        self._picture.props["aria-label"] = title
 
-    def draw(self, places: Sequence[tuple[str, Place]], *, is_a_way: bool = False) -> None:
+    def draw(self, places: Sequence[Named], *, is_a_way: bool = False) -> None:
         """Draw these places; ``is_a_way``: in the order in which something was there."""
-        data = [{"name": name, "value": list(place)} for name, place in places]
-        series: list[dict[str, Any]] = [{"type": "scatter", "data": data}]
-        if is_a_way:
-            line = {"type": "line", "data": [list(place) for _, place in places]}
-            series.insert(0, {**line, "showSymbol": False})
-        if series != self._chart.options["series"]:
-            self._chart.options["series"] = series
-            self._chart.update()
+        drawn, note = chosen(places)
+        self._picture.set_content(picture(drawn, is_a_way=is_a_way))
+        self._note.set_text(note)
+
+
+def chosen(places: Sequence[Named]) -> tuple[list[Named], str]:
+    """The places that one map can show, and what is to be said of it.
+
+    They are of one frame, that of most of them.
+    """
+    ((frame, number),) = Counter(shape.frame for _, shape in places).most_common(1)
+    own = [each for each in places if each[1].frame == frame]
+    ends = accumulate(sum(1 for _ in shape.corners()) for _, shape in own)
+    drawn = own[: max(1, sum(end <= _MOST for end in ends))]
+    wests, norths = zip(*(each for _, shape in drawn for each in shape.corners()), strict=True)
+    sign = "°" if frame == DEGREES else ""
+    note = (
+        f"From west to east {min(wests):.9g}{sign} to {max(wests):.9g}{sign}, "
+        f"from south to north {min(norths):.9g}{sign} to {max(norths):.9g}{sign}."
+    )
+    if frame not in (DEGREES, PLANE):
+        note += f" Taken as metres to the east and to the north: <{frame}>."
+    if len(places) > number:
+        note += f" {len(places) - number} places of other reference systems are not drawn."
+    if number > len(drawn):
+        note += f" {number - len(drawn)} places more are not drawn: a map has {_MOST} corners."
+    return drawn, note
+
+
+def flat(frame: str, corners: Sequence[Place]) -> Callable[[Place], Place]:
+    """How coordinates become metres, or units, to the east and to the north.
+
+    Degrees are as long in both directions as they are half way between south and north.
+    """
+    if frame != DEGREES:
+        return lambda place: place
+    norths = [north for _, north in corners]
+    wide = max(cos(radians((min(norths) + max(norths)) / 2)), _LEAST)
+    easts = sorted(east % 360 for east, _ in corners)
+    # The way around the globe begins after the widest gap, so that a place is near its neighbours.
+    gaps = [(easts[0] + 360 - easts[-1], easts[0])]
+    gaps += [(after - before, after) for before, after in pairwise(easts)]
+    first = max(gaps)[1]
+
+    def metres(place: Place) -> Place:
+        east = (place[0] % 360 - first) % 360
+        return _RADIUS * wide * radians(east), _RADIUS * radians(place[1])
+
+    return metres
+
+
+def picture(places: Sequence[Named], *, is_a_way: bool = False) -> str:
+    """The places as SVG, as large as its frame: a metre is as long in both directions."""
+    frame = places[0][1].frame
+    corners = [each for _, shape in places for each in shape.corners()]
+    project = flat(frame, corners)
+    easts, norths = zip(*map(project, corners), strict=True)
+    wide, high = max(easts) - min(easts), max(norths) - min(norths)
+    if max(wide, high) < _LEAST:
+        wide = _ALONE
+    scale = min((_WIDTH - 2 * _EDGE) / max(wide, _LEAST), (_HEIGHT - 2 * _EDGE) / max(high, _LEAST))
+    middle = (max(easts) + min(easts)) / 2, (max(norths) + min(norths)) / 2
+
+    def at(place: Place) -> Place:
+        east, north = project(place)
+        x, y = (east - middle[0]) * scale, (middle[1] - north) * scale
+        return round(_WIDTH / 2 + x, 2), round(_HEIGHT / 2 + y, 2)
+
+    parts = [_path("area", shape.rings, at, name, "Z") for name, shape in places if shape.rings]
+    parts += [_path("line", shape.lines, at, name) for name, shape in places if shape.lines]
+    if is_a_way:
+        way = tuple(each for _, shape in places for each in shape.points)
+        parts.append(_path("way", (way,), at, "") if way else "")
+    for name, shape in places:
+        for x, y in map(at, shape.points):
+            title = f"<title>{escape(name)}</title>"
+            parts.append(f'<circle cx="{x}" cy="{y}" r="{_DOT}">{title}</circle>')
+    parts.append(_bar(scale, frame != PLANE))
+    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}">{"".join(parts)}</svg>'
+
+
+def _path(
+    kind: str,
+    lines: Sequence[Sequence[Place]],
+    at: Callable[[Place], Place],
+    name: str,
+    end: str = "",
+) -> str:
+    drawn = " ".join(
+        "M" + " L".join(f"{x} {y}" for x, y in map(at, line)) + end for line in lines if line
+    )
+    title = f"<title>{escape(name)}</title>" if name else ""
+    return f'<path class="{kind}" fill-rule="evenodd" d="{drawn}">{title}</path>'
+
+
+def _bar(scale: float, in_metres: bool) -> str:
+    """A line of a round length below the places, with that length."""
+    longest = _WIDTH / 4 / scale
+    power = 10.0 ** floor(log10(longest))
+    length = next(each * power for each in (5, 2, 1) if each * power <= longest)
+    told = f"{length:g}"
+    if in_metres:
+        told = f"{length / 1000:g} km" if length >= 1000 else f"{length:g} m"
+    right, low = _EDGE + length * scale, _HEIGHT - 4
+    return (
+        f'<path class="bar" d="M{_EDGE} {low - 5} V{low} H{right:.2f} V{low - 5}"/>'
+        f'<text x="{right + 5:.2f}" y="{low}">{told}</text>'
+    )

@@ -11,7 +11,7 @@ from sensorstream.console.alerts import cause
 from sensorstream.console.contents import text_of
 from sensorstream.console.facts import Facts
 from sensorstream.console.links import link
-from sensorstream.console.listings import Listing
+from sensorstream.console.listings import Listing, heading
 from sensorstream.console.names import local_name
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
@@ -40,9 +40,9 @@ async def build(visit: Visit) -> None:
     facts = Facts()
     individuals = ui.element("p").classes("names")
     shown: list[str] = []
-    ui.html("Alerts", tag="h2").classes("part")
+    heading("Alerts")
     alerts = Table(_ALERTS, key="id", path=f"/messages/{id_}", empty="It raised none.")
-    ui.html("Deliveries of its alerts", tag="h2").classes("part")
+    heading("Deliveries of its alerts")
     deliveries = Table(
         _DELIVERIES, key="id", path=f"/messages/{id_}", empty="Nothing was to be delivered."
     )
@@ -60,7 +60,7 @@ async def build(visit: Visit) -> None:
                     link(local_name(iri), places.individual(iri)).tooltip(iri)
 
     keep_fresh(_PAUSE, read)
-    ui.html("Content", tag="h2").classes("part")
+    heading("Content")
     try:
         content = await visit.client.message_content(id_)
     except UnknownMessage:

@@ -15,14 +15,16 @@ from sensorstream.console.times import moment
 
 _PAUSE: Final = 2.0
 _MOST: Final = 100
-_STATES: Final = {
-    "": "all",
+STATES: Final = {
     "accepted": "taken in",
-    "unmatched": "no rule matched",
-    "rejected": "rejected",
+    "partial": "taken in partly",
     "held": "held",
     "late": "late",
+    "unmatched": "no rule matched",
+    "rejected": "rejected",
+    "skipped": "skipped",
 }
+"""What may have become of a message, with the names that pages give it."""
 _COLUMNS: Final = (
     Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
     Column("received_at", "Received"),
@@ -40,7 +42,7 @@ async def build(visit: Visit) -> None:
     before = int(asked["before"]) if asked.get("before", "").isdecimal() else None
     there = {
         each: (name, places.address(places.MESSAGES.path, status=each or None))
-        for each, name in _STATES.items()
+        for each, name in {"": "all", **STATES}.items()
     }
     choices("Kinds of messages", there, status)
 

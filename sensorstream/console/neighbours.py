@@ -38,7 +38,8 @@ def draw_neighbours(centre: str, found: Sequence[Link]) -> None:
         {
             "source": each.source,
             "target": each.target,
-            "label": {"show": True, "formatter": local_name(each.property), "fontSize": 10},
+            "value": local_name(each.property),
+            "label": {"show": True, "formatter": "{c}", "fontSize": 10},
         }
         for each in found
     ]

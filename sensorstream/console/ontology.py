@@ -12,6 +12,7 @@ from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.console import places
 from sensorstream.console.buttons import change_button
 from sensorstream.console.links import link, stand_at
+from sensorstream.console.listings import heading
 from sensorstream.console.names import local_name
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
@@ -93,7 +94,7 @@ async def build(visit: Visit) -> None:
         tree.terms = trees_of((str(term), _iri(above)) for term, above in found)
     with notice.of():
         await count("cache")
-    ui.html("Versions", tag="h2").classes("part")
+    heading("Versions")
     text = (await client.ontology()).text
 
     async def put_again(old: str, media_type: str) -> None:
@@ -120,7 +121,7 @@ class _Tree:
         self._leads = leads
         self.terms: tuple[Term, ...] = ()
         with ui.element("section"):
-            ui.html(title, tag="h2").classes("part")
+            heading(title)
             self._tree = ui.tree([], label_key="label").classes("terms")
             self._tree.add_slot("default-header", _HEADER)
             self._tree.set_visibility(False)

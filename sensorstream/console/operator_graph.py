@@ -13,7 +13,9 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from sensorstream.console.facts import Facts
+from sensorstream.console.figures import TOGETHER
 from sensorstream.console.names import short
+from sensorstream.console.scripts import run
 
 _WIDTH: Final = 180
 _HEIGHT: Final = 62
@@ -29,6 +31,8 @@ _BOX: Final = """(event) => {
   if (box) emit(box.dataset.key);
 }"""
 """Tells which box was meant."""
+_SHOW_ACTIVE: Final = """(id) => setTimeout(() => getHtmlElement(id)
+  ?.querySelector(".active")?.scrollIntoView({block: "nearest", inline: "center"}), 50)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class OperatorGraph:
         self._before: tuple[float, dict[int, Counts]] | None = None
         self._graph: Mapping[str, Any] | None = None
         self._chosen = ""
-        self._drawing = ui.html("", sanitize=False).classes("operators")
+        self._drawing = ui.html("").classes("operators")
         self._drawing.on("click", self._choose, js_handler=_BOX)
         self._drawing.on("keydown.enter", self._choose, js_handler=_BOX)
         self._details = Facts()
@@ -87,7 +91,8 @@ class OperatorGraph:
         now = time.monotonic()
         given = {each["id"]: (each["added"], each["removed"]) for each in graph["nodes"]}
         rates: dict[int, Rates] = {}
-        if self._before is not None and now > self._before[0]:
+        # Of a longer time nobody knows when in it they flowed.
+        if self._before is not None and 0 < now - self._before[0] <= TOGETHER:
             at, counts = self._before
             for key, (added, removed) in given.items():
                 before = counts.get(key, (added, removed))
@@ -99,10 +104,7 @@ class OperatorGraph:
     def show_step(self, graph: Mapping[str, Any], active: Sequence[int]) -> None:
         """Draw a graph in which ``active`` operators stand out, and can be seen."""
         self._draw(graph, drawing(graph, {}, active))
-        find = f"getHtmlElement({self._drawing.id})?.querySelector('.active')"
-        ui.run_javascript(
-            f"setTimeout(() => {find}?.scrollIntoView({{block: 'nearest', inline: 'center'}}), 50)"
-        )
+        run(_SHOW_ACTIVE, self._drawing.id)
 
     def _draw(self, graph: Mapping[str, Any], picture: str) -> None:
         self._graph = graph

@@ -12,9 +12,11 @@ from nicegui import ui
 from sensorstream.console import places
 from sensorstream.console.charts import Bars, LineChart
 from sensorstream.console.facts import Facts
-from sensorstream.console.figures import rate
 from sensorstream.console.links import link
+from sensorstream.console.listings import heading
+from sensorstream.console.messages import STATES
 from sensorstream.console.pages import Visit
+from sensorstream.console.quarantine import KEPT
 from sensorstream.console.refreshing import keep_fresh
 from sensorstream.console.watches import Watch
 
@@ -32,7 +34,6 @@ _MOST_ALERTS: Final = 100
 _BESIDE: Final = ("Spark", "Server")
 """Stages that stand beside the way."""
 _NO_SPARK: Final = "The engine runs in this server, and not on Spark."
-_LOST: Final = {"no rule matched": "unmatched", "rejected": "rejected"}
 _LEADS: Final = MappingProxyType(
     {"Window": _INDIVIDUALS, "Open alerts": _ALERTS, "Reasoner": _SETTINGS}
 )
@@ -66,8 +67,9 @@ class Stage:
     figures: tuple[Figure, ...]
 
 
-def _quarantine(status: str) -> str:
-    return places.address(places.QUARANTINE.path, status=status)
+def _listed(status: str) -> str:
+    page = places.QUARANTINE if status in KEPT else places.MESSAGES
+    return places.address(page.path, status=status)
 
 
 def _gauge(name: str, **labels: str) -> _Value:
@@ -79,7 +81,7 @@ def _sum(name: str) -> _Value:
 
 
 def _rate(name: str) -> _Value:
-    return lambda watch: None if watch.now is None else rate(watch.before, watch.now, name)
+    return lambda watch: watch.rate(name)
 
 
 def _phase(phase: str) -> _Value:
@@ -96,6 +98,11 @@ def _lag(watch: Watch) -> float | None:
         return None
     last, stored = now.value("journal_entry"), now.value("stored_entry")
     return None if last is None or stored is None else last - stored
+
+
+def _of_ontology(watch: Watch) -> float | None:
+    sizes = {} if watch.now is None else watch.now.by("statements", "kind")
+    return sizes["static"] + sizes["static_inferred"] if sizes else None
 
 
 def _some(value: float) -> bool:
@@ -124,10 +131,9 @@ STAGES: Final = (
         "Messages",
         (
             Figure("come in", "/s", _rate("messages_total"), _MESSAGES),
-            Figure("taken in", "", _gauge("messages_total", status="accepted"), _MESSAGES),
             *(
-                Figure(name, "", _gauge("messages_total", status=status), _quarantine(status))
-                for name, status in _LOST.items()
+                Figure(name, "", _gauge("messages_total", status=status), _listed(status))
+                for status, name in STATES.items()
             ),
             Figure("wait", "", _gauge("waiting_messages"), _MESSAGES),
         ),
@@ -143,7 +149,9 @@ STAGES: Final = (
         "Window",
         (
             Figure("individuals", "", _gauge("individuals"), _INDIVIDUALS),
-            Figure("statements", "", _gauge("triples"), _INDIVIDUALS),
+            Figure("statements said", "", _gauge("statements", kind="asserted"), _INDIVIDUALS),
+            Figure("inferred", "", _gauge("statements", kind="inferred"), _INDIVIDUALS),
+            Figure("of the ontology", "", _of_ontology, _ONTOLOGY),
             Figure("have left", "/s", _rate("departures_total"), _INDIVIDUALS),
         ),
     ),
@@ -204,7 +212,7 @@ async def build(visit: Visit) -> None:
             if at and stage.name not in _BESIDE:
                 ui.label("→").classes("arrow").props("aria-hidden=true")
             with ui.element("section").classes("stage") as card:
-                ui.html(stage.name, tag="h2")
+                heading(stage.name)
                 for figure in stage.figures:
                     with link("", figure.leads).classes("figure"):
                         ui.label(figure.name)
@@ -225,7 +233,7 @@ async def build(visit: Visit) -> None:
         for card, is_warned in warned.items():
             card.classes(add="warned" if is_warned else "", remove="" if is_warned else "warned")
         rates = watch.rates("messages_total")
-        messages.draw({"": [(round(when, 1), round(value, 2)) for when, value in rates]})
+        messages.draw({"": rates})
         phases.draw([round(_phase(phase)(watch) or 0.0, 3) for phase in _PHASES])
         is_away = watch.now is not None and watch.now.value("pipeline_running") is None
         spark.set_text(_NO_SPARK if is_away else "")

@@ -11,8 +11,10 @@ from nicegui import ui
 from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.console import places
 from sensorstream.console.charts import LineChart, Points, time_axis
-from sensorstream.console.maps import Map, Place, coordinates, point_of
+from sensorstream.console.listings import heading
+from sensorstream.console.maps import Map, Named
 from sensorstream.console.names import local_name
+from sensorstream.console.shapes import Shape, coordinates, shape_of
 from sensorstream.console.tables import Column, Row, Table
 from sensorstream.console.timeline import Spell, timeline
 from sensorstream.console.times import seconds
@@ -40,8 +42,8 @@ class Past:
         self._charts: dict[str, LineChart] = {}
         self._rows: list[Row] = []
         with ui.element("section") as self._section:
-            ui.html("Its past", tag="h2").classes("part")
-            self._timeline = ui.html("", sanitize=False).classes("timeline")
+            heading("Its past")
+            self._timeline = ui.html("").classes("timeline")
             with ui.element("div").classes("charts") as self._lines:
                 self._map: Map | None = None
             path = places.address("/individuals", iri=iri).removeprefix(places.BASE)
@@ -138,27 +140,29 @@ def lines_of(rows: Sequence[Row]) -> dict[str, Points]:
     return {name: points for name, points in found.items() if len(points) > 1}
 
 
-def way_of(rows: Sequence[Row]) -> list[tuple[str, Place]]:
-    """Where an individual was, oldest first, by points in WKT or by two coordinates."""
-    points = [
-        (str(row["valid_from"]), place)
+def way_of(rows: Sequence[Row]) -> list[Named]:
+    """Where an individual was, oldest first, by shapes in WKT or by two coordinates."""
+    shapes = [
+        (str(row["valid_from"]), shape)
         for row in reversed(rows)
-        if (place := point_of(str(row["object"]))) is not None
+        if (shape := shape_of(str(row["object"]))) is not None
     ]
-    if points:
-        return points
+    if shapes:
+        return shapes
     names = sorted({local_name(str(row["predicate"])) for row in rows})
     pair = coordinates(names)
     if pair is None:
         return []
+    east, north, frame = pair
     by_time: dict[str, dict[str, float]] = {}
     last: dict[str, float] = {}
     for row in reversed(rows):
         name = local_name(str(row["predicate"]))
-        if name in pair and row["number"] is not None:
+        if name in (east, north) and row["number"] is not None:
             last[name] = float(row["number"])
             by_time[str(row["valid_from"])] = dict(last)
-    east, north = pair
     return [
-        (at, (each[east], each[north])) for at, each in by_time.items() if set(pair) <= set(each)
+        (at, Shape(frame, ((each[east], each[north]),)))
+        for at, each in by_time.items()
+        if east in each and north in each
     ]

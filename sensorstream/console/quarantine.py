@@ -11,6 +11,8 @@ from sensorstream.console.buttons import change_button
 from sensorstream.console.code_editor import code_editor
 from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import choices, go
+from sensorstream.console.listings import heading
+from sensorstream.console.messages import STATES
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
@@ -19,13 +21,9 @@ from sensorstream.console.times import moment
 
 _PAUSE: Final = 3.0
 _MOST: Final = 200
-_STATES: Final = {
-    "": "all",
-    "unmatched": "no rule matched",
-    "rejected": "rejected",
-    "partial": "taken in partly",
-    "skipped": "skipped",
-}
+KEPT: Final = ("unmatched", "rejected", "partial", "skipped")
+"""What became of the messages that stand here."""
+_STATES: Final = {"": "all", **{each: STATES[each] for each in KEPT}}
 _COLUMNS: Final = (
     Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
     Column("status", "Status"),
@@ -80,7 +78,7 @@ async def build(visit: Visit) -> None:
 
 async def _edit(visit: Visit, message_id: str) -> None:
     content = await visit.client.message_content(message_id)
-    ui.html("Edit and take in anew", tag="h2").classes("part")
+    heading("Edit and take in anew")
     ui.label(message_id)
     text = content.decode("utf-8", "replace")
     editor = code_editor(f"Content of {message_id}", text, "XML")

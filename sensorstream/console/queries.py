@@ -12,6 +12,7 @@ from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
 from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import go, stand_at
+from sensorstream.console.listings import heading
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
 from sensorstream.console.pages import Visit
@@ -47,7 +48,7 @@ async def build(visit: Visit) -> None:
 
     table.add(Action("stop", "Stop", stop))
     keep_fresh(_PAUSE, read)
-    ui.html("A new query", tag="h2").classes("part")
+    heading("A new query")
     _editor(visit, visit.asked.get("preset", ""))
 
 

@@ -11,7 +11,7 @@ from nicegui import ui
 
 from sensorstream.client.reports import QueryReport
 from sensorstream.console import places
-from sensorstream.console.answers import rows_of
+from sensorstream.console.answers import columns_of, rows_of
 from sensorstream.console.buttons import change_button
 from sensorstream.console.charts import LineChart, time_axis
 from sensorstream.console.facts import Facts
@@ -22,7 +22,7 @@ from sensorstream.console.operator_graph import OperatorGraph
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh, while_visible
 from sensorstream.console.steps import Steps
-from sensorstream.console.tables import Column, Table
+from sensorstream.console.tables import Table
 from sensorstream.console.versions import Versions
 from sensorstream.errors import SensorStreamError, UnknownQuery
 
@@ -93,7 +93,7 @@ class _Results:
         self._visit, self._name, self._variables, self._keys = visit, name, variables, keys
         self._reports: deque[QueryReport] = deque(maxlen=_KEPT)
         self._chart = LineChart("Numbers of the reports", {"type": "value"})
-        columns = [Column(each, f"?{each}") for each in variables]
+        columns = columns_of(f"?{each}" for each in variables)
         path = f"/queries/{name}/results"
         self._table = Table(columns, key="@row", path=path, empty="There is no result now.")
         self._given: list[tuple[int, int, int]] | None = None
@@ -113,7 +113,7 @@ class _Results:
         """Show what there is now; the result is read again only if an operator gave something."""
         if self._variables and await self._has_changed():
             found = await self._visit.client.results(self._name)
-            self._table.show(rows_of(found.columns, found.rows))
+            self._table.show(rows_of(found.rows))
         lines = lines_of(self._reports, self._keys)
         if self._reports:
             last = self._reports[-1]

@@ -10,6 +10,7 @@ from nicegui import ui
 from sensorstream.console import places
 from sensorstream.console.buttons import change_button
 from sensorstream.console.links import choices
+from sensorstream.console.listings import heading
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
@@ -71,7 +72,7 @@ async def build(visit: Visit) -> None:
 
 async def _deliveries(visit: Visit, webhook_id: str) -> None:
     webhook = await visit.client.webhook(webhook_id)
-    ui.html("Deliveries", tag="h2").classes("part")
+    heading("Deliveries")
     ui.label(str(webhook["url"]))
     state = visit.asked.get("state", "")
     there = {

@@ -12,6 +12,7 @@ from sensorstream.console.code_editor import code_editor, mark_faults
 from sensorstream.console.completion import Completion
 from sensorstream.console.drafts import keep_draft
 from sensorstream.console.links import link
+from sensorstream.console.listings import heading
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
 from sensorstream.console.pages import Visit
@@ -71,7 +72,7 @@ async def build(visit: Visit) -> None:
         change_button("Take it out of force", take_out).props("flat")
         link("Try it on one message", places.bench(None, name))
         link("All rules", places.address(places.RULES.path))
-    ui.html("Versions", tag="h2").classes("part")
+    heading("Versions")
 
     async def put_again(text: str, media_type: str) -> None:
         await put(text)

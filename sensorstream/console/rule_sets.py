@@ -8,6 +8,7 @@ from typing import Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.listings import heading
 from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
 from sensorstream.console.tables import Action, Column, Row, Table
@@ -31,7 +32,7 @@ class RuleSets:
 
     def __init__(self, visit: Visit) -> None:
         self._visit = visit
-        ui.html("Rule sets", tag="h2").classes("part")
+        heading("Rule sets")
         self._notice = Notice()
         self._others = ui.label().props("role=status")
         self._table = Table(_SETS, key="name", path="/rules", empty="")

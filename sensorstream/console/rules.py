@@ -11,6 +11,7 @@ from nicegui import ui
 from sensorstream.console import places
 from sensorstream.console.code_editor import Language
 from sensorstream.console.links import go
+from sensorstream.console.listings import heading
 from sensorstream.console.pages import Visit
 from sensorstream.console.refreshing import keep_fresh
 from sensorstream.console.rule_sets import RuleSets
@@ -65,7 +66,7 @@ async def build(visit: Visit) -> None:
                 go(places.rule_file(name.value))
 
         ui.button("Write it", on_click=begin).props("no-caps")
-    ui.html("Rules", tag="h2").classes("part")
+    heading("Rules")
     rules = Table(_RULES, key="key", path="/rules", empty="No rule is in force.")
     sets = RuleSets(visit)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable
 from typing import Final
@@ -9,8 +10,9 @@ from typing import Final
 import uvicorn
 from engineio.payload import Payload
 from fastapi import FastAPI
+from nicegui import Client, ui
 from nicegui import app as pages
-from nicegui import ui
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -36,6 +38,7 @@ from sensorstream.console import (
     twins,
 )
 from sensorstream.console.frame import frame
+from sensorstream.console.links import go
 from sensorstream.console.missing import no_such_page
 from sensorstream.console.names import local_name
 from sensorstream.console.notices import Notice
@@ -55,6 +58,7 @@ from sensorstream.console.places import (
     RULES,
     SETTINGS,
 )
+from sensorstream.console.policy import Policy
 from sensorstream.console.refreshing import while_visible
 from sensorstream.console.sign_in import way_in
 from sensorstream.console.visits import Upstream, key_of
@@ -84,13 +88,20 @@ PAGES: Final = (
 )
 _PACKETS: Final = 2000
 """In one request. Its bytes are limited too, by Engine.IO to 1,000,000."""
+_AT_ONCE: Final = 1.0
+"""Seconds in which the server may say that a key is none, before the page opens without that."""
+UNSHOWN: Final = 100
+"""Pages that are kept until a browser shows them, which it may never do."""
 _RECONNECT: Final = 10.0
 """Seconds for which a page without connection keeps its state."""
 
 
 def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], object]) -> None:
     """Serve the pages of a server on a socket, until the process is told to end."""
-    api = FastAPI(openapi_url=None, routes=[*sign_in.routes(upstream), *twins.routes(upstream)])
+    own = [*sign_in.routes(upstream), *twins.routes(upstream)]
+    api = FastAPI(openapi_url=None, routes=own, middleware=[Middleware(Policy)])
+    # Of the pages before they are compressed.
+    pages.add_middleware(Policy)
     # The server passes on requests of HTTP, not web sockets.
     pages.config.socket_io_js_transports = ["polling"]
     # A bar that nobody can read: each page says itself what it waits for.
@@ -133,19 +144,39 @@ def _add(page: Page, upstream: Upstream, watches: Watches) -> None:
     @ui.page(page.path)
     async def show(request: Request) -> Response | None:
         key = key_of(request)
-        if not await upstream.admits(key):
-            here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        # A page opens at once, however slow the server is, and fills in later.
+        admission = asyncio.create_task(upstream.admits(key))
+        await asyncio.wait([admission], timeout=_AT_ONCE)
+        opened = ui.context.client
+        if admission.done() and not admission.result():
+            opened.delete()
             return RedirectResponse(way_in(here))
+        forget_unshown()
         asked = {**request.query_params, **request.path_params}
         watch = watches.of(key)
         client = upstream.client(key)
         while_visible(watch.enter, watch.leave)
-        ui.context.client.on_delete(client.close)
+        opened.on_delete(client.close)
         visit = Visit(client, watch, asked)
+
+        async def fill() -> None:
+            if await admission:
+                await build_page(page, visit)
+            else:
+                go(way_in(here))
+
         with frame(page.place, page.title(asked), watch, signed_in=bool(key)):
             # Once the browser shows the page: an answer may take longer than a page may.
-            ui.timer(0, lambda: build_page(page, visit), once=True)
+            ui.timer(0, fill, once=True)
         return None
+
+
+def forget_unshown() -> None:
+    """Forget the oldest of the pages that no browser has shown yet, if there are many of such."""
+    waiting = [each for each in Client.instances.values() if each.environ is None]
+    for each in waiting[:-UNSHOWN]:
+        each.delete()
 
 
 async def build_page(page: Page, visit: Visit) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from nicegui import ui
+from nicegui.events import GenericEventArguments
 
 from sensorstream.console.places import BASE
+from sensorstream.console.scripts import run
 
 SHADE: Final = "shade"
 """The event by which the browser says whether the page is dark: true or false."""
@@ -20,10 +22,12 @@ document.addEventListener("DOMContentLoaded", () => {{
   }}).observe(document.body, {{attributes: true, attributeFilter: ["class"]}});
 }});
 </script>"""
-ASK_SHADE: Final = f'emitEvent("{SHADE}", {_IS_DARK})'
+ASK_SHADE: Final = f'() => emitEvent("{SHADE}", {_IS_DARK})'
 _COOKIE: Final = "sensorstream-shade"
+_KEEP: Final = f"""(named) => {{
+  document.cookie = `{_COOKIE}=${{named}}; path={BASE}; max-age={365 * 24 * 3600}; samesite=strict`;
+}}"""
 _SHADES: Final = {"light": False, "dark": True}
-_YEAR: Final = 365 * 24 * 3600
 
 
 def shade_button() -> None:
@@ -31,13 +35,16 @@ def shade_button() -> None:
     request = ui.context.client.request
     dark = ui.dark_mode(_SHADES.get(request.cookies.get(_COOKIE, "")))
 
-    async def turn() -> None:
-        is_dark = await ui.run_javascript(_IS_DARK) is True
-        dark.set_value(not is_dark)
-        named = "light" if is_dark else "dark"
-        ui.run_javascript(
-            f'document.cookie = "{_COOKIE}={named}; path={BASE}; max-age={_YEAR}; samesite=strict"'
-        )
+    is_dark = [False]
 
+    def tell(event: GenericEventArguments) -> None:
+        is_dark[0] = event.args is True
+
+    def turn() -> None:
+        dark.set_value(not is_dark[0])
+        run(_KEEP, "light" if is_dark[0] else "dark")
+
+    ui.on(SHADE, tell)
+    run(ASK_SHADE)
     button = ui.button(icon="contrast", on_click=turn)
     button.props('flat dense color=white aria-label="Light or dark"')

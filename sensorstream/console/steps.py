@@ -10,6 +10,7 @@ from nicegui import ui
 
 from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.console.buttons import change_button
+from sensorstream.console.listings import heading
 from sensorstream.console.names import short
 from sensorstream.console.notices import Notice
 from sensorstream.console.operator_graph import OperatorGraph
@@ -116,7 +117,8 @@ class Steps:
         self._changes = ui.element("div")
 
     def _button(self, icon: str, name: str, do: Any) -> None:
-        ui.button(icon=icon, on_click=do).props(f'flat dense aria-label="{name}"').tooltip(name)
+        button = ui.button(icon=icon, on_click=do).props("flat dense").tooltip(name)
+        button.props["aria-label"] = name
 
     def _animate(self, is_on: bool) -> None:
         self._timer.active = is_on
@@ -160,7 +162,7 @@ class Steps:
 
 
 def _show(title: str, change: Change) -> None:
-    ui.html(title, tag="h2").classes("part")
+    heading(title)
     for sign, kind, rows in (("+", "added", change.added), ("-", "removed", change.removed)):
         for row in rows:
             ui.label(f"{sign} {row}").classes(kind)

@@ -17,16 +17,21 @@ _LINK: Final = "@link"
 _OFFERED: Final = "@offered"
 _CELL: Final = """
 <q-td :props="props">
-  <a v-if="props.row['{name}@link']" :href="props.row['{name}@link']">{{{{ props.value }}}}</a>
-  <template v-else>{{{{ props.value }}}}</template>
+  <a v-if="props.row[props.col.name + '@link']"
+    :href="props.row[props.col.name + '@link']">{{ props.value }}</a>
+  <template v-else>{{ props.value }}</template>
 </q-td>
 """
-_BUTTON: Final = """
+_BUTTON: Final = (
+    """
 <q-td :props="props">
-  <q-btn v-if="props.row['{name}@offered']" flat dense no-caps color="primary" label="{title}"
-    @click="(event) => {{ if ({once}) $parent.$emit('{name}', props.row) }}" />
+  <q-btn v-if="props.row[props.col.name + '@offered']" flat dense no-caps color="primary"
+    :label="props.col.title" @click="(event) => { if ("""
+    + ONCE
+    + """) $parent.$emit(props.col.name, props.row) }" />
 </q-td>
 """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +99,14 @@ class Table:
         with self.table.add_slot("no-data"):
             ui.label(empty)
         for name in self._links:
-            self.table.add_slot(f"body-cell-{name}", _CELL.format(name=name))
+            self.table.add_slot(f"body-cell-{name}", _CELL)
 
     def add(self, action: Action) -> None:
         """Offer an action in a column of its own."""
         self._actions.append(action)
         column = {"name": action.name, "label": "", "field": action.name, "align": "left"}
-        self.table.columns = [*self.table.columns, column]
-        cell = _BUTTON.format(name=action.name, title=action.title, once=ONCE)
-        self.table.add_slot(f"body-cell-{action.name}", cell)
+        self.table.columns = [*self.table.columns, {**column, "title": action.title}]
+        self.table.add_slot(f"body-cell-{action.name}", _BUTTON)
         self.table.on(action.name, lambda event: action.do(event.args))
 
     def show(self, rows: Sequence[Row], path: str | None = None) -> None:

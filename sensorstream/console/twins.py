@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from sensorstream.client.asynchronous import local
 from sensorstream.console.places import BASE, twin
 from sensorstream.console.sign_in import way_in
 from sensorstream.console.visits import Upstream, key_of
@@ -18,7 +19,7 @@ _BYTES: Final = 64 * 2**20
 _STREAM: Final = "text/event-stream"
 _HEADERS: Final = {
     # It is shown as it is: nothing in it runs.
-    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
@@ -42,10 +43,11 @@ async def _read(upstream: Upstream, key: str, path: str) -> Response:
     headers = {"Accept": "application/json, application/sparql-results+json, */*;q=0.5"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
-    transport = httpx.AsyncHTTPTransport(uds=str(upstream.socket))
     try:
         async with (
-            httpx.AsyncClient(transport=transport, timeout=_SECONDS, trust_env=False) as client,
+            httpx.AsyncClient(
+                transport=local(upstream.socket), timeout=_SECONDS, trust_env=False
+            ) as client,
             client.stream("GET", upstream.url + path, headers=headers) as answer,
         ):
             kind = answer.headers.get("content-type", "application/octet-stream")

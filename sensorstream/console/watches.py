@@ -38,21 +38,22 @@ class Watch:
         """The latest reading."""
         return self.readings[-1] if self.readings else None
 
-    @property
-    def before(self) -> Figures | None:
-        """The one to compare it with."""
-        return self.readings[-2] if len(self.readings) > 1 else None
+    def rate(self, name: str) -> float | None:
+        """How a counter grows a second now; None if nobody knows yet."""
+        return rate(self.readings[-2], self.readings[-1], name) if len(self.readings) > 1 else None
 
-    def rates(self, name: str) -> list[tuple[float, float]]:
-        """How a counter grew a second, reading by reading: seconds before now, and growth."""
-        kept = list(self.readings)
-        if not kept:
+    def rates(self, name: str) -> list[tuple[float, float | None]]:
+        """How a counter grew a second, reading by reading: seconds before now, and growth.
+
+        Where nobody looked there is None.
+        """
+        if not self.readings:
             return []
-        last = kept[-1].at
+        last = self.readings[-1].at
         return [
-            (each.at - last, grown)
-            for before, each in pairwise(kept)
-            if last - each.at <= _KEPT * _PAUSE and (grown := rate(before, each, name)) is not None
+            (round(each.at - last, 1), rate(before, each, name))
+            for before, each in pairwise(self.readings)
+            if last - each.at <= _KEPT * _PAUSE
         ]
 
     def mean(self, histogram: str, **labels: str) -> float | None:

@@ -51,7 +51,7 @@ def answered(cycle: Cycle, entry: Message, answer: Answer) -> Outcome:
     cycle.memory.keep(now, News(held={rule: {answer.moment: None}}))
     cycle.memory.time = now
     outcome = cycle.with_queries(outcome)
-    return cycle.with_reasoner(outcome, before) if cycle.degraded else outcome
+    return cycle.with_reasoner(outcome, before)
 
 
 def _of(told: Asked | Answer) -> tuple[object, ...]:

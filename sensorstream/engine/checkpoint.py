@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import zlib
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, Final
 
-from sensorstream.engine.codec import decode, encode
+from sensorstream.engine.codec import decode, texts
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.upgrades import UPGRADES
 from sensorstream.errors import DamagedCheckpoint
@@ -24,10 +25,11 @@ _VERSION: Final = len(UPGRADES) + 1
 
 
 def dump(state: EngineState) -> bytes:
-    """The state as bytes; O(window)."""
-    data = {"version": _VERSION, "state": encode(state, EngineState)}
+    """The state as bytes; O(window), in pieces: what is compressed is never there as a whole."""
     # Level 1: half the size of JSON, for a tenth of the time of the default.
-    content = zlib.compress(json.dumps(data, separators=(",", ":")).encode(), level=1)
+    compressed = zlib.compressobj(level=1)
+    told = chain((f'{{"version":{_VERSION},"state":',), texts(state, EngineState), "}")
+    content = b"".join(compressed.compress(piece.encode()) for piece in told) + compressed.flush()
     return _MARK + _checksum(content) + content
 
 

@@ -30,11 +30,13 @@ A type that is not in this table is refused (``TypeError``), whatever the value 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cache, partial
+from itertools import islice
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import (
@@ -55,6 +57,8 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term, term
 Convert: TypeAlias = Callable[[Any], Any]
 Value = TypeVar("Value")
 
+_AT_ONCE: Final = 1_000
+"""Rows that are made to text together."""
 _PLAIN: Final = frozenset({int, float, str, bool, NoneType})
 _TERMS: Final = frozenset({IRI, BlankNode, Literal})
 _BUILD: Final[Mapping[Any, Convert]] = {
@@ -75,6 +79,15 @@ def encode(value: Value, kind: type[Value]) -> Any:
         TypeError: a field has a type that is not in the table.
     """
     return _Codecs().of(kind).encode(value)
+
+
+def texts(value: Value, kind: type[Value]) -> Iterator[str]:
+    """The JSON of what :func:`encode` gives, in pieces: all of it is never there at once.
+
+    Raises:
+        TypeError: a field has a type that is not in the table.
+    """
+    return _pieces(_Codecs().of(kind), value)
 
 
 def decode(data: Any, kind: type[Value]) -> Value:
@@ -100,10 +113,32 @@ class _Codec(NamedTuple):
     row: Convert | None = None
     """For a dataclass: from a value to its row, in the order of the fields."""
     names: Sequence[str] = ()
+    pieces: Callable[[Any], Iterator[str]] | None = None
+    """The JSON of a value in pieces; None: it is one piece."""
 
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"))
+
+
+def _pieces(codec: _Codec, value: Any) -> Iterator[str]:
+    if codec.pieces is None:
+        yield _json(codec.encode(value))
+    else:
+        yield from codec.pieces(value)
+
+
+def _rows(convert: Convert, items: Iterable[Any]) -> Iterator[str]:
+    """The JSON of a list, some items at a time."""
+    left, lead = iter(items), "["
+    while rows := list(map(convert, islice(left, _AT_ONCE))):
+        yield lead + _json(rows)[1:-1]
+        lead = ","
+    yield "[]" if lead == "[" else "]"
 
 
 _SAME: Final = _Codec(_same, _same)
@@ -182,6 +217,7 @@ class _Codecs:
         return _Codec(
             lambda value: None if value is None else encode(value),
             lambda data: None if data is None else decode(data),
+            pieces=lambda value: _pieces(_SAME if value is None else found, value),
         )
 
     def _tagged(self, kinds: Mapping[str, Any]) -> _Codec:
@@ -233,12 +269,21 @@ class _Codecs:
 
             return by_place if tuple(stored) == names else by_name
 
+        def pieces(value: Any) -> Iterator[str]:
+            lead = "{"
+            for name, cell in zip(names, values(value), strict=True):
+                yield f'{lead}"{name}":'
+                yield from _pieces(codecs[name], cell)
+                lead = ","
+            yield "{}" if lead == "{" else "}"
+
         return _Codec(
             lambda value: dict(zip(names, row(value), strict=True)),
             lambda data: columns(tuple(data))(list(data.values())),
             columns,
             row,
             names,
+            pieces,
         )
 
     def _product(self, kinds: tuple[Any, ...]) -> _Codec:
@@ -261,11 +306,19 @@ class _Codecs:
             return _Codec(
                 lambda items: order(list(map(encode, items))),
                 lambda data: build(map(decode, data)),
+                pieces=partial(_rows, encode) if order is _same else None,
             )
         row, columns, names = codec.row, codec.columns, codec.names
+
+        def pieces(items: Any) -> Iterator[str]:
+            yield f'{{"fields":{_json(names)},"rows":'
+            yield from _rows(row, items)
+            yield "}"
+
         return _Codec(
             lambda items: {"fields": names, "rows": order(list(map(row, items)))},
             lambda data: build(map(columns(data["fields"]), data["rows"])),
+            pieces=pieces if order is _same else None,
         )
 
     def _mapping(self, key: Any, value: Any) -> _Codec:
@@ -277,9 +330,18 @@ class _Codecs:
                 lambda data: {name: decode(each) for name, each in data.items()},
             )
         keys, values = self._collection(list, key), self._collection(list, value)
+
+        def pieces(items: Any) -> Iterator[str]:
+            yield "["
+            yield from _pieces(keys, items)
+            yield ","
+            yield from _pieces(values, items.values())
+            yield "]"
+
         return _Codec(
             lambda items: [keys.encode(items), values.encode(items.values())],
             lambda data: dict(zip(keys.decode(data[0]), values.decode(data[1]), strict=True)),
+            pieces=pieces,
         )
 
 

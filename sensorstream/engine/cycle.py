@@ -55,6 +55,8 @@ from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import Window, make_window
 
 _LOG = logging.getLogger(__name__)
+_TOLD: Final = 3
+"""Open questions that a warning tells of."""
 _EVERYTHING: Final = WindowSpec(Kind.LANDMARK, Unit.INDIVIDUALS)
 
 
@@ -197,7 +199,7 @@ class Cycle:
         if waited and self._answers and outcome.replies:
             told = f"{len(outcome.replies)} replies not sent: the message had waited"
             outcome = replace(outcome, warnings=(*outcome.warnings, told))
-        return self.with_reasoner(outcome, before) if self.degraded else outcome
+        return self.with_reasoner(outcome, before)
 
     def _attempt(
         self, arrived: Arrived, timings: Timings, heard: Instant, closing: Mapping[IRI, Summary]
@@ -348,7 +350,18 @@ class Cycle:
         return self.reject(message, fault, timings)
 
     def with_reasoner(self, outcome: Outcome, before: str) -> Outcome:
-        """Tell that the reasoner is away; as an alert only when that is new."""
+        """Tell what the reasoner did not decide, or that it is away: as an alert if that is new."""
+        reasoner = self.reasoner
+        open_ = reasoner.take_left_open() if isinstance(reasoner, ResilientReasoner) else ()
+        if open_:
+            notices = self.notices.left_open(outcome.message, open_, self.now)
+            outcome = replace(
+                outcome,
+                alerts=(*outcome.alerts, *notices),
+                warnings=(*outcome.warnings, *open_[:_TOLD]),
+            )
+        if not self.degraded:
+            return outcome
         alerts = outcome.alerts
         if not before:
             notice = self.notices.degraded(outcome.message, self.degraded, self.now)

@@ -108,7 +108,7 @@ def step(
         outcome = done
     cycle.memory.time = now
     outcome = cycle.with_queries(outcome)
-    return cycle.with_reasoner(outcome, before) if cycle.degraded else outcome
+    return cycle.with_reasoner(outcome, before)
 
 
 def turn_of(

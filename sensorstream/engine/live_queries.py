@@ -219,7 +219,7 @@ class LiveQueries:
         if isinstance(parsed, Program):
             self.processor.check_rules(name, parsed, replaces=replaces)
             return
-        plan = self.processor.check(name, parsed, self._terms.graphs, replaces=replaces)
+        plan = self.processor.check(name, parsed, self._graphs(parsed), replaces=replaces)
         if isinstance(plan, Anew) and not self._terms.anew:
             error = UnsupportedQuery(
                 f"it cannot be kept in step: {plan.reason}. Evaluated anew at every change it "
@@ -255,7 +255,7 @@ class LiveQueries:
             self.alerts.begin(rules)
             return rules
         running = self.processor.register(
-            name, text, parsed, self._take_report, self._terms.graphs, replaces=replaces
+            name, text, parsed, self._take_report, self._graphs(parsed), replaces=replaces
         )
         self.alerts.begin(running)
         return running
@@ -263,15 +263,23 @@ class LiveQueries:
     def _parsed(self, name: str, text: str) -> Query | Program:
         if is_rules(text):
             return read_program(text, name=name, start=Position("rules", 1, 1))
-        query = parse_query(text)
+        return parse_query(text)
+
+    def _graphs(self, query: Query) -> Mapping[IRI, TripleIndex] | None:
+        """What GRAPH matches in a query: the graphs of its FROM NAMED, without it all there are."""
         graphs = self._terms.graphs
+        if graphs is None or not query.dataset.named:
+            return graphs
+        found: dict[IRI, TripleIndex] = {}
         for name in query.dataset.named:
-            if graphs is not None and name not in graphs:
+            try:
+                found[name] = graphs[name]
+            except KeyError:
                 known = ", ".join(f"<{each}>" for each in graphs) or "none"
                 error = QueryError(f"FROM NAMED <{name}>: no such graph; given: {known}", part=name)
                 give_place(error, query.places)
-                raise error
-        return query
+                raise error from None
+        return found
 
     def lose(self, name: str, entry: str, error: Exception) -> None:
         """A query of an earlier life cannot be run any more: all else must go on."""
@@ -546,10 +554,10 @@ class LiveQueries:
 
 
 def _instant(timeline: Timeline, literal: Literal) -> Instant:
-    """The instant that a query writes; on the dateTime line numbers are seconds."""
-    if timeline is Timeline.DATETIME:
-        return instant_of(literal)
-    return timeline.instant(literal.lexical)
+    """The instant that a query writes; but on the integer line numbers are seconds."""
+    if timeline is Timeline.INTEGER:
+        return timeline.instant(literal.lexical)
+    return instant_of(literal)
 
 
 def _stream(event: Event) -> IRI | None:

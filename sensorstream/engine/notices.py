@@ -65,6 +65,12 @@ class Notices:
         """A message said an axiom, from which nothing follows under the profile."""
         return self._raise(message, "axiom-unread", message.source, text, now, "-axiom")
 
+    def left_open(
+        self, message: Message, told: Sequence[str], now: Instant | None
+    ) -> tuple[Alert, ...]:
+        """The reasoner could not answer questions, which were left open."""
+        return self._raise(message, "reasoner-undecided", "reasoner", told[0], now, "-open")
+
     def late(self, message: Message, text: str, now: Instant | None) -> tuple[Alert, ...]:
         """A message came too late for the window."""
         source = message.source

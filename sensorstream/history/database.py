@@ -14,8 +14,14 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from sensorstream.errors import HistoryError, Unstorable
 
-# The lock of a writer whose machine is gone must not last for hours.
-_KEEPALIVE = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+_SETTINGS: Final = (
+    "-c TimeZone=UTC "
+    # Our statements take milliseconds, and to compile one takes longer, each time.
+    "-c jit=off "
+    # The lock of a writer whose machine is gone must not last for hours.
+    "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+)
+"""What each session of ours has, whatever server, database and role say."""
 
 # Of values: data exceptions, limits of the program, and what a column does not take. PostgreSQL's
 # manual, appendix A.
@@ -45,16 +51,8 @@ def connect(url: str, *, application: str = "sensorstream") -> extensions.connec
     """
     parsed = _parse(url)
     # Parameters one by one: a URL that SQLAlchemy writes has "+" for a space, and libpq keeps it.
-    told: dict[str, Any] = {
-        name: value if isinstance(value, str) else ",".join(value)
-        for name, value in parsed.query.items()
-    }
-    told |= parsed.translate_connect_args(username="user", database="dbname")
-    told |= {
-        "application_name": application,
-        "connect_timeout": 10,
-        "options": f"{told.get('options', '')} -c TimeZone=UTC {_KEEPALIVE}",
-    }
+    told = _query(parsed) | parsed.translate_connect_args(username="user", database="dbname")
+    told |= _session(parsed) | {"application_name": application}
     with translating(f"cannot connect to {describe(url)}"):
         connection: extensions.connection = psycopg2.connect(**told)
     return connection
@@ -66,12 +64,26 @@ def engine(url: str, *, pool_size: int = 2) -> Engine:
     Raises:
         HistoryError: not a PostgreSQL URL.
     """
+    parsed = _parse(url)
     return create_engine(
-        _parse(url).set(drivername="postgresql+psycopg2"),
+        parsed.set(drivername="postgresql+psycopg2"),
         pool_size=pool_size,
         pool_pre_ping=True,
-        connect_args={"connect_timeout": 10, "options": f"-c TimeZone=UTC {_KEEPALIVE}"},
+        connect_args=_session(parsed),
     )
+
+
+def _query(url: URL) -> dict[str, Any]:
+    return {
+        name: value if isinstance(value, str) else ",".join(value)
+        for name, value in url.query.items()
+    }
+
+
+def _session(url: URL) -> dict[str, Any]:
+    """What libpq is told for each session; the options of the URL itself come first."""
+    options = f"{_query(url).get('options', '')} {_SETTINGS}".lstrip()
+    return {"connect_timeout": 10, "options": options}
 
 
 @contextmanager

@@ -44,6 +44,14 @@ def fill(url: str, file: Path) -> None:
                 "(history.url, or history.folder)"
             )
     _run("pg_restore", url, ["--no-owner", "--no-acl", "--single-transaction", str(file)])
+    # A dump has no statistics, and autovacuum never makes those of partitions together.
+    with (
+        closing(connect(url)) as connection,
+        translating("the database is filled, but cannot be analysed"),
+        connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("analyze")
 
 
 def _run(program: str, url: str, arguments: Sequence[str]) -> None:

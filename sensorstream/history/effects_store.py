@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -9,11 +10,11 @@ from typing import Final
 
 from psycopg2 import extensions
 
-from sensorstream.errors import Unstorable
+from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.class_sets import mend_class_sets
 from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.engines import Standings, store_standings
-from sensorstream.history.partitions import Partitions
+from sensorstream.history.partitions import Partitions, analyze
 from sensorstream.history.pipelining import PipelinedCursor, transaction
 from sensorstream.history.progress import row_missing
 from sensorstream.history.rare_effects import (
@@ -33,6 +34,7 @@ from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
+_LOG: Final = logging.getLogger(__name__)
 _COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
 
 
@@ -103,6 +105,7 @@ class EffectsStore:
                 # Terms and partitions that it made are not there.
                 self._forget()
             self._dictionary.settle()
+            self._analyze(effects.ended)
             return queued
 
     def _refusal(self, effects: Effects) -> Unstorable | None:
@@ -128,6 +131,17 @@ class EffectsStore:
         self._partitions.make(cursor, (each.valid_to for each in effects.ended))
         self._revoke(cursor, effects.revoked)
         return True
+
+    def _analyze(self, ended: Sequence[Ended]) -> None:
+        grown = self._partitions.grown(each.valid_to for each in ended)
+        if not grown:
+            return
+        try:
+            with self._transaction("cannot analyse a new partition") as cursor:
+                analyze(cursor, grown)
+        except HistoryError as error:
+            # All is stored; somebody has moved it to the archive, or the next commit fails, too.
+            _LOG.warning("%s", error)
 
     def _keep_up(self, removals: int) -> None:
         if removals != self._removals:

@@ -34,6 +34,8 @@ _FULL: Final = 512 * 2**20
 _MOST_SPARSE: Final = 64
 # Further than any partition.
 _FAR: Final = 2**65
+_ENOUGH: Final = 1000
+"""Rows that a new partition has when it is analysed: the statistics of so many hold for more."""
 _BOUNDS: Final = re.compile(
     r"FOR VALUES FROM \((?:'(?P<low>-?\d+)'|MINVALUE)\) TO \((?:'(?P<high>-?\d+)'|MAXVALUE)\)"
 )
@@ -58,10 +60,14 @@ class Partitions:
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._there: list[Partition] | None = None
+        # Rows that went into those that were never analysed, and which partitions were needed.
+        self._young: dict[Partition, int] = {}
+        self._used: set[Partition] = set()
 
     def forget(self) -> None:
         """Read the catalog again before the next use."""
         self._there = None
+        self._young = {}
 
     def lack(self, instants: Iterable[Instant]) -> bool:
         """Whether one may have to be made for some instants."""
@@ -75,23 +81,60 @@ class Partitions:
         """
         if self._there is None:
             self._there = partitions(cursor)
-        missing = sorted({each for each in instants if not _holds(self._there, each)})
-        if not missing:
-            return
-        full = _full(cursor)
+            self._young = dict.fromkeys(partitions(cursor, young=True), 0)
+        needed = set(instants)
+        missing = sorted(each for each in needed if not _holds(self._there, each))
+        full = _full(cursor) if missing else frozenset()
         for instant in missing:
             if not _holds(self._there, instant):
                 new = new_partition(instant, self._there, full, self._timeline)
                 _create(cursor, new)
+                self._young[new] = 0
                 self._there = sorted([*self._there, new], key=lambda each: each.low)
+        self._used.update(_holder(self._there, each) for each in needed)
+
+    def grown(self, instants: Iterable[Instant]) -> tuple[Partition, ...]:
+        """Partitions without statistics that have enough rows now, after some more; each once."""
+        if not self._young or self._there is None:
+            return ()
+        for instant in instants:
+            holder = _holder(self._there, instant)
+            if holder in self._young:
+                self._young[holder] += 1
+        found = tuple(each for each, rows in self._young.items() if rows >= _ENOUGH)
+        for each in found:
+            del self._young[each]
+        return found
+
+    def analyze_used(self, cursor: extensions.cursor) -> None:
+        """Let the planner know what was loaded: into all partitions that :meth:`make` was for."""
+        if self._used:
+            analyze(cursor, self._used)
+            self._used = set()
 
 
-def partitions(cursor: extensions.cursor) -> list[Partition]:
-    """All partitions of ``store.statements``, in order."""
+def analyze(cursor: extensions.cursor, changed: Iterable[Partition]) -> None:
+    """Gather statistics of partitions, and of the tables beside them.
+
+    Until then PostgreSQL's planner takes every subject to have one of 200 parts of the rows, and
+    reads tables whole. Autovacuum looks once a minute, and never at all partitions as one table:
+    what is known of that says how many rows a join has.
+    """
+    cursor.execute("select current_setting('server_version_num')::integer >= 180000")
+    # Before, this would read every partition.
+    shared = ["only store.statements"] if cursor.fetchone() == (True,) else []
+    names = sorted(each.name for each in changed)
+    tables = [f"store.{each}" for each in ("terms", "stays", "class_sets", *names)]
+    cursor.execute(f"analyze {', '.join(shared + tables)}")
+
+
+def partitions(cursor: extensions.cursor, *, young: bool = False) -> list[Partition]:
+    """All partitions of ``store.statements``, or the ``young``, never analysed ones; in order."""
     cursor.execute(
         "select pg_get_expr(c.relpartbound, c.oid) from pg_inherits i "
         "join pg_class c on c.oid = i.inhrelid "
         "where i.inhparent = 'store.statements'::regclass"
+        + (" and c.reltuples < 0" if young else "")
     )
     found = [partition_of(bounds) for (bounds,) in cursor.fetchall()]
     return sorted((each for each in found if each is not None), key=lambda each: each.low)
@@ -146,6 +189,10 @@ def _unit_multiple(width: int, unit: int) -> int:
 def _holds(there: Sequence[Partition], instant: Instant) -> bool:
     position = bisect_right([each.low for each in there], instant)
     return position > 0 and instant < there[position - 1].high
+
+
+def _holder(there: Sequence[Partition], instant: Instant) -> Partition:
+    return there[bisect_right([each.low for each in there], instant) - 1]
 
 
 def _full(cursor: extensions.cursor) -> frozenset[str]:

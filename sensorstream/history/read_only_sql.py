@@ -55,6 +55,7 @@ _FIRST_BATCH: Final = 256
 _BATCH_ROWS: Final = 8_192
 # So long may the receiver of an answer take nothing.
 _IDLE_SECONDS: Final = 60.0
+_ONLY_ASKS: Final = "expected one statement that returns rows and changes nothing (SELECT): "
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +312,8 @@ def explained(text: str) -> Iterator[None]:
                 "the query needs more memory than PostgreSQL has for it: ask for less: "
                 f"{str(error).strip()}"
             ) from error
+        if isinstance(error, psycopg2.errors.ObjectNotInPrerequisiteState):
+            raise QueryError(_ONLY_ASKS + str(error.diag.message_primary)) from error
         raise HistoryError(f"cannot answer the query: {error}") from error
     except OverflowError as error:
         raise QueryError(f"the answer has a time or length that is too large: {error}") from error
@@ -326,6 +329,8 @@ def explained(text: str) -> Iterator[None]:
         message = (diagnosis and diagnosis.message_primary) or str(error)
         if diagnosis is not None and diagnosis.message_hint:
             message = f"{message} ({diagnosis.message_hint})"
+        if isinstance(error, psycopg2.errors.InvalidCursorDefinition):
+            message = _ONLY_ASKS + message
         raise QueryError(message, position=_position(diagnosis, text)) from error
 
 

@@ -64,7 +64,7 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
         found = cursor.fetchone()
         if found is None:
             cursor.execute(sql.SQL("create role {} login").format(role))
-        settled = {each.partition("=")[0] for each in found[0] or ()} if found else set()
+        settled = _settled(found)
         # Programs that log in themselves find the views, and leave connections for the writer.
         for setting, value in _DEFAULTS:
             if setting not in settled:
@@ -94,6 +94,29 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
         cursor.execute(sql.SQL("grant usage on schema store to {}").format(role))
         tables = sql.SQL(", ").join(sql.Identifier("store", name) for name in _READABLE)
         cursor.execute(sql.SQL("grant select on {} to {}").format(tables, role))
+
+
+def reader_lacks(cursor: extensions.cursor) -> Sequence[str]:
+    """The statements that would give the reader those settings that it has not; ``()`` without one.
+
+    They are missing where the writer may not alter roles.
+    """
+    name = reader_name(cursor.connection.info.dbname)
+    cursor.execute("select rolconfig from pg_roles where rolname = %s", (name,))
+    found = cursor.fetchone()
+    if found is None:
+        return ()
+    settled = _settled(found)
+    return [
+        f"alter role \"{name}\" set {setting} = '{value}'"
+        for setting, value in _DEFAULTS
+        if setting not in settled
+    ]
+
+
+def _settled(found: tuple[Sequence[str] | None] | None) -> set[str]:
+    """The settings that a role has, from the row with them."""
+    return {each.partition("=")[0] for each in found[0] or ()} if found else set()
 
 
 def _is_superuser(cursor: extensions.cursor) -> bool:

@@ -18,6 +18,15 @@ _BLANKS: Final = r"E' \t\n\r'"
 _ZONE: Final = "(Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))"
 _CLOCK: Final = r"(?:([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9](?:\.[0-9]+)?)|(24):00:00(?:\.0+)?)"
 _DATE: Final = "(-?(?:0[0-9]{3}|[1-9][0-9]{3,8}))-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_DAY: Final = (
+    "(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
+    "|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+)
+_PLAIN: Final = (
+    rf"^[1-9][0-9]{{3}}-{_DAY}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{{1,6}})?"
+    rf"{_ZONE}$"
+)
+"""Most times: PostgreSQL reads them itself as they are meant, whatever its settings."""
 _LENGTH: Final = (
     "^(-)?P(?=.)(?:([0-9]{1,15})Y)?(?:([0-9]{1,15})M)?(?:([0-9]{1,15})D)?"
     r"(?:T(?=[0-9])(?:([0-9]{1,15})H)?(?:([0-9]{1,15})M)?(?:([0-9]{1,15}(?:\.[0-9]+)?)S)?)?$"
@@ -171,19 +180,27 @@ end $$;
 
 -- In whose order all values of one family stand, those without order among them, too.
 create or replace function store.time_key(written text, datatype text)
-returns numeric language sql immutable strict parallel safe as $$
-  select case when store.time_family(datatype) = 'duration'
+returns numeric language plpgsql immutable strict parallel safe as $$
+begin
+  if written ~ '{_PLAIN}' and datatype = '{XSD}dateTime' then
+    return extract(epoch from written::timestamptz);
+  end if;
+  return (select case when store.time_family(datatype) = 'duration'
     then (select sum(e.v) from unnest(store.duration_ends(t.v)) as e (v))
     else store.time_utc(t.v) end
-  from (select store.time_value(written, datatype) as v) as t
-$$;
+  from (select store.time_value(written, datatype) as v) as t);
+end $$;
 
 create or replace function store.time_tie(written text, datatype text)
-returns numeric language sql immutable strict parallel safe as $$
-  select case when store.time_family(datatype) = 'duration' then t.v[1]
+returns numeric language plpgsql immutable strict parallel safe as $$
+begin
+  if written ~ '{_PLAIN}' and datatype = '{XSD}dateTime' then
+    return 0;
+  end if;
+  return (select case when store.time_family(datatype) = 'duration' then t.v[1]
     when t.v is not null then (t.v[2] is null)::int end
-  from (select store.time_value(written, datatype) as v) as t
-$$;
+  from (select store.time_value(written, datatype) as v) as t);
+end $$;
 
 create or replace function store.moment_text(moment numeric[], kind text)
 returns text language plpgsql immutable strict parallel safe as $$

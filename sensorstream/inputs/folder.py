@@ -25,6 +25,8 @@ _MOST: Final = 10_000
 """Files that one look takes notice of; the others' turn comes when these are gone."""
 _DEEPEST: Final = 32
 """Folders inside folders that are looked into."""
+_LONGEST_NAME: Final = 255
+"""Bytes of a file's name, on nearly all file systems."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,6 +57,8 @@ class FolderReader:
         self._failed = (options.failed or self._path / "failed").resolve()
         self._seen: dict[Path, tuple[_Found, float]] = {}
         self._passed_over: set[Path] = set()
+        self._stuck: dict[_Found, tuple[Taken, str]] = {}
+        """Files that are taken and cannot be moved, and why."""
         label = f"inputs.{name}.options"
         if not self._path.is_dir():
             raise SettingsError(f"{label}.path: {self._path} is not a folder")
@@ -80,7 +84,7 @@ class FolderReader:
         """See :class:`.Reader`."""
         while not intake.stopping:
             complete = self._look(asyncio.get_running_loop().time())
-            intake.connected()
+            self._tell(intake)
             under_way: list[tuple[_Found, asyncio.Future[Taken]]] = []
             try:
                 for found in complete:
@@ -100,6 +104,7 @@ class FolderReader:
             for _, future in under_way:
                 if future.done():
                     future.result()
+            self._tell(intake)
             await intake.pause(self._options.poll)
 
     def _look(self, now: float) -> list[_Found]:
@@ -121,7 +126,17 @@ class FolderReader:
                 complete.append(each)
         self._seen = seen
         self._passed_over &= seen.keys()
+        self._stuck = {each: told for each, told in self._stuck.items() if each.path in seen}
         return complete
+
+    def _tell(self, intake: Intake) -> None:
+        """One file that cannot be moved stops no other; but that must not stay unseen."""
+        if not self._stuck:
+            intake.connected()
+            return
+        reasons = [reason for _, reason in self._stuck.values()]
+        more = f" (and {len(reasons) - 1} more files)" if len(reasons) > 1 else ""
+        intake.lost(reasons[0] + more)
 
     def _files(self, folder: Path, depth: int) -> Iterator[_Found]:
         with os.scandir(folder) as entries:
@@ -144,7 +159,10 @@ class FolderReader:
                 yield _Found(rank, path, status.st_size, status.st_mtime_ns)
 
     async def _take(self, found: _Found, intake: Intake) -> asyncio.Future[Taken] | None:
-        """Hand a file over; None: it is gone, cannot be read, or is too large."""
+        """Hand a file over; None: it is gone, cannot be read, is too large, or was taken before."""
+        if found in self._stuck:
+            self._settle(found, self._stuck[found][0])
+            return None
         if found.size > intake.limit:
             told = f"the message holds {found.size} bytes, the limit is {intake.limit}"
             self._settle(found, Taken("", "rejected", told, MessageTooLarge.code))
@@ -166,26 +184,25 @@ class FolderReader:
         return await intake.take(content, self._source, origin)
 
     def _settle(self, found: _Found, taken: Taken) -> None:
-        """Move a file whose message is in the journal.
-
-        Raises:
-            Unavailable: it cannot be moved.
-        """
+        """Move a file whose message is in the journal; one that cannot be moved is noted."""
         relative = found.path.relative_to(self._path)
-        target = _free((self._done if taken.whole else self._failed) / relative)
+        target = (self._done if taken.whole else self._failed) / relative
+        self._stuck.pop(found, None)
         try:
+            target = _free(target)
             target.parent.mkdir(parents=True, exist_ok=True)
             if not taken.whole:
                 where = f"\nquarantined as {taken.message}" if taken.message else ""
                 reason = f"{taken.code or taken.status}: {taken.fault}{where}\n"
-                reason_file = target.with_name(f"{target.name}.reason")
+                reason_file = _named(target, target.name, ".reason")
                 reason_file.write_text(reason, encoding="utf-8", errors="replace")
-                _LOG.warning("input %s: %s: %s", self._name, found.path, reason.strip())
             found.path.replace(target)
+            if not taken.whole:
+                _LOG.warning("input %s: %s: %s", self._name, found.path, reason.strip())
         except FileNotFoundError:
             _LOG.warning("input %s: %s was taken, but is gone", self._name, found.path)
         except OSError as error:
-            raise Unavailable(f"cannot move {found.path} to {target}: {error}") from None
+            self._stuck[found] = taken, f"cannot move {found.path} to {target}: {error}"
 
 
 def _free(path: Path) -> Path:
@@ -193,5 +210,12 @@ def _free(path: Path) -> Path:
     free, number = path, 1
     while free.exists():
         number += 1
-        free = path.with_name(f"{path.stem}.{number}{path.suffix}")
+        free = _named(path, path.stem, f".{number}{path.suffix}")
     return free
+
+
+def _named(path: Path, start: str, end: str) -> Path:
+    """A path beside another one, its name cut to what a file system takes."""
+    while start and len(os.fsencode(start + end)) > _LONGEST_NAME:
+        start = start[:-1]
+    return path.with_name(start + end)

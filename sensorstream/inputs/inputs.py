@@ -108,9 +108,13 @@ class Inputs:
 
     def parts(self) -> Sequence[Part]:
         """The state of each input. One that is not connected does not keep others from sending:
-        so it counts as ready, and its detail says what is wrong.
+        so it counts as ready, and its detail says what is wrong. One that a fault of the program
+        stops does not.
         """
-        return [Part(f"input {each.name}", ready=True, detail=each.state) for each in self._running]
+        return [
+            Part(f"input {each.name}", ready=not each.faulty, detail=each.state)
+            for each in self._running
+        ]
 
 
 class RunningInput:
@@ -128,7 +132,15 @@ class RunningInput:
     def state(self) -> str:
         if self._intake is None or not self._thread.is_alive():
             return "not running"
-        return self._intake.state
+        return self._intake.fault or self._intake.state
+
+    @property
+    def faulty(self) -> bool:
+        """Whether a fault of the program keeps it from reading."""
+        if self._intake is None:
+            return self._started.is_set()
+        ended = not self._thread.is_alive() and not self._intake.stopping
+        return ended or bool(self._intake.fault)
 
     def start(self) -> None:
         self._thread.start()
@@ -154,17 +166,23 @@ class RunningInput:
         self._started.set()
         wait = _FIRST_WAIT
         while not intake.stopping:
+            fault = ""
+            working = asyncio.get_running_loop().call_later(_LONGEST_WAIT, intake.works)
             try:
                 await self.reader.run(intake)
             except SensorStreamError as error:
                 reason = error.message
             except Exception as error:
                 _LOG.exception("internal error: input %s begins anew", self.name)
-                reason = f"a fault: {type(error).__name__}: {error}"
+                reason = fault = f"a fault: {type(error).__name__}: {error}"
             else:
                 continue
+            finally:
+                working.cancel()
             # After a connection that worked, the next attempt comes soon.
-            wait = _FIRST_WAIT if not intake.state else min(2 * wait, _LONGEST_WAIT)
+            worked = not (intake.state or intake.fault)
+            wait = _FIRST_WAIT if worked else min(2 * wait, _LONGEST_WAIT)
             intake.lost(reason)
+            intake.fault = fault or intake.fault
             await intake.pause(wait)
         await intake.finish()

@@ -98,7 +98,8 @@ def origin_of(*parts: str | int | bytes) -> str:
     """A name for a message, from what tells it from all others; equal parts give equal names."""
     digest = hashlib.blake2b(digest_size=20)
     for part in parts:
-        data = part if isinstance(part, bytes) else str(part).encode()
+        # A file's name need not be UTF-8: its other bytes are surrogates.
+        data = part if isinstance(part, bytes) else str(part).encode(errors="surrogatepass")
         digest.update(b"%d:" % len(data))
         digest.update(data)
     return digest.hexdigest()
@@ -113,6 +114,8 @@ class Intake:
         self.limit = limit
         self.state = "not connected yet"
         """Why it does not read at the moment; empty while it does."""
+        self.fault = ""
+        """The fault of the program that ended its reading, until it has taken a message again."""
         self._taker = taker
         self._sender = Sender(f"input {name}")
         self._metrics = metrics
@@ -147,10 +150,16 @@ class Intake:
 
     def lost(self, reason: str) -> None:
         """The input cannot read; it is logged once, until it reads again."""
+        # It may name a file, whose name need not be UTF-8.
+        reason = reason.encode(errors="backslashreplace").decode()
         if not self.state or self.state == "not connected yet":
             _LOG.error("input %s: %s; it is tried again", self.name, reason)
         self.state = reason
         self._metrics.connected.labels(self.name).set(0)
+
+    def works(self) -> None:
+        """It has taken a message, or reads for long: no fault keeps it from reading."""
+        self.fault = ""
 
     async def take(
         self, content: bytes, source: str, origin: str = "", *, repeated: bool = True
@@ -232,6 +241,7 @@ class Intake:
                 taken.set_exception(error)
                 taken.exception()  # whoever waited for it may be gone
             return
+        self.works()
         self._metrics.messages.labels(self.name, result.status).inc()
         if not taken.done():
             taken.set_result(result)

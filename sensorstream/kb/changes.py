@@ -36,19 +36,23 @@ Quad: TypeAlias = tuple[Triple, IRI | None]
 class Changes:
     """Notes the triples of a knowledge base whose state in a copy may be out of date.
 
-    The copy is empty at first. It keeps the values of literals, not their forms
+    The copy is empty at first. Unless it is exact, it keeps the values of literals, not their forms
     (:func:`.same_when_stored`). A triple that comes and goes between two readings is not noted, so
     the notes are never more than the copy and the knowledge base hold together.
 
     All methods read the knowledge base, which must not change meanwhile.
     """
 
-    __slots__ = ("_graphs", "_kb", "_notes", "_placed")
+    __slots__ = ("_exact", "_graphs", "_kb", "_notes", "_placed")
 
-    def __init__(self, kb: KnowledgeBase, graphs: Graphs) -> None:
-        """Follow a knowledge base until :meth:`stop`; O(knowledge base)."""
+    def __init__(self, kb: KnowledgeBase, graphs: Graphs, *, exact: bool = False) -> None:
+        """Follow a knowledge base until :meth:`stop`; O(knowledge base).
+
+        ``exact``: the copy keeps the forms of literals.
+        """
         self._kb = kb
         self._graphs = graphs
+        self._exact = exact
         # Each triple with its marks in the graphs of the copy.
         self._notes: dict[Triple, int] = dict.fromkeys(kb.match(None, None, None), 0)
         kb.subscribe(self._note)
@@ -110,7 +114,7 @@ class Changes:
     def _twins(self, triple: Triple) -> Iterator[Triple]:
         """The triples of the knowledge base that the copy cannot tell from this one."""
         subject, predicate, value = triple
-        if not isinstance(value, Literal):
+        if self._exact or not isinstance(value, Literal):
             return iter(())
         return (
             other

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
@@ -183,17 +185,34 @@ def answer_from(
             that no graph has; or Oxigraph failed.
     """
     query = read_answerable(text, default_graphs, named_graphs, names_only=names_only)
-    text = oxigraph_text(query)
+    return ask_store(store, oxigraph_text(query), default_graphs, named_graphs)
+
+
+def ask_store(
+    store: ox.Store,
+    text: str,
+    default_graphs: Sequence[str],
+    named_graphs: Sequence[str],
+    *,
+    functions: Mapping[ox.NamedNode, Callable[..., OxigraphTerm | None]] = FUNCTIONS,
+    aggregates: Mapping[ox.NamedNode, Callable[[], Any]] = MappingProxyType({}),
+) -> Results:
+    """What Oxigraph answers to a text that was printed from our own parser's algebra.
+
+    Raises:
+        QueryError: it failed.
+    """
+    ask = partial(
+        store.query,
+        text,
+        custom_functions=dict(functions),
+        custom_aggregate_functions=dict(aggregates),
+    )
+    default = [ox.NamedNode(graph) for graph in default_graphs]
+    named = [ox.NamedNode(graph) for graph in named_graphs]
     try:
-        default = [ox.NamedNode(graph) for graph in default_graphs]
-        named = [ox.NamedNode(graph) for graph in named_graphs]
         if not default and not named:
-            return store.query(text, custom_functions=FUNCTIONS)
-        return store.query(
-            text,
-            default_graph=list(default),
-            named_graphs=list(named),
-            custom_functions=FUNCTIONS,
-        )
+            return ask()
+        return ask(default_graph=list(default), named_graphs=list(named))
     except (SyntaxError, ValueError, RuntimeError, OSError) as error:
         raise QueryError(f"the query cannot be answered: {error}") from None

@@ -5,9 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
+from typing import Final
 
 from sensorstream.errors import LanguageError
 from sensorstream.language.syntax import Table
+from sensorstream.quoting import shortened
+
+TABLE_SUFFIX: Final = ".csv"
+"""The end of the names of files that are tables."""
 
 
 def parse_table(table: Table, text: str) -> Mapping[str, str]:
@@ -50,8 +55,11 @@ def parse_table(table: Table, text: str) -> Mapping[str, str]:
 
 def _column(table: Table, header: list[str], name: str) -> int:
     if name not in header:
-        there = ", ".join(header) or "nothing"
-        raise _fault(table, f"there is no column '{name}': expected one of {there}")
+        # The first line of what is no table may be a secret.
+        known = table.path.lower().endswith(TABLE_SUFFIX)
+        there = shortened(", ".join(header)) or "nothing"
+        told = f"one of {there}" if known else "a line with the names of the columns first"
+        raise _fault(table, f"there is no column '{name}': expected {told}")
     return header.index(name)
 
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Final
 
 from sensorstream.analysis import Note
 from sensorstream.language.printer import print_hole
 from sensorstream.language.syntax import Hole, MappingRule, RuleFile
 from sensorstream.language.walk import nodes
+from sensorstream.mapping.document import Element
 from sensorstream.mapping.location_path import lookup_of
+from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.mapping.rule_cost import largest, steep_of
+from sensorstream.mapping.rule_report import ExpressionReport, explain, holes_of
+from sensorstream.model.events import Message
+from sensorstream.model.schema import Schema
+from sensorstream.model.timeline import Timeline
 
 _BY_PLACE: Final = ("join", "wkt")
 _ASIDE: Final = re.compile(r"""\"[^"]*"|'[^']*'|\[[^\]]*\]""")
@@ -75,3 +81,47 @@ def _steep(file: RuleFile, own: Container[str]) -> Iterator[Note]:
         f"limits.mapping_seconds{f' (not linear either: {others})' if others else ''}",
         worst.hole.position,
     )
+
+
+def sample_notes(
+    files: Sequence[RuleFile],
+    schema: Schema,
+    timeline: Timeline,
+    samples: Iterable[Element],
+    reference: ReferenceData,
+) -> Iterator[Note]:
+    """``finds-nothing``: what has no value in any of some sample messages.
+
+    A property with several expressions has one if any of them has.
+    """
+    found: dict[tuple[str, str, str], list[ExpressionReport]] = {}
+    for number, root in enumerate(samples, 1):
+        message = Message(f"sample-{number}", b"", 0)
+        for part in explain(files, schema, timeline, root.getroottree(), message, reference):
+            for report in part.rules:
+                for each in filter(_is_tried, report.expressions):
+                    found.setdefault(_whose(report.rule, each.role, each.written), []).append(each)
+    for file in files:
+        for rule in file.mapping_rules:
+            for role, hole in holes_of(file, rule):
+                written = print_hole(hole)
+                reports = found.get(_whose(rule.name, role, written), ())
+                if not reports or any(each.found for each in reports):
+                    continue
+                causes = (each.cause for each in reports if each.written == written)
+                cause = next(filter(None, causes), "")
+                yield Note(
+                    "finds-nothing",
+                    f"rule {rule.name}: {written} ({role}) finds nothing in any sample message"
+                    f"{cause and f': {cause}'}",
+                    hole.position,
+                )
+
+
+def _whose(rule: str, role: str, written: str) -> tuple[str, str, str]:
+    # A name needs all of its expressions.
+    return rule, role, written if role == "name" else ""
+
+
+def _is_tried(report: ExpressionReport) -> bool:
+    return report.tried > 0 and report.role not in ("on message", "if")

@@ -194,7 +194,7 @@ class _Tracer:
         cause = "" if matched else why_unmatched(root, [landmarks])
         expressions = tuple(
             self._expression(rule.name, role, hole, file.namespace_map)
-            for role, hole in _holes(file, rule)
+            for role, hole in holes_of(file, rule)
         )
         return RuleReport(rule.name, matched, cause, expressions)
 
@@ -264,7 +264,7 @@ def _elements(found: object) -> set[Element]:
     return {node for node in nodes_found if isinstance(node, Element)}
 
 
-def _holes(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[str, syntax.Hole]]:
+def holes_of(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[str, syntax.Hole]]:
     """Every expression of a rule with its role, each once."""
     told: dict[tuple[str, str], syntax.Hole] = {("on message", ""): rule.message}
     for loop in rule.for_each:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import weakref
@@ -14,19 +15,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from struct import Struct
 from threading import Lock
-from time import monotonic
 from typing import Final
 
 from sensorstream.errors import Overrun
-from sensorstream.pipes import readable
+from sensorstream.pipes import Pulse, readable
 
 FRAME: Final = Struct("<Q")
 """The length of what follows in a pipe."""
 SECONDS: Final = Struct("<d")
-"""How long it may take, before each document."""
+"""The processor time that it may take, before each document, and has taken, before the answer."""
+_HANGS: Final = 60.0
+"""Seconds without any work after which a process is taken to hang."""
 MEMORY: Final = 1 << 30
 """Bytes of memory that the process may take."""
-_START_SECONDS: Final = 60.0
 _AGAIN_SECONDS: Final = 3600.0
 """For what was in time once: the watchdog ends the server long before."""
 
@@ -66,27 +67,35 @@ class Worker:
             if message != self._message:
                 self._message = message
                 self._left = _AGAIN_SECONDS if again else self._seconds
+            left, self._left = self._left, 0.0
+            if left <= 0.0:
+                raise self._too_slow()
             # A fork of this process must not talk to the process of the original.
             if self._process is None or not self._process.usable:
                 self._process = _Process(self._module, self._given)
-            begun = monotonic()
             try:
-                return self._process.ask(document, max(self._left, 0.0))
+                spent, answer = self._process.ask(document, left)
+                # The system ends what takes much longer.
+                if spent > left:
+                    raise TimeoutError
+                self._left = left - spent
+                return answer
             except TimeoutError:
                 self._end()
-                raise self._overrun(f"took longer than {self._limit}") from None
+                raise self._too_slow() from None
             except (EOFError, OSError):
                 self._end()
                 raise self._overrun(
                     f"ended its process: it takes more than {MEMORY >> 20} MiB of memory, or more "
                     f"than {self._limit}"
                 ) from None
-            finally:
-                self._left -= monotonic() - begun
 
     @property
     def _limit(self) -> str:
         return f"{self._seconds:g} s ({self._setting})"
+
+    def _too_slow(self) -> Overrun:
+        return self._overrun(f"took longer than {self._limit}")
 
     def _overrun(self, told: str) -> Overrun:
         return Overrun(f"{self._what} {told}")
@@ -114,7 +123,7 @@ class _Process:
         self.end = weakref.finalize(self, _kill, process, self._owner)
         try:
             self._send(pickle.dumps(list(given)))
-            self._receive(monotonic() + _START_SECONDS)
+            self._receive()
         except BaseException:
             self.end()
             raise
@@ -124,25 +133,35 @@ class _Process:
         """Whether it runs, and is this process's own."""
         return self._owner == os.getpid() and self._process.poll() is None
 
-    def ask(self, document: bytes, seconds: float) -> bytes:
-        """Raises TimeoutError, EOFError or OSError; the process is of no use then."""
-        deadline = monotonic() + seconds
+    def ask(self, document: bytes, seconds: float) -> tuple[float, bytes]:
+        """The processor time that it took, and the answer.
+
+        Raises TimeoutError, EOFError or OSError; the process is of no use then.
+        """
         self._send(SECONDS.pack(seconds) + document)
-        return self._receive(deadline)
+        try:
+            answer = self._receive()
+        except EOFError:
+            if self._process.wait() == -signal.SIGPROF:
+                raise TimeoutError from None
+            raise
+        (spent,) = SECONDS.unpack_from(answer)
+        return spent, answer[SECONDS.size :]
 
     def _send(self, frame: bytes) -> None:
         # It reads all before it does anything, so that this does not wait for its work.
         self._stdin.write(FRAME.pack(len(frame)) + frame)
         self._stdin.flush()
 
-    def _receive(self, deadline: float) -> bytes:
-        pipe = self._stdout.fileno()
+    def _receive(self) -> bytes:
+        pipe, pulse = self._stdout.fileno(), Pulse(self._process.pid)
         frame = bytearray()
         end = FRAME.size
         while len(frame) < end:
-            left = deadline - monotonic()
-            if left <= 0 or not readable(pipe, left):
-                raise TimeoutError
+            if not readable(pipe, _HANGS):
+                if not pulse.beats():
+                    raise TimeoutError
+                continue
             part = os.read(pipe, 1 << 16)
             if not part:
                 raise EOFError

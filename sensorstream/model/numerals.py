@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import math
 import struct
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from typing import Final
 
+_PLACES: Final = 28
+_LAST_PLACE: Final = Decimal(1).scaleb(-_PLACES)
+_OFFSET: Final = 500_000
+_NINES: Final = str.maketrans("0123456789", "9876543210")
+_SPECIAL: Final = {"NaN": "5", "Infinity": "4", "-Infinity": "0"}
 _SINGLE: Final = struct.Struct("f")
 _MOST_DIGITS: Final = 9
 """A float is known by so many significant digits."""
 _WHOLE: Final = 1 << 24
 """All whole numbers up to here are floats."""
+
+
+def quotient(dividend: Decimal, divisor: Decimal) -> Decimal:
+    """The quotient of two decimals, with 28 digits after the point; half away from zero.
+
+    Raises:
+        ArithmeticError: the divisor is zero.
+    """
+    digits = max(0, dividend.adjusted() - divisor.adjusted()) + 3 * _PLACES
+    context = Context(digits, ROUND_HALF_UP, MIN_EMIN, MAX_EMAX)
+    found = context.divide(dividend, divisor)
+    if found.as_tuple().exponent < -_PLACES:  # type: ignore[operator]
+        return found.quantize(_LAST_PLACE, context=context)
+    return found
 
 
 def decimal_text(value: Decimal) -> str:
@@ -22,6 +41,24 @@ def decimal_text(value: Decimal) -> str:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
+
+
+def sortable(number: Decimal) -> str:
+    """A text whose place among such texts is that of the number; equal numbers have equal texts.
+
+    ``0`` is minus infinity, ``2`` zero, ``4`` infinity, ``5`` NaN. A number above zero is ``3``,
+    six digits of its exponent and its digits without zeros at the end: 0.d₁d₂… x 10^exponent,
+    the exponent counted from -500000. A number below zero is ``1``, the same with each digit
+    taken from nine, and ``:``, which is after all digits.
+    """
+    if not number.is_finite():
+        return _SPECIAL[str(number) if not number.is_nan() else "NaN"]
+    sign, digits, _ = number.as_tuple()
+    text = "".join(map(str, digits)).lstrip("0")
+    if not text:
+        return "2"
+    written = f"{number.adjusted() + 1 + _OFFSET:06}{text.rstrip('0')}"
+    return f"1{written.translate(_NINES)}:" if sign else f"3{written}"
 
 
 def nearest_single(value: float) -> float:

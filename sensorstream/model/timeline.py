@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from enum import Enum
 from typing import Final, TypeAlias
 
 from sensorstream.errors import TermError
 from sensorstream.model.datatypes import (
     XSD_DATE_TIME,
+    XSD_DECIMAL,
     XSD_INTEGER,
     parse,
     parse_date_time,
@@ -23,8 +25,11 @@ Instant: TypeAlias = int
 
 _DIGITS: Final = re.compile(r"\s*[+-]?[0-9]+\s*\Z")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_EXAMPLES: Final = {"integer": "2678", "datetime": "2026-03-01T12:00:00Z"}
+_EXAMPLES: Final = {"integer": "2678", "datetime": "2026-03-01T12:00:00Z", "seconds": "2.5"}
 _MICROSECOND: Final = timedelta(microseconds=1)
+_SECOND: Final = 1_000_000
+_ROUNDINGS: Final = 64
+"""So many units in the last place of a double its sums may be off."""
 
 
 class Timeline(Enum):
@@ -32,6 +37,8 @@ class Timeline(Enum):
 
     INTEGER = "integer"
     DATETIME = "datetime"
+    SECONDS = "seconds"
+    """Numbers of seconds, counted in microseconds: of recorded events, not of deployments."""
 
     def instant(self, text: str) -> Instant:
         """The instant of a time as a message writes it.
@@ -72,13 +79,18 @@ class Timeline(Enum):
         """The text that :meth:`instant` reads back."""
         if self is Timeline.INTEGER:
             return str(instant)
+        if self is Timeline.SECONDS:
+            whole, rest = divmod(instant, _SECOND)
+            return format((Decimal(instant) / _SECOND).normalize(), "f") if rest else str(whole)
         return self.moment(instant).isoformat().replace("+00:00", "Z")
 
     def literal(self, instant: Instant) -> Literal:
-        """The instant as an RDF literal (``xsd:integer`` or ``xsd:dateTime``)."""
+        """The instant as an RDF literal: a number, or an ``xsd:dateTime``."""
         text = self.format(instant)
         if self is Timeline.INTEGER:
             return valued(text, XSD_INTEGER, instant)
+        if self is Timeline.SECONDS:
+            return Literal(text, XSD_DECIMAL if "." in text else XSD_INTEGER)
         return Literal(text, XSD_DATE_TIME)
 
     def duration(self, text: str) -> int:
@@ -114,9 +126,31 @@ class Timeline(Enum):
         return math.ceil(seconds * units)
 
 
+def seconds(number: Decimal) -> Instant:
+    """The instant of a number of seconds.
+
+    Programs that add tenths write 0.30000000000000004: what their arithmetic has left is rounded.
+
+    Raises:
+        TermError: it is finer than a microsecond, or not finite.
+    """
+    if not number.is_finite():
+        raise TermError(f"{number} is no time")
+    units = number * _SECOND
+    whole = units.to_integral_value()
+    if abs(units - whole) > _ROUNDINGS * Decimal(math.ulp(float(number))) * _SECOND:
+        raise TermError(f"{number} is finer than a microsecond")
+    return int(whole)
+
+
 def _read(text: str, line: Timeline) -> Instant:
     if line is Timeline.DATETIME:
         return line.of(parse_date_time(text.strip()))
+    if line is Timeline.SECONDS:
+        try:
+            return seconds(Decimal(text.strip()))
+        except InvalidOperation:
+            raise TermError(f"'{text}' is not a number of seconds") from None
     value = parse(text, XSD_INTEGER)
     assert isinstance(value, int)
     if not -(2**63) <= value < 2**63:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from sensorstream.errors import TermError
+from sensorstream.model.numerals import quotient
 from sensorstream.model.regex import LONGEST_TEXT
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.values import RANKS, numeral, order_key, text
@@ -51,9 +52,9 @@ class Kind:
     result: Callable[[Any], Term | None]
 
 
-def kind_of(aggregate: Aggregate) -> Kind:
-    """How an aggregate of SPARQL is kept."""
-    found = _KINDS.get(aggregate.name) or _concatenation(aggregate.separator)
+def kind_of(aggregate: Aggregate, longest: float = LONGEST_TEXT) -> Kind:
+    """How an aggregate of SPARQL is kept; a text that is longer is an error."""
+    found = _KINDS.get(aggregate.name) or _concatenation(aggregate.separator, longest)
     if aggregate.distinct:
         make, result = found.make, found.result
         return Kind(
@@ -183,7 +184,7 @@ class Numbers:
             return numeral(0, 0)
         kind = self._kind()
         if kind < 2:
-            return numeral(self._decimal() / count, 1)
+            return numeral(quotient(Decimal(self._decimal()), Decimal(count)), 1)
         return numeral(self._float() / count, kind)
 
     def _kind(self) -> int:
@@ -281,10 +282,11 @@ class Sample(Least):
 class Concatenation:
     """GROUP_CONCAT: the values' characters, in their order, so that arrival does not matter."""
 
-    __slots__ = ("_counts", "_errors", "_separator")
+    __slots__ = ("_counts", "_errors", "_longest", "_separator")
 
-    def __init__(self, separator: str) -> None:
+    def __init__(self, separator: str, longest: float) -> None:
         self._separator = separator
+        self._longest = longest
         self._counts: dict[str, int] = {}
         self._errors = 0
 
@@ -306,16 +308,17 @@ class Concatenation:
             return None
         counts = self._counts
         between = len(self._separator)
-        if sum((len(each) + between) * many for each, many in counts.items()) > LONGEST_TEXT:
+        if sum((len(each) + between) * many for each, many in counts.items()) > self._longest:
             return None
         return Literal(
             self._separator.join(each for each in sorted(counts) for _ in range(counts[each]))
         )
 
 
-def _concatenation(separator: str | None) -> Kind:
+def _concatenation(separator: str | None, longest: float) -> Kind:
     between = " " if separator is None else separator
-    return Kind(("GROUP_CONCAT", between), lambda: Concatenation(between), Concatenation.result)
+    made = ("GROUP_CONCAT", between, longest)
+    return Kind(made, lambda: Concatenation(between, longest), Concatenation.result)
 
 
 _KINDS: Final[Mapping[str, Kind]] = MappingProxyType(

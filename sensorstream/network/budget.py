@@ -35,7 +35,8 @@ def _no_time() -> float:
 class Limits:
     """What one operator may take in one instant.
 
-    ``rows`` are visited rows; ``seconds`` are wall time by ``counter``; None: no limit.
+    ``rows`` are visited rows; ``seconds`` are by ``counter``, which tells the processor time of the
+    thread at work: a busy machine must not refuse what an idle one takes. None: no limit.
     ``settings`` begins the names of the settings that say so.
     """
 
@@ -47,6 +48,9 @@ class Limits:
     """Rows that one operator may keep in memory."""
     together: float | None = None
     """Seconds that all of them may take for a message on average; see :class:`.Load`."""
+    wall: Callable[[], float] | None = field(default=None, compare=False)
+    """Tells the time that goes by, which they share with what else there is to do; None: the
+    ``counter`` does."""
 
 
 NO_LIMITS: Final = Limits()

@@ -25,7 +25,7 @@ class Load:
     def __init__(self, limits: Limits) -> None:
         self.counter: Callable[[], float] | None = None
         if limits.together is not None:
-            self.counter = limits.counter
+            self.counter = limits.wall or limits.counter
         self.seconds: dict[Hashable, float] = {}
         self._allowed = limits.together or 0.0
         self._messages = 0

@@ -54,7 +54,8 @@ _MARKS: Final = (
 _UNMARKED: Final = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
 """XML in UTF-16 may do without a mark, for its first character is known (XML 1.0, appendix F)."""
 _HEAD: Final = 4096
-_XML: Final = re.compile(r"\s*<(?:\?xml\b|!|[^<>]*\bxmlns\b)")
+# A name, then attributes: an IRI of N-Triples may have "xmlns" in it, but no space.
+_XML: Final = re.compile(r"\s*<(?:\?xml\b|!|[^\s<>]+\s[^<>]*\bxmlns\b)")
 _WEB_PAGE: Final = re.compile(r"\s*(?:<!--.*?-->\s*)?<(?:!DOCTYPE\s+html|html)\b", re.I | re.S)
 _JSON: Final = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\{\]])')
 _FUNCTIONAL: Final = re.compile(r"(?:\s|#[^\n]*\n)*(?:Prefix|Ontology)\s*\(")

@@ -6,14 +6,17 @@ Source: OWL 2 Mapping to RDF Graphs (W3C, 2012), sections 3.1 (imports) and 3.2.
 from __future__ import annotations
 
 import io
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from sensorstream.errors import OntologyError
+from sensorstream.errors import OntologyError, Position, TermError
 from sensorstream.model.class_expressions import missing_kinds
+from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
@@ -24,11 +27,13 @@ from sensorstream.model.vocabulary import (
     OWL_ONTOLOGY,
     OWL_VERSION_IRI,
     RDF,
+    RDF_FIRST,
     RDF_TYPE,
     RDFS,
 )
 from sensorstream.reasoning.documents import MEDIA_TYPES, parse_document, read_document
 from sensorstream.reasoning.imports import Catalogs, Missing, unresolved
+from sensorstream.reasoning.owl_words import ANNOTATIONS
 from sensorstream.reasoning.undeclared import (
     DATATYPE_PROPERTY,
     OBJECT_PROPERTY,
@@ -39,6 +44,7 @@ from sensorstream.settings import OntologySettings
 
 _SHOWN: Final = 5
 _WARNING: Final = "* Owlready2 * Warning: "
+_OF_AXIOMS: Final = (OWL, RDF_FIRST, XSD, "http://www.w3.org/2003/11/swrl#")
 _OF_PYTHON: Final = (
     "metaclass conflict",
     "method resolution order",
@@ -151,6 +157,8 @@ class _Reading:
         self.merged: dict[Triple, None] = {}
         self.restricted: dict[Term, Path] = {}
         self.remarks: list[Remark] = []
+        self.invalid: dict[Triple, tuple[Path, str]] = {}
+        """What has a literal that is not valid for its datatype: in which file, and why."""
 
     def take(self, file: Path, found: Iterable[Triple]) -> None:
         """Add the triples of one file."""
@@ -160,6 +168,8 @@ class _Reading:
             # A label identifies a node within one file only.
             triple = (_relabel(s, number, self._labels), p, _relabel(o, number, self._labels))
             self.merged[triple] = None  # type: ignore[index]  # a relabelled subject is a subject
+            if isinstance(o, Literal) and (why := _fault_of(o)):
+                self.invalid[triple] = file, why  # type: ignore[index]
             if p == OWL_IMPORTS and isinstance(o, IRI):
                 self._imports.setdefault(o, file)
             elif p == OWL_ON_PROPERTY:
@@ -229,16 +239,81 @@ def _checked(files: Sequence[Path], reading: _Reading, names: str) -> Ontology:
     if names == "infer":
         triples = tuple(dict.fromkeys((*triples, *unknown.declarations())))
         schema = Schema.of(triples)
+    reading.remarks += _invalid(reading, schema)
     remarks = [*reading.remarks, *(Remark("undeclared", file, t) for t in _told(unknown, names))]
     _check(reading, triples, schema, unknown)
     # Annotations cannot be wrong as OWL, and imports are checked already. Of what classes
     # individuals are cannot be wrong either, and owlready2 has no end for two classes that are each
     # other's members.
-    world = [t for t in triples if t[1] != OWL_IMPORTS and not (t[1] == RDF_TYPE and _is_own(t[2]))]
+    world = [
+        t
+        for t in triples
+        if t[1] != OWL_IMPORTS
+        and not (t[1] == RDF_TYPE and _is_own(t[2]))
+        and t not in reading.invalid
+    ]
     if any(isinstance(o, IRI) and o.startswith((OWL, RDF)) for _, _, o in world):
         said = _loaded_with_owlready(_files(reading), to_ntriples(world))
         remarks += (Remark("owlready2", file, each) for each in said)
     return Ontology(reading.read_files(), triples, schema, tuple(remarks))
+
+
+def _fault_of(literal: Literal) -> str:
+    """Why a literal is not valid for its datatype; "" if it is."""
+    try:
+        _ = literal.value
+    except (TermError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def _invalid(reading: _Reading, schema: Schema) -> Iterator[Remark]:
+    """What is said of invalid literals in annotations, from which nothing follows.
+
+    Raises:
+        OntologyError: one is in an axiom, or a value of an individual.
+    """
+    seen: Counter[tuple[Path, str]] = Counter()
+    for triple, (file, why) in reading.invalid.items():
+        s, p, o = triple
+        assert isinstance(o, Literal)
+        seen[file, o.lexical] += 1
+        of = "" if isinstance(s, BlankNode) else f" of <{s}>"
+        told = f"the value {o.n3} of <{p}>{of} is not valid: {why}"
+        line = _line_of(file, o.lexical, seen[file, o.lexical])
+        if p in schema.datatype_properties or (p.startswith(_OF_AXIOMS) and p not in ANNOTATIONS):
+            raise OntologyError(
+                told if line else f"{file}: {told}",
+                position=Position(str(file), line, 1) if line else None,
+            )
+        where = f"line {line}: " if line else ""
+        yield Remark("invalid-literal", file, f"{where}{told}; nothing follows from an annotation")
+
+
+def place_of(files: Iterable[Path], name: IRI) -> Position | None:
+    """Where the last part of a name first stands in some files; None: nowhere."""
+    last = re.split("[#/]", name)[-1]
+    for file in files:
+        try:
+            content = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        found = re.search(rf"(?<=[#/:;]){re.escape(last)}\b", content)
+        if found is not None:
+            line = content.count("\n", 0, found.start()) + 1
+            column = found.start() - content.rfind("\n", 0, found.start())
+            return Position(str(file), line, column)
+    return None
+
+
+def _line_of(file: Path, text: str, number: int) -> int:
+    """The line of a file that has a text between quotes or tags for the n-th time; 0: none."""
+    try:
+        content = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return 0
+    found = list(re.finditer(f"(?<=[\"'>]){re.escape(text)}(?=[\"'<])", content))[:number]
+    return content.count("\n", 0, found[-1].start()) + 1 if found else 0
 
 
 def _told(unknown: Undeclared, names: str) -> Iterator[str]:

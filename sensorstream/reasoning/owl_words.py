@@ -30,6 +30,15 @@ def swrl(word: str) -> IRI:
     return IRI(f"{_SWRL}{word}")
 
 
+ANNOTATIONS: Final = frozenset(
+    {
+        *(f"{RDFS}{word}" for word in ("label", "comment", "seeAlso", "isDefinedBy")),
+        *(f"{OWL}{word}" for word in ("versionInfo", "deprecated", "versionIRI", "imports")),
+        *(f"{OWL}{word}" for word in ("priorVersion", "incompatibleWith")),
+        f"{OWL}backwardCompatibleWith",
+    }
+)
+"""OWL 2's own annotation properties, and what else says nothing of individuals."""
 CLASS: Final = owl("Class")
 DATATYPE: Final = IRI(f"{RDFS}Datatype")
 ENTITIES: Final = {

@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.clock import Clock, SystemClock
-from sensorstream.errors import SettingsError
+from sensorstream.errors import OntologyError, SettingsError
+from sensorstream.model.terms import IRI
 from sensorstream.network.budget import NO_LIMITS, Limits
+from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.gap.trial import Trial
 from sensorstream.reasoning.dl.process import HEAP, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.swrl import built_ins
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.ontology import Ontology
+from sensorstream.reasoning.ontology import Ontology, place_of
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules
@@ -85,6 +88,24 @@ def text_of(path: Path) -> str:
         raise SettingsError(f"cannot read the rule set {path}: {error}") from None
 
 
+def told_to(profile: str, ontology: Ontology) -> Terminology:
+    """What HermiT or Pellet is told of an ontology.
+
+    Raises:
+        OntologyError: an axiom is none that it can be told.
+    """
+    terminology = Terminology.of(ontology)
+    called = built_ins(Axioms(terminology.stated)) if profile == "hermit" else set()
+    for each in sorted(called):
+        raise OntologyError(
+            f"a SWRL rule calls the built-in {each.n3}, and HermiT knows none: expected the "
+            "profile pellet, a data range (owl:withRestrictions) for what a value is compared "
+            "with, or a semantic rule",
+            position=place_of(ontology.files, each) if isinstance(each, IRI) else None,
+        )
+    return terminology
+
+
 def make_reasoner(
     profile: str,
     ontology: Ontology,
@@ -110,6 +131,7 @@ def make_reasoner(
         SettingsError: there is no such profile.
         QueryError: a rule set cannot be read, with the place.
         ProgramError: its rules have no result, or perhaps no end.
+        OntologyError: as :func:`told_to`.
     """
     check_profile(profile)
     if profile == "none":
@@ -120,9 +142,9 @@ def make_reasoner(
     if found is not None:
         return RuleReasoner(found, limits)
     clock = clock or SystemClock()
-    terminology = Terminology.of(ontology)
+    terminology = told_to(profile, ontology)
     worker = Worker(
-        profile, terminology.document(), java=java, timeout=timeout, heap=heap, clock=clock
+        profile, terminology.document(profile), java=java, timeout=timeout, heap=heap, clock=clock
     )
     trial = Trial(terminology)
     explainer = Explainer(
@@ -145,8 +167,13 @@ def bare_reasoner(
 
     For questions that are asked once. The arguments are those of :func:`make_reasoner`.
     """
-    terminology = Terminology.of(ontology)
+    terminology = told_to(profile, ontology)
     worker = Worker(
-        profile, terminology.document(), java=java, timeout=timeout, heap=heap, clock=SystemClock()
+        profile,
+        terminology.document(profile),
+        java=java,
+        timeout=timeout,
+        heap=heap,
+        clock=SystemClock(),
     )
     return DlReasoner(terminology, worker)

@@ -1,16 +1,15 @@
 """A description logic reasoner whose failures lose inferences, but never messages.
 
 After a failed question the reasoner's process is started again and the question repeated. If that
-fails too but the process answers other questions, the message is the cause, and only this message
-is refused. If the process cannot be started, or many messages in a row fail, the plain profile
-replaces it, until the engine adopts a new reasoner.
+fails too but a new process starts, the question is the cause: it is left open, and what rules
+derive stands for its answer. If no process can be started, the plain profile replaces it, until the
+engine adopts a new reasoner.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import Final
 
 from sensorstream.errors import Inconsistent, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
@@ -25,8 +24,6 @@ from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
 _LOG = logging.getLogger(__name__)
-_TOLERATED: Final = 2
-"""Failed questions in a row (each asked twice) whose cause is taken to be the message."""
 
 
 class ResilientReasoner:
@@ -42,7 +39,6 @@ class ResilientReasoner:
         self._schema = schema
         self._told = SchemaClosure(schema)
         self._plain: SchemaClosure | None = None
-        self._failures = 0
         self.restarts = 0
         """How often the process was started again."""
         self.degraded = ""
@@ -84,7 +80,7 @@ class ResilientReasoner:
 
     def start(self, kb: KnowledgeBase) -> None:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
-        self._plain, self._failures, self.degraded = None, 0, ""
+        self._plain, self.degraded = None, ""
         self._reasoner.start(kb)
         self._explainer.prepare()
 
@@ -94,21 +90,22 @@ class ResilientReasoner:
         Raises:
             Inconsistent: with its contradiction.
             Overrun: see :class:`~sensorstream.reasoning.reasoner.Reasoner`.
-            ReasonerError: the reasoner fails for this change, but not for others.
         """
         if self._plain is not None:
             return self._plain.react(kb, delta)
         try:
-            inferred = self._ask(kb, delta)
+            return self._ask(kb, delta)
         except Inconsistent as error:
             raise self._explainer.explain(kb, delta, error) from None
         except ReasonerError as error:
-            self._failures += 1
-            if self._failures <= _TOLERATED and self._starts():
-                raise
             return self.degrade(kb, str(error), delta.time)
-        self._failures = 0
-        return inferred
+
+    def take_left_open(self) -> tuple[str, ...]:
+        """What the reasoner could not decide since this was called before."""
+        told = self._reasoner.questions.left_open
+        taken = tuple(told)
+        told.clear()
+        return taken
 
     def conclusions(self, triple: Triple) -> Iterable[Triple]:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
@@ -167,12 +164,9 @@ class ResilientReasoner:
             self.restarts += 1
             # After an error as answer the process still runs, in an unknown state.
             self._worker.close()
-            return self._reasoner.react(kb, delta)
-
-    def _starts(self) -> bool:
-        """Whether the process can be started and answers."""
-        try:
-            self._worker.close()
-            return self._worker.start()
-        except ReasonerError:
-            return False
+            questions = self._reasoner.questions
+            questions.leaves_open = True
+            try:
+                return self._reasoner.react(kb, delta)
+            finally:
+                questions.leaves_open = False

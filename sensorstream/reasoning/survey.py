@@ -17,12 +17,14 @@ from sensorstream.network.recursion.equality_rules import apart
 from sensorstream.network.recursion.linear import parted
 from sensorstream.reasoning.dl.bounds.clauses import THING
 from sensorstream.reasoning.dl.bounds.rules import is_made, upper
+from sensorstream.reasoning.dl.bounds.values import property_of
 from sensorstream.reasoning.dl.gap.plans import kind_of
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.specialise import standard_name
+from sensorstream.sparql.algebra import TriplePattern
 
 _SHOWN = 5
 _TRIAL: Final = "urn:sensorstream:trial:"
@@ -149,6 +151,11 @@ def without_rules(ontology: Ontology, left_out: frozenset[str]) -> Iterator[str]
     """
     terminology = Terminology.of(ontology)
     found = upper(terminology.stated, left_out)
+    for crowd in found.crowds:
+        yield (
+            f"counted: who has {crowd.number} neighbours or more is asked about, by "
+            f"{crowd.clause.name}; nobody else is"
+        )
     if not found.untreated:
         yield "all axioms have rules: the reasoner is asked about what they leave open"
         return
@@ -156,12 +163,17 @@ def without_rules(ontology: Ontology, left_out: frozenset[str]) -> Iterator[str]
         yield f"no rules for {axiom}"
     if len(found.untreated) > _SHOWN:
         yield f"no rules for {len(found.untreated) - _SHOWN} other axioms"
-    if any(need.object == THING for need in found.needs):
+    uses = sorted(filter(None, {_use(need) for need in found.needs}))
+    more = f" and {len(uses) - _SHOWN} more" if len(uses) > _SHOWN else ""
+    concerned = f"who has {', '.join(uses[:_SHOWN])}{more}"
+    if not uses or any(need.object == THING for need in found.needs):
         concerned = "every individual"
-    else:
-        uses = sorted({f"<{kind_of(need)}>" for need in found.needs if not is_made(kind_of(need))})
-        more = f" and {len(uses) - _SHOWN} more" if len(uses) > _SHOWN else ""
-        concerned = f"who has {', '.join(uses[:_SHOWN])}{more}"
     together = "the whole window" if terminology.whole else "all that is linked to it"
     why = f", because of {terminology.whole}" if terminology.whole else ""
     yield f"{concerned} is asked about with {together}{why}"
+
+
+def _use(need: TriplePattern) -> str:
+    """The class or property that an axiom needs; "": it has no name."""
+    name = property_of(kind_of(need))
+    return "" if is_made(name) else f"<{name}>"

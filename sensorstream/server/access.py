@@ -19,6 +19,7 @@ from sensorstream.access.roles import NOBODY, Identity, Role
 from sensorstream.app.access import Access
 from sensorstream.errors import Forbidden, Unauthenticated, Unavailable
 from sensorstream.logs import concerning
+from sensorstream.quoting import LONGEST_PATH, shortened_key
 from sensorstream.server.problems import http_problem, refusal, respond
 
 
@@ -231,7 +232,9 @@ class Guard:
     def _change(self, scope: Scope, user: Identity, status: int = 500) -> Change:
         """What the audit log keeps; the status is that of an answer that never began."""
         client = scope.get("client")
-        told = (user.kind, user.name, client[0] if client else "", scope["method"], scope["path"])
+        address = client[0] if client else ""
+        path = shortened_key(scope["path"], LONGEST_PATH)
+        told = (user.kind, user.name, address, scope["method"], path)
         return Change(self._access.now(), *told, status)
 
     async def _user(self, scope: Scope, rule: Rule | None) -> Identity:

@@ -33,6 +33,8 @@ _ANSWER_SECONDS: Final = 60.0
 """Longer than a page waits for news with one request."""
 _MOST: Final = 200
 """Requests to the process at a time."""
+_PATIENCE: Final = 1.0
+"""Seconds that a request waits for a place, and that a part of an answer may be unread then."""
 _OF_THE_HOP: Final = frozenset(
     {b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"date"}
 )
@@ -108,7 +110,34 @@ def console(process: ConsoleProcess) -> ASGIApp:
     # and a request that is sent just then would be lost.
     limits = httpx.Limits(max_connections=_MOST, max_keepalive_connections=0)
     transport = httpx.AsyncHTTPTransport(uds=str(process.pages), verify=False, limits=limits)
-    timeout = httpx.Timeout(_ANSWER_SECONDS, pool=1.0).as_dict()
+    timeout = httpx.Timeout(_ANSWER_SECONDS, pool=_PATIENCE).as_dict()
+    unread: dict[httpx.Response, float] = {}  # since when a part of an answer is
+
+    async def asked(request: httpx.Request) -> httpx.Response:
+        try:
+            return await transport.handle_async_request(request)
+        except httpx.PoolTimeout:
+            since = time.monotonic() - _PATIENCE
+            late = [answer for answer, begun in unread.items() if begun <= since]
+            if not late:
+                raise
+            for answer in late:
+                del unread[answer]
+                await answer.aclose()
+            return await transport.handle_async_request(request)
+
+    async def hand_back(answer: httpx.Response, send: Send) -> None:
+        headers = [each for each in answer.headers.raw if each[0].lower() not in _OF_THE_HOP]
+        start = {"type": "http.response.start", "status": answer.status_code}
+        await send({**start, "headers": headers})
+        assert isinstance(answer.stream, httpx.AsyncByteStream)
+        async for part in answer.stream:
+            unread[answer] = time.monotonic()
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+            if unread.pop(answer, None) is None:
+                _LOG.info("an answer of the pages was not read: another request has its place")
+                return
+        await send({"type": "http.response.body", "body": b""})
 
     async def hand_on(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -130,21 +159,16 @@ def console(process: ConsoleProcess) -> ASGIApp:
             extensions={"timeout": timeout},
         )
         try:
-            answer = await transport.handle_async_request(request)
+            answer = await asked(request)
         except httpx.HTTPError as error:
             _LOG.warning("the process of the pages does not answer: %s", error)
             told = "the process of the pages does not answer"
             await respond(http_problem(503, told), {"Retry-After": "1"})(scope, receive, send)
             return
         try:
-            headers = [each for each in answer.headers.raw if each[0].lower() not in _OF_THE_HOP]
-            start = {"type": "http.response.start", "status": answer.status_code}
-            await send({**start, "headers": headers})
-            assert isinstance(answer.stream, httpx.AsyncByteStream)
-            async for part in answer.stream:
-                await send({"type": "http.response.body", "body": part, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
+            await hand_back(answer, send)
         finally:
+            unread.pop(answer, None)
             await answer.aclose()
 
     return hand_on

@@ -1,4 +1,8 @@
-"""A name for every request: in its answer, and in all lines of the log that concern it."""
+"""What every request gets: a name, in its answer and in all lines of the log that concern it.
+
+And what every answer says to browsers: that it is what its media type says, that nothing in it
+runs, and that no page shows it in a frame.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,10 @@ from sensorstream.logs import concerning
 
 HEADER: Final = "X-Request-Id"
 _FIELD: Final = HEADER.lower().encode()
+_TO_BROWSERS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+)
 _VALID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 
@@ -36,8 +44,10 @@ class Named:
 
         async def named(message: Message) -> None:
             if message["type"] == "http.response.start":
-                fields = [*message.get("headers", ()), (_FIELD, name)]
-                message = {**message, "headers": fields}
+                own = message.get("headers", ())
+                said = {each[0].lower() for each in own}
+                more = [each for each in _TO_BROWSERS if each[0] not in said]
+                message = {**message, "headers": [*own, (_FIELD, name), *more]}
             await send(message)
 
         with concerning(request_id=name.decode()):

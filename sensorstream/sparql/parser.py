@@ -237,6 +237,13 @@ _PLAIN: Final = {
 }
 _LITERALS: Final = frozenset(("TEXT", "LONG_TEXT", "INTEGER", "DECIMAL", "DOUBLE", "TRUE", "FALSE"))
 _NAMES: Final = frozenset(("IRIREF", "PREFIXED", "NAMESPACE"))
+_INSTEAD: Final = {
+    "AGGREGATE": "instead of AGGREGATE { (?n, COUNT, { ?x }) FILTER (?n > 1) } write in WHERE "
+    "{ SELECT ?x (COUNT(*) AS ?n) WHERE { … } GROUP BY ?x HAVING (COUNT(*) > 1) }, beside the "
+    "pattern itself if its other variables are asked for",
+    "COMPUTE": "write COMPUTED EVERY 5m",
+}
+"""Words of other languages, and what to write for them."""
 _OF_RULES: Final = frozenset(("_EACH",))
 """What only rule sets have: nothing to expect elsewhere."""
 # Token kinds that begin the same construct are named by that construct; larger sets first.
@@ -271,8 +278,9 @@ def _unexpected(source: Source, error: UnexpectedToken, of_rules: bool) -> Query
         end = len(source.text.rstrip())
         return QueryError(f"the text ends here: expected {expected}", position=source.position(end))
     shown = token.value if len(token.value) <= 40 else f"{token.value[:40]}…"
+    instead = _INSTEAD.get(token.value.upper()) or f"expected {expected}"
     return QueryError(
-        f"unexpected '{shown}': expected {expected}",
+        f"unexpected '{shown}': {instead}",
         position=source.position(token.start_pos or 0),
     )
 

@@ -69,7 +69,7 @@ class Stage:
             deployment = self._deployment_of(story)
             if self._reasoner is None:
                 self._reasoner = reasoner_of(deployment)
-            machine = build_machine(deployment, lambda: 0.0, self._reasoner)
+            machine = build_machine(deployment, lambda: 0.0, self._reasoner, spent=lambda: 0.0)
         except SensorStreamError as error:
             place = error.position or story.position
             return Verdict(story, (Difference(place, error.message),))

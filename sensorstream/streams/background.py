@@ -31,7 +31,7 @@ class Background:
     """Files as graphs, each by itself; together they are the default graph.
 
     A query names a file by its ``file:`` IRI, or by any IRI that ends in the file's name, with
-    this or another suffix.
+    this or another suffix. One that names none has them all.
     """
 
     files: dict[Path, TripleIndex] = field(default_factory=dict)
@@ -56,20 +56,26 @@ class Background:
             yield from index.match(None, None, None)
 
     def graphs(self) -> dict[IRI, TripleIndex]:
-        """Each file as a graph, by its ``file:`` IRI."""
-        return {IRI(path.as_uri()): index for path, index in self.files.items()}
+        """Each file as a graph, by its ``file:`` IRI; looked up by any name of it."""
+        return _Graphs(self)
 
     def named(self, dataset: Dataset, file: Path) -> dict[IRI, TripleIndex]:
-        """The graphs that a query's FROM NAMED clauses name.
+        """The graphs that GRAPH matches in a query: those of FROM NAMED, without it all files.
 
         Raises:
             BackgroundError: one of its FROM clauses names a file that is not there.
         """
         for name in dataset.default:
-            self._find(name, file)
-        return {name: self._find(name, file) for name in dataset.named}
+            self.find(name, "FROM", file)
+        named = {name: self.find(name, "FROM NAMED", file) for name in dataset.named}
+        return named or self.graphs()
 
-    def _find(self, name: IRI, query: Path) -> TripleIndex:
+    def find(self, name: IRI, clause: str, query: Path) -> TripleIndex:
+        """The file that a clause of a query means.
+
+        Raises:
+            BackgroundError: there is no such file, or it cannot be read.
+        """
         parts = urlsplit(name)
         last = unquote(parts.path.rsplit("/", 1)[-1])
         for path, index in self.files.items():
@@ -84,12 +90,24 @@ class Background:
             if path.is_file():
                 self.read([path])
                 return self.files[path]
-        if len(self.files) == 1:
-            return next(iter(self.files.values()))
         known = ", ".join(path.name for path in self.files) or "none"
         raise BackgroundError(
-            f"{query}: FROM <{name}>: expected the name of a --static file; given: {known}"
+            f"{query}: {clause} <{name}>: expected the name of a --static file; given: {known}"
         )
+
+
+class _Graphs(dict[IRI, TripleIndex]):
+    """Files by their ``file:`` IRIs; other names of one find it, and are not among its keys."""
+
+    def __init__(self, background: Background) -> None:
+        super().__init__({IRI(path.as_uri()): each for path, each in background.files.items()})
+        self._background = background
+
+    def __missing__(self, name: IRI) -> TripleIndex:
+        try:
+            return self._background.find(name, "FROM NAMED", Path())
+        except BackgroundError as error:
+            raise KeyError(name) from error
 
 
 def _triples(file: Path, number: int) -> list[Any]:

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
@@ -38,6 +38,7 @@ from sensorstream.streams.state import QueryState
 from sensorstream.streams.stream_window import StreamWindow
 
 _ADDED: Final = Operation.ADDED
+_Told = TypeVar("_Told")
 LATEST: Final = 100
 """How many solutions of a pattern in time are kept as its result."""
 
@@ -82,6 +83,7 @@ class ContinuousQuery:
         """The streams that its windows see."""
         self.schedule = schedule
         self._at_changes = schedule.kind in (ReportKind.INSTANT, ReportKind.CHANGE)
+        self._at_steps = self._at_changes or schedule.kind is ReportKind.WINDOW_CLOSE
         self.plan = plan
         self.due: Instant | None = None
         """The next report by time."""
@@ -105,6 +107,8 @@ class ContinuousQuery:
         self._constructed: Counter[Triple] = Counter()
         self.timed = isinstance(root, TimedNode)
         """Whether its rows end with the start and end of their interval."""
+        self.follows_ends = self.timed
+        """Whether it may report until all intervals that have begun are over."""
         if isinstance(form, Construct) and not self.timed:
             self._triples = instantiated(form.template, root.variables)
             self._constructed.update(self._triples(root.rows()))
@@ -169,11 +173,17 @@ class ContinuousQuery:
         return min((each for each in moves if each is not None), default=None)
 
     @property
-    def reports_unchanged(self) -> bool:
-        """Whether it reports at a window's step even if nothing has changed."""
-        return self.schedule.relation is Relation.RSTREAM and (
-            next(iter(self.root.rows()), None) is not None
-        )
+    def tells_at_step(self) -> bool:
+        """Whether a window's step makes it give something out though nothing else happens."""
+        if not self._at_steps:
+            return False
+        self._cancel()
+        if self._added or self._removed:
+            return True
+        whole = self.schedule.relation is Relation.RSTREAM
+        if isinstance(self.query.form, Ask):
+            return whole or self._answer is None
+        return whole and next(iter(self.root.rows()), None) is not None
 
     def is_due(self) -> bool:
         """Whether the instant that ends now is due for a report; call it once an instant."""
@@ -324,25 +334,28 @@ class ContinuousQuery:
         return list(dict.fromkeys(self._triples(self.root.rows())))
 
     def report(self, time: Instant) -> None:
-        """Give out what the relation asks for."""
+        """Give out what the relation asks for; what tells nothing is no report."""
         self._cancel()
         added, removed = self._added, self._removed
         self._added, self._removed = [], []
-        self.reports += 1
-        self.last_report = time
         if self.timed:
-            self._report_timed(time, added)
+            found = self._of_intervals(time, added)
         elif isinstance(self.query.form, Ask):
-            self._report_answer(time)
+            found = self._of_answer(time)
         elif self._triples is not None:
-            self._report_graph(time, self._triples(added), self._triples(removed))
+            found = self._of_graph(time, self._triples(added), self._triples(removed))
         else:
-            self._report_rows(time, added, removed)
+            found = self._of_rows(time, added, removed)
+        if found:
+            self.reports += 1
+            self.last_report = time
+        for each in found:
+            self._sink(each)
 
-    def _report_timed(self, time: Instant, added: list[TimedRow]) -> None:
+    def _of_intervals(self, time: Instant, added: list[TimedRow]) -> list[Report]:
         """Solutions with their intervals; the triples made of them, by interval."""
         if not added:
-            return
+            return []
         if self._key is not None:
             added.sort(key=self._key)
         self._latest.extend(added)
@@ -350,31 +363,22 @@ class ContinuousQuery:
             rows = [row[:-2] for row in added]
             intervals = [row[-2:] for row in added]
             variables = self.root.variables
-            self._sink(Report(self.name, time, _ADDED, variables, rows, None, None, intervals))
-            return
+            return [Report(self.name, time, _ADDED, variables, rows, None, None, intervals)]
         made: dict[tuple[Instant, Instant], list[Triple]] = {}
         for triple, start, end in self._timed_triples(added):
             made.setdefault((start, end), []).append(triple)
-        for interval, triples in made.items():
-            self._sink(
-                Report(self.name, time, Operation.ADDED, triples=triples, intervals=(interval,))
-            )
+        return [
+            Report(self.name, time, _ADDED, triples=triples, intervals=(interval,))
+            for interval, triples in made.items()
+        ]
 
-    def _report_rows(self, time: Instant, added: list[Row], removed: list[Row]) -> None:
-        if self.schedule.relation is Relation.RSTREAM:
-            self._give(time, Operation.RESULT, self.result())
-            return
-        if removed and self.schedule.relation is not Relation.ISTREAM:
-            self._give(time, Operation.REMOVED, removed)
-        if added and self.schedule.relation is not Relation.DSTREAM:
-            if self._key is not None:
-                added.sort(key=self._key)
-            self._give(time, Operation.ADDED, added)
+    def _of_rows(self, time: Instant, added: list[Row], removed: list[Row]) -> list[Report]:
+        told = self._told(added, removed, self.result)
+        if added and self._key is not None:
+            added.sort(key=self._key)
+        return [Report(self.name, time, how, self.variables, rows) for how, rows in told]
 
-    def _give(self, time: Instant, operation: Operation, rows: list[Row]) -> None:
-        self._sink(Report(self.name, time, operation, self.variables, rows))
-
-    def _report_graph(self, time: Instant, added: list[Triple], removed: list[Triple]) -> None:
+    def _of_graph(self, time: Instant, added: list[Triple], removed: list[Triple]) -> list[Report]:
         counts = self._constructed
         before = {triple: triple in counts for triple in (*added, *removed)}
         counts.update(added)
@@ -384,22 +388,31 @@ class ContinuousQuery:
         for triple in before:
             if counts[triple] <= 0:
                 del counts[triple]
-        if self.schedule.relation is Relation.RSTREAM:
-            self._give_graph(time, Operation.RESULT, list(counts))
-            return
-        if gone and self.schedule.relation is not Relation.ISTREAM:
-            self._give_graph(time, Operation.REMOVED, gone)
-        if come and self.schedule.relation is not Relation.DSTREAM:
-            self._give_graph(time, Operation.ADDED, come)
+        told = self._told(come, gone, lambda: list(counts))
+        return [Report(self.name, time, how, triples=triples) for how, triples in told]
 
-    def _give_graph(self, time: Instant, operation: Operation, triples: list[Triple]) -> None:
-        self._sink(Report(self.name, time, operation, triples=triples))
+    def _told(
+        self, come: list[_Told], gone: list[_Told], whole: Callable[[], list[_Told]]
+    ) -> list[tuple[Operation, list[_Told]]]:
+        """What the relation tells of a result; at a step an empty one is not told again."""
+        relation = self.schedule.relation
+        if relation is Relation.RSTREAM:
+            result = whole()
+            news = result or come or gone or not self._at_steps
+            return [(Operation.RESULT, result)] if news else []
+        found: list[tuple[Operation, list[_Told]]] = []
+        if gone and relation is not Relation.ISTREAM:
+            found.append((Operation.REMOVED, gone))
+        if come and relation is not Relation.DSTREAM:
+            found.append((_ADDED, come))
+        return found
 
-    def _report_answer(self, time: Instant) -> None:
+    def _of_answer(self, time: Instant) -> list[Report]:
         answer = next(iter(self.root.rows()), None) is not None
-        if answer != self._answer or self.schedule.relation is Relation.RSTREAM:
-            self._answer = answer
-            self._sink(Report(self.name, time, Operation.RESULT, answer=answer))
+        if answer == self._answer and self.schedule.relation is not Relation.RSTREAM:
+            return []
+        self._answer = answer
+        return [Report(self.name, time, Operation.RESULT, answer=answer)]
 
 
 def _order(query: Query, root: Node) -> Callable[[Row], Any] | None:

@@ -7,10 +7,11 @@ Numbers are seconds; the text is Turtle, of which N-Triples is a part.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from itertools import chain
 from typing import Any, Final
 
 from sensorstream.errors import EventError, Position, TermError
@@ -18,15 +19,13 @@ from sensorstream.kb.graph_text import GraphReader
 from sensorstream.model import terms
 from sensorstream.model.datatypes import NUMERIC_TYPES
 from sensorstream.model.terms import Literal, Triple
-from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.timeline import Instant, Timeline, seconds
 from sensorstream.streams.processor import StreamEvent
 
 SECOND: Final = 1_000_000
 """Event files are read on a line of microseconds: since 0, or since 1970 for dateTimes."""
 _CALENDAR: Final[Timeline] = Timeline.DATETIME
 _JSON: Final = json.JSONDecoder(parse_float=Decimal)
-_ROUNDINGS: Final = 64
-"""So many units in the last place of a double its sums may be off."""
 _KEYS: Final = ("time", "end", "stream", "graph")
 
 
@@ -37,6 +36,22 @@ class EventLines:
     file: str
     numbers: bool | None = None
     graphs: GraphReader = field(default_factory=GraphReader)
+
+    def begin(self, lines: Iterable[str]) -> Iterator[str]:
+        """All lines, after a look at the first event: how its time is written."""
+        source, seen = iter(lines), list[str]()
+        for line in source:
+            seen.append(line)
+            if line.strip():
+                with suppress(ValueError, TypeError, KeyError):
+                    self.numbers = _is_number(_JSON.decode(line)["time"])
+                break
+        return chain(seen, source)
+
+    @property
+    def line(self) -> Timeline:
+        """The time line on which queries and rules see the times as the file writes them."""
+        return Timeline.SECONDS if self.numbers else Timeline.DATETIME
 
     def read(self, lines: Iterable[str]) -> Iterator[StreamEvent]:
         """The events of a file's lines; empty lines are passed over.
@@ -75,7 +90,7 @@ class EventLines:
         return StreamEvent(time, self._graph(data["graph"], where), name, end)
 
     def _instant(self, given: Any, key: str, where: Position) -> Instant:
-        number = isinstance(given, int | Decimal) and not isinstance(given, bool)
+        number = _is_number(given)
         if not number and not isinstance(given, str):
             raise EventError(
                 f"'{key}': expected a number of seconds or an xsd:dateTime", position=where
@@ -118,21 +133,8 @@ class EventLines:
         return time / SECOND if rest else whole
 
 
-def seconds(number: Decimal) -> Instant:
-    """The instant of a number of seconds.
-
-    Programs that add tenths write 0.30000000000000004: what their arithmetic has left is rounded.
-
-    Raises:
-        TermError: it is finer than a microsecond, or not finite.
-    """
-    if not number.is_finite():
-        raise TermError(f"{number} is no time")
-    units = number * SECOND
-    whole = units.to_integral_value()
-    if abs(units - whole) > _ROUNDINGS * Decimal(math.ulp(float(number))) * SECOND:
-        raise TermError(f"{number} is finer than a microsecond")
-    return int(whole)
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | Decimal) and not isinstance(given, bool)
 
 
 def instant_of(literal: Literal) -> Instant:

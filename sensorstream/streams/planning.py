@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sensorstream.errors import UnsupportedQuery
+from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
 from sensorstream.network.plan.delays import sources_read
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.sources import DEFAULT, Past, Source, Sources, merged
-from sensorstream.sparql.algebra import Describe, Graph, Query
+from sensorstream.sparql.algebra import Describe, Graph, Query, Variable
 from sensorstream.sparql.printing.query_forms import valid_time_text
+from sensorstream.sparql.printing.term_text import node_text
 from sensorstream.sparql.walk import nodes
 from sensorstream.streams.shape import WindowShape
 
@@ -32,6 +33,24 @@ def planned(
     """
     _check_form(query, graphs=named is not None)
     return plan(query.form.pattern, sources_of(query, shapes, named or {}), query.base)
+
+
+def check_graphs(query: Query, named: Mapping[IRI, TripleIndex] | None) -> None:
+    """Whether the graphs of a query are there.
+
+    Raises:
+        QueryError: GRAPH names one that is not among ``named``, or there is none for a variable.
+    """
+    if named is None:
+        return
+    for each in nodes(query.form.pattern):
+        if not isinstance(each, Graph):
+            continue
+        there = named if isinstance(each.name, Variable) else each.name in named
+        if not there:
+            known = ", ".join(f"<{name}>" for name in named)
+            told = f"the query has {known}" if named else "name a file with --static"
+            raise QueryError(f"GRAPH {node_text(each.name)}: no such graph; {told}", part=each)
 
 
 def sources_of(

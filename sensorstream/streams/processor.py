@@ -52,7 +52,7 @@ _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""
 _pending: Callable[[ContinuousQuery], bool] = attrgetter("pending")
 _CHANGE: Final = ReportKind.CHANGE
-_reports_unchanged: Callable[[ContinuousQuery], bool] = attrgetter("reports_unchanged")
+_tells_at_step: Callable[[ContinuousQuery], bool] = attrgetter("tells_at_step")
 
 
 @frozen
@@ -418,20 +418,23 @@ class StreamProcessor:
         self._broken.stop(self._stop)
 
     def finish(self) -> None:
-        """The streams have ended: windows with a step report once more, at its next multiple."""
+        """The streams have ended: each query reports what it has still to report.
+
+        Windows with a step report once more, at its next multiple; patterns in time until all
+        that happens is over.
+        """
         if self.now is None:
             return
-        ends = {query: query.closes for query in self.queries.values()}
-        last_end = self._occurring.last
-        if last_end is not None:
-            self.complete(last_end + 1)
+        ends: dict[ContinuousQuery, Instant] = {}
+        for query in self.queries.values():
+            lasting = self._occurring.last if query.follows_ends else None
+            if found := [each for each in (query.closes, lasting) if each is not None]:
+                ends[query] = max(found)
         self._end()
-        last = max((end for end in ends.values() if end is not None), default=None)
-        if last is None:
-            return
-        while (due := self.next_due) is not None and due <= last:
+        last = max(ends.values(), default=self.now)
+        while (due := self._next_before(last + 1)) is not None:
             self.now = due
-            reporting = {query for query, end in ends.items() if end is not None and due <= end}
+            reporting = {query for query, end in ends.items() if due <= end}
             self._end(reporting, moved=self._open_instant(due))
 
     @property
@@ -517,7 +520,7 @@ class StreamProcessor:
         if not isinstance(entry, WindowedStream) or not entry.idle:
             return False
         readers = self._windows.readers(entry)
-        return not any(self._broken.asked(each, _reports_unchanged) for each in readers)
+        return not any(self._broken.asked(each, _tells_at_step) for each in readers)
 
     def _settle(self) -> None:
         """Let the operators take in what has changed; queries report that do so at each event."""

@@ -52,6 +52,8 @@ class RunningRules(ContinuousQuery):
         super().__init__(
             ruleset.name, text, query, ruleset.root, (), _SCHEDULE, sink, ruleset.patterns
         )
+        # Patterns in time make events for them at the ends of intervals.
+        self.follows_ends = True
         self.ruleset = ruleset
         self._ready = ready
         self.rules = {each.name: each for each in program.rules}

@@ -74,9 +74,10 @@ class Content:
         placed = self._place_late(event, owners, late, record) if late else {}
         if event.replaces:
             self._replace(event, late, record)
-            for name in names:
-                stay = self.individuals[name].stay
-                update = Update(stay, name, event.time, event.message, event.replaces)
+            for name, pairs in self._replaced(event, owners).items():
+                # Its own pairs alone: those of all others would be n in each of n updates.
+                its, stay = frozenset(pairs), self.individuals[name].stay
+                update = Update(stay, name, event.time, event.message, its)
                 self.past.note_update(update, record)
         record.references.clear()
         provenance = plain = Provenance(event.message, event.time)
@@ -231,11 +232,7 @@ class Content:
         for triple in event.triples:
             if (name := owners[triple[0]]) in late:
                 said.setdefault(name, []).append(triple)
-        # In an order of its own: a set has another one in every process.
-        replaces: dict[Subject, list[tuple[Subject, IRI]]] = {}
-        for pair in sorted(event.replaces):
-            if pair[0] in owners:
-                replaces.setdefault(owners[pair[0]], []).append(pair)
+        replaces = self._replaced(event, owners)
         graphs = event.named_graphs() if event.graphs else _NO_GRAPHS
         placed: dict[Triple, None] = {}
         for name, its in said.items():
@@ -243,6 +240,19 @@ class Content:
             latecomer = Latecomer(one, event, graphs, self.past, record, self.supersede)
             placed.update(latecomer.place(its, replaces.get(name, ())))
         return placed
+
+    def _replaced(
+        self, event: Event, owners: Mapping[Subject, Subject]
+    ) -> dict[Subject, list[tuple[Subject, IRI]]]:
+        """What an event replaces, by the individual whose it is, of those that it speaks of."""
+        names = set(owners.values())
+        found: dict[Subject, list[tuple[Subject, IRI]]] = {}
+        # In an order of its own: a set has another one in every process.
+        for pair in sorted(event.replaces):
+            name = owners.get(pair[0]) or self.owner(pair[0])
+            if name in names:
+                found.setdefault(name, []).append(pair)
+        return found
 
     def _replace(self, event: Event, late: Container[Subject], record: Recorder) -> None:
         """Supersede the old values of an update, except of those it comes late for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,7 +20,10 @@ from tests.alerts.bench import Bench
 
 
 class ListOutbox:
-    """The outbox protocol over lists; ``away`` makes every call fail."""
+    """The outbox protocol over lists; ``away`` makes every call fail.
+
+    What was delivered is not marked until ``slow`` is set.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -32,6 +35,9 @@ class ListOutbox:
         self.attempts: list[Attempt] = []
         self.failing_since: datetime | None = None
         self.disabled: list[str] = []
+        self.batches: list[int] = []
+        self.slow = threading.Event()
+        self.slow.set()
         self.away = False
         self.refused = 0
 
@@ -61,11 +67,13 @@ class ListOutbox:
                 if due > now:
                     self.pending[key] = (due - by, delivery)
 
-    def delivered(self, delivery_id: int, attempt: Attempt) -> None:
+    def delivered(self, came: Mapping[int, Attempt]) -> None:
+        self.slow.wait(30)
         with self.lock:
             self._check()
-            self.attempts.append(attempt)
-            self.done.append(self.pending.pop(delivery_id)[1])
+            self.attempts += came.values()
+            self.done += [self.pending.pop(each)[1] for each in came]
+            self.batches.append(len(came))
 
     def failed(
         self, delivery_id: int, attempt: Attempt, next_attempt_at: datetime | None
@@ -157,7 +165,10 @@ def receiver() -> Iterator[Receiver]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 64
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()

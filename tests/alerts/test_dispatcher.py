@@ -259,6 +259,26 @@ def test_the_dispatcher_outlives_a_store_that_is_away(
     assert len(receiver.received) == 1
 
 
+def test_what_many_receivers_of_a_host_take_meanwhile_is_marked_at_once_and_in_order(
+    bench: Bench, receiver: Any, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    bench.outbox.slow.clear()
+    for number in range(60):
+        webhook = f"w{number % 30}"
+        bench.outbox.add(make_delivery(number, f"{receiver.url}&{webhook}", webhook), NOW)
+    bench.start()
+    # Of each receiver the first; the second waits until that one is marked.
+    eventually(lambda: len(receiver.answered) == 30)
+    bench.outbox.slow.set()
+    eventually(lambda: len(bench.outbox.done) == 60)
+    assert sum(bench.outbox.batches[:2]) == 30
+    assert bench.outbox.failures == []
+    met: dict[str, list[str]] = {}
+    for each in receiver.received:
+        met.setdefault(each.path, []).append(each.headers["webhook-id"].partition(".")[0])
+    assert sorted(met.values()) == sorted([f"m{n}-1", f"m{n + 30}-1"] for n in range(30))
+
+
 def test_a_delivery_that_could_not_be_recorded_is_sent_again_under_the_same_id(
     bench: Bench,
     receiver: Any,

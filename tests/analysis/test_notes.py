@@ -7,7 +7,7 @@ from sensorstream.errors import Position
 from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
-from sensorstream.sparql.parser import read_query, read_update
+from sensorstream.sparql.parser import parse_query, read_query, read_update
 
 E = "http://example.org/"
 SCHEMA = Schema(
@@ -295,6 +295,28 @@ def test_a_graph_that_a_continuous_query_does_not_read_is_told() -> None:
     assert told(text) == []
 
 
+TWO_WINDOWS = """SELECT * FROM NAMED WINDOW :v [RANGE 3] FROM NAMED WINDOW :w [RANGE 2 STEP 2]
+{{ {} }}"""
+
+
+@pytest.mark.parametrize(
+    ("where", "unused"),
+    [
+        ("WINDOW :v { ?s ?p ?o }", [":w"]),
+        ("?s ?p ?o", [":v", ":w"]),
+        ("?s ?p ?o FILTER EXISTS { WINDOW :w { ?o ?q ?s } }", [":v"]),
+        ("WINDOW :v { ?s ?p ?o } OPTIONAL { WINDOW :w { ?o ?q ?s } }", []),
+        ("WINDOW ?any { ?s ?p ?o }", []),
+    ],
+)
+def test_a_window_that_no_group_matches_is_told(where: str, unused: list[str]) -> None:
+    text = TWO_WINDOWS.format(where)
+    found = [(code, column) for code, column, _ in told(text, Known(continuous=True))]
+    assert found == [("unused-window", text.index(f"{name} [") + 1) for name in unused]
+    merged = told(text.replace("FROM NAMED", "FROM"), Known(continuous=True))
+    assert not merged
+
+
 def test_notes_come_in_the_order_of_the_text() -> None:
     text = "ASK { ?x :hasNam ?n\nFILTER(1 > 2) FILTER(?z)\n?x a :Roam }"
     assert [note.code for note in notes(text, Known(SCHEMA))] == [
@@ -358,3 +380,56 @@ def test_a_path_of_any_length_is_told_to_follow_nothing_that_happens() -> None:
     ((code, column, text),) = told(pattern("?x :p ?y . ?y :q+ ?z"), CONTINUOUS)
     assert (code, "CONSTRUCT" in text) == ("path-in-background", True)
     assert pattern("?x :p ?y . ?y :q+ ?z")[column - 1 :].startswith(":q+")
+
+
+MAKES = "CONSTRUCT { ?x :fell ?w } WHERE { ?x :value ?v ; :before ?w FILTER(?v < ?w) }"
+FELL = "SELECT * { { ?x :fell ?v } SEQ { ?x :fell ?w } FILTER(getDURATION() < 'PT1H') }"
+
+
+def beside(text: str) -> Known:
+    return Known(continuous=True, beside={"other": parse_query(f"PREFIX : <{E}> {text}")})
+
+
+@pytest.mark.parametrize(
+    ("making", "reading"),
+    [
+        (MAKES, FELL),
+        (MAKES, FELL.replace(":fell ?v", ":other|^:fell ?v")),
+        (MAKES, FELL.replace(":fell ?v", "?any ?v")),
+        (MAKES.replace(":fell", "?v"), FELL),
+        (MAKES.replace("?x :fell ?w", "?x a :Fallen"), FELL.replace(":fell ?v", "a :Fallen")),
+        (MAKES.replace("WHERE", "FROM NAMED WINDOW :w [RANGE 3] WHERE"), FELL),
+    ],
+)
+def test_what_a_pattern_in_time_reads_in_vain_is_told_on_both_sides(
+    making: str, reading: str
+) -> None:
+    ((_, text),) = [n for n in coded(making, beside(reading)) if n[0] == "feeds-nothing"]
+    assert text.startswith("this CONSTRUCT query adds nothing to the stream")
+    assert "BIND(getENDTIME() AS ?when)" in text
+    ((_, text),) = [n for n in coded(reading, beside(making)) if n[0] == "feeds-nothing"]
+    assert text.startswith("the CONSTRUCT query other adds nothing to the stream")
+    cured = making.replace("FILTER(?v", "BIND(getENDTIME() AS ?when) FILTER(?v")
+    assert "feeds-nothing" not in dict(coded(cured, beside(reading)))
+    assert "feeds-nothing" not in dict(coded(reading, beside(cured)))
+
+
+@pytest.mark.parametrize(
+    ("making", "reading"),
+    [
+        (MAKES, FELL.replace(":fell", ":rose")),
+        (MAKES, MAKES),
+        (MAKES.replace("CONSTRUCT { ?x :fell ?w }", "SELECT *"), FELL),
+        (MAKES.replace("?x :fell ?w", "?x a :Fallen"), FELL.replace(":fell", "a")),
+        (MAKES, "SELECT * { ?x :fell ?w }"),
+    ],
+)
+def test_what_no_pattern_in_time_reads_is_not_told(making: str, reading: str) -> None:
+    if ":Fallen" in making:
+        reading = reading.replace("?v }", ":Other }").replace("?w }", ":Other }")
+    assert "feeds-nothing" not in dict(coded(making, beside(reading)))
+    assert "feeds-nothing" not in dict(coded(reading, beside(making)))
+
+
+def coded(text: str, known: Known) -> list[tuple[str, str]]:
+    return [(note.code, note.text) for note in notes(text, known)]

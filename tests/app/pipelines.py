@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 
 from sensorstream.app.exchange import Exchange
+from sensorstream.app.in_work import InWork
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.recovery import find_start, recover
@@ -41,6 +42,7 @@ class Running:
     exchange: Exchange
     store: MemoryStore
     clock: ManualClock
+    in_work: InWork
     reports: list[QueryReport] = field(default_factory=list)
     told: list[bool] = field(default_factory=list)
     """What each commit with alerts or entries of the outbox was said to have put there."""
@@ -68,6 +70,7 @@ def running(
     reports: list[QueryReport] = []
     told = ListSink[bool]()
     recover(target, store, find_start(store), reports.extend, clock.now())
+    in_work = InWork()
     pipeline = Pipeline(
         target,
         store,
@@ -78,10 +81,11 @@ def running(
         on_commit=told,
         publish=reports.extend,
         reopen=reopen or (lambda: store),
+        in_work=in_work,
     )
     pipeline.start()
     try:
-        yield Running(pipeline, engine, exchange, store, clock, reports, told.items)
+        yield Running(pipeline, engine, exchange, store, clock, in_work, reports, told.items)
     finally:
         pipeline.stop()
         engine.close()

@@ -83,6 +83,27 @@ def test_the_metrics_tell_of_the_window_before_the_first_message_after_a_restart
     assert before[0] == len(in_window(again)) > 0
 
 
+def test_the_metrics_tell_statements_of_the_window_from_those_of_the_ontology(
+    settings: Settings, open_application: Open
+) -> None:
+    application = open_application(settings)
+
+    def sizes() -> dict[str, float]:
+        value = application.metrics.get_sample_value
+        return {
+            kind: value("sensorstream_statements", {"kind": kind}) or 0
+            for kind in ("asserted", "inferred", "static", "static_inferred")
+        }
+
+    empty = sizes()
+    assert empty["static"] > 0
+    assert (empty["asserted"], empty["inferred"]) == (0, 0)
+    send(application, *tracker_messages(5))
+    view = application.window_view(0)
+    assert sizes() == {**empty, "asserted": view.statements, "inferred": view.inferred}
+    assert view.statements > 0
+
+
 def test_a_checkpoint_that_is_lost_costs_only_time(
     settings: Settings, open_application: Open
 ) -> None:

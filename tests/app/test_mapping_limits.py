@@ -125,7 +125,7 @@ def test_a_replay_asks_no_clock_about_schemas_and_stylesheets(
     window, rejected = application.window_view(100), application.quarantine(10)
     application.close()
     forget(settings)
-    none = LimitSettings(mapping_seconds=0.000_001, transform_seconds=0.000_001)
+    none = LimitSettings(mapping_seconds=0.0, transform_seconds=0.0)
     again = open_application(replace(settings, limits=none))
     assert again.window_view(100) == window
     assert again.quarantine(10) == rejected

@@ -56,11 +56,12 @@ def people(folder: Path, url: str, settings: Settings, ontology: str, profile: s
     )
 
 
-def stream(seed: int, length: int) -> Iterator[str]:
+def stream(seed: int, length: int, *, apart: bool = False) -> Iterator[str]:
+    """Messages; ``apart``: no two of one time."""
     chance = random.Random(seed)
     time = 100
     for _ in range(length):
-        time += chance.choice((0, 0, 1, 1, 2, 4))
+        time += chance.choice((1, 1, 2, 4) if apart else (0, 0, 1, 1, 2, 4))
         told = {"id": chance.choice("abcde"), "t": time, "level": chance.randint(0, 2)}
         told["kind"] = chance.choice(("Human", "Actor"))
         if chance.random() < 0.7:
@@ -165,6 +166,36 @@ def test_history_is_as_if_the_ontology_had_been_there(
     having, wrong = stays_with_wrong_classes(late.history.url)
     assert having > 0
     assert wrong == []
+
+
+def test_after_late_messages_it_is_as_in_order(
+    settings: Settings, new_database: Callable[[], str], tmp_path: Path
+) -> None:
+    late = people(tmp_path / "a", new_database(), settings, MORE, "plain")
+    order = people(tmp_path / "b", new_database(), settings, MORE, "plain")
+    # Nobody leaves the window: who does depends on what has come until then.
+    late, order = (replace(each, window=WindowSettings(kind="landmark")) for each in (late, order))
+    messages = list(stream(7, 60, apart=True))
+    run(order, iter(messages))
+    chance = random.Random(7)
+    for _ in range(12):
+        place = chance.randrange(len(messages))
+        messages.insert(place + chance.randint(1, 5), messages.pop(place))
+    run(late, iter(messages))
+
+    def differing() -> list[int]:
+        (found, now), (expected, _) = inferred(late), inferred(order)
+        return [
+            time
+            for time in range(99, now + 1)
+            if {triple for _, triple in at(found, time)}
+            != {triple for _, triple in at(expected, time)}
+        ]
+
+    # What was inferred before a late message came.
+    assert differing()
+    again(late)
+    assert differing() == []
 
 
 def test_only_the_span_is_changed_and_a_run_that_was_killed_is_repeated(

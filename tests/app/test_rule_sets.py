@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,8 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.faults import faults
+from sensorstream.app.recovery import find_start
+from sensorstream.app.skipping import skip_entry
 from sensorstream.app.wiring import reasoner_of
 from sensorstream.errors import (
     LanguageError,
@@ -21,8 +25,11 @@ from sensorstream.errors import (
     SensorStreamError,
     SettingsError,
 )
+from sensorstream.history.journal_entries import entries
+from sensorstream.history.store import PostgresStore
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import BlankNode, Triple
+from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.rulesets.library import text_of
 from sensorstream.settings import (
@@ -32,6 +39,7 @@ from sensorstream.settings import (
     Settings,
     WindowSettings,
 )
+from sensorstream.testing import DAWN
 from tests.app.test_rereasoning import again, inferred
 from tests.app.test_rulebook import forget_effects
 
@@ -308,6 +316,50 @@ def test_what_cannot_be_put_changes_nothing(small: Settings, open_application: O
     assert classes(application, "a") == {"Human", "Seen"}
     send(application, "b", 2)
     assert classes(application, "b") == {"Human", "Seen"}
+
+
+def test_a_rule_that_calls_an_unknown_function_is_refused_at_its_place(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    send(application, "a", 1)
+    calling = PREFIXES + "INSERT { ?x a :Seen } WHERE { ?x a ?y FILTER :nothing(?y) }"
+    told = r"mine.ru:2:\d+: .*there is no such function.*xsd:integer"
+    with pytest.raises(LanguageError, match=told):
+        application.rulebook.put("mine.ru", calling, "me")
+    (fault,) = application.rulebook.try_put("mine.ru", calling).faults
+    assert fault.code == "language"
+    send(application, "b", 2)
+    assert classes(application, "b") == {"Human", "Seen"}
+
+
+def test_a_start_tells_where_stored_rules_cannot_be_used_and_how_to_do_without_them(
+    small: Settings, open_application: Open
+) -> None:
+    application = open_application(small)
+    send(application, "a", 1)
+    application.rulebook.put("mine.ru", KNOWN, "me")
+    application.close()
+    # As if another version had taken it.
+    with (
+        closing(psycopg2.connect(small.history.url)) as connection,
+        connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(
+            "update store.messages set content = convert_to("
+            "replace(convert_from(content, 'utf8'), '?y a :Human', '?y a :Human FILTER :f(?y)'),"
+            " 'utf8') where kind = 'rules'"
+        )
+    told = r"mine.ru:3:.*no such function.*put as (m\d+), .* 'sensorstream journal skip NUMBER'"
+    with pytest.raises(LanguageError, match=told) as caught:
+        open_application(small)
+    (put,) = set(re.findall(r"put as (m\d+)", str(caught.value)))
+    with PostgresStore.open(small.history.url, Timeline.INTEGER) as store:
+        number = next(each.seq for each in entries(small.history.url, 9) if each.id == put)
+        skip_entry(number, "skipped: in a test", store, find_start(store), DAWN)
+    again = open_application(small)
+    assert classes(again, "a") == {"Human", "Seen"}
 
 
 def test_a_trial_of_a_rule_set_tells_what_recent_messages_would_do(

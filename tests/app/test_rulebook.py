@@ -217,6 +217,15 @@ def test_what_cannot_be_put_is_refused_and_changes_nothing(
     table = PREFIXES + 'table secret from "../outside.csv" key "a" value "b"\n'
     with pytest.raises(LanguageError, match=r"not a file of the deployment's folder"):
         rulebook.put("table.rules", table, "me")
+    secret = tmp_path / "server.key"
+    secret.write_text("ssk_secret,b\n")
+    (tmp_path / "link.csv").symlink_to(secret)
+    for path in ("server.key", "link.csv"):
+        table = PREFIXES + f'table secret from "{path}" key "a" value "b"\n'
+        with pytest.raises(LanguageError, match=r"whose name ends with '\.csv'") as caught:
+            rulebook.put("table.rules", table, "me")
+        (fault,) = rulebook.try_put("table.rules", table).faults
+        assert "ssk_secret" not in caught.value.message + fault.message
     with pytest.raises(UnknownRules, match=r"there are map\.rules, alerts\.rules"):
         rulebook.remove("gone.rules", "me")
     with pytest.raises(UnknownRules):

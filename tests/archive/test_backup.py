@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from sensorstream.archive.manifest import changing
 from sensorstream.cli import main
 from sensorstream.history.reader_role import reader_url
+from tests.history.analysed import analysed
 
 COUNT = "select count(*) as n from statements"
 
@@ -68,6 +69,7 @@ def test_a_backup_has_the_archive_and_restores_it(
     new = tmp_path / "new"
     restored = run("restore", tmp_path / "b.tar", new)
     assert restored.exit_code == 0, restored.output
+    assert {"terms", "archives"} <= analysed(url)
     assert digests(new / "data" / "archive") == kept
     # The reader can log in before a server has run.
     with closing(psycopg2.connect(reader_url(url))) as connection, connection.cursor() as cursor:

@@ -96,7 +96,7 @@ def url(new_database: Callable[[], str]) -> str:
             incidents.silence(wanted, START)
         outbox = PostgresOutbox(kept)
         for due in outbox.due(LATER, 100):
-            outbox.delivered(due.id, Attempt(LATER, 0.1, None, 204, ""))
+            outbox.delivered({due.id: Attempt(LATER, 0.1, None, 204, "")})
     return url
 
 

@@ -32,6 +32,7 @@ from sensorstream.model.events import Message
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE
+from tests.history.analysed import analysed
 from tests.history.classes import stays_with_wrong_classes
 
 COUNT = 450
@@ -128,6 +129,9 @@ def test_each_content_is_stored_once_as_if_there_were_no_window(
     else:
         filled, bad = fill(settings, folder, processes=1 if mapped_by == "one process" else 2)
     assert (filled.stored, filled.known, filled.refused) == (COUNT, COUNT // 10, 2)
+    known = analysed(settings.history.url)
+    assert {"statements", "stays", "terms"} <= known
+    assert any(each.startswith("statements_") for each in known)
     assert sorted((Path(each.name).name, each.reason.split(":")[0]) for each in bad) == [
         ("malformed.xml", "not well-formed XML at line 1, column 4"),
         ("unknown.xml", "no rule matches"),
@@ -184,3 +188,25 @@ def test_processes_and_spark_exclude_each_other(settings: Settings, folder: Path
     told = CliRunner().invoke(main, ["backfill", str(folder), *options])
     assert told.exit_code == 2
     assert "--processes goes without Spark" in told.output
+
+
+def test_a_new_folder_is_filled_before_its_server_has_ever_run(
+    tmp_path: Path, empty_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", empty_database())
+    monkeypatch.chdir(tmp_path)
+    recordings = tmp_path / "recordings"
+    recordings.mkdir()
+    (recordings / "one.xml").write_bytes(PAPER_MESSAGE)
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(main, arguments)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    run("init", "deployment")
+    for told in ("stored", "known"):
+        counts = run("backfill", "recordings", "-c", "deployment/sensorstream.toml", "--json")
+        assert json.loads(counts)[told] == 1
+    shown = run("sql", "--csv", "-c", "deployment/sensorstream.toml", "select count(*) from human")
+    assert shown.split()[-1] != "0"

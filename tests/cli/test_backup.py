@@ -153,6 +153,47 @@ def test_a_damaged_backup_changes_nothing(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+HOSTILE: dict[str, Callable[[tarfile.TarInfo], object]] = {
+    "a link": lambda head: setattr(head, "type", tarfile.SYMTYPE),
+    "a hard link": lambda head: setattr(head, "type", tarfile.LNKTYPE),
+    "a device": lambda head: setattr(head, "type", tarfile.CHRTYPE),
+    "a folder": lambda head: setattr(head, "type", tarfile.DIRTYPE),
+    "not of it": lambda head: setattr(head, "name", "/etc/evil"),
+    "above it": lambda head: setattr(head, "name", "../evil"),
+    "twice": lambda head: setattr(head, "name", "deployment/s.toml"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_backup_with_anything_that_none_has_is_refused_and_says_what(
+    run: Run, tmp_path: Path, kind: str
+) -> None:
+    content = {"deployment/s.toml": b"", "database.dump": b"x", "archive/a": b"y"}
+    facts = {
+        "format": 1,
+        "version": "1",
+        "made_at": "",
+        "settings": "s.toml",
+        "archive": "",
+        "outside": [],
+        "digests": {name: hashlib.sha256(each).hexdigest() for name, each in content.items()},
+    }
+    file = tmp_path / "backup.tar"
+    with tarfile.open(file, "w") as tar:
+        for name, each in {"backup.json": json.dumps(facts).encode(), **content}.items():
+            head = tarfile.TarInfo(name)
+            head.size = len(each)
+            tar.addfile(head, io.BytesIO(each))
+        hostile = tarfile.TarInfo("archive/b")
+        hostile.linkname = "../../evil"
+        HOSTILE[kind](hostile)
+        tar.addfile(hostile)
+    told = run("restore", file, tmp_path / "new")
+    assert told.exit_code == 3
+    assert f"nothing is restored: '{hostile.name}' is no" in told.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["backup.tar"]
+
+
 def test_a_backup_needs_a_history(run: Run, tmp_path: Path) -> None:
     assert run("init", tmp_path / "new").exit_code == 0
     told = run("backup", tmp_path / "b.tar", "-c", tmp_path / "new" / "sensorstream.toml")
@@ -187,7 +228,7 @@ def test_a_restore_that_is_killed_leaves_no_deployment(
     restored.mkdir()
     again = run("restore", file, restored)
     assert again.exit_code == 0, again.output
-    assert not [*restored.glob(".restore-*")]
+    assert not [*restored.glob(".restore-*"), *folder.glob(".restore-*")]
     with (
         embedded.start(restored / "data") as server,
         closing(connect(server.url)) as connection,

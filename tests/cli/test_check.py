@@ -425,3 +425,32 @@ def test_a_contradiction_that_is_stated_outright_needs_no_reasoner(
         in (result.stdout)
     )
     assert ("note: the ontology contradicts" in result.stdout) is (code == 0)
+
+
+def test_a_path_that_no_sample_has_is_noted_with_the_likely_slip(
+    check: Check, folder: Path
+) -> None:
+    file = folder / "rules" / "tracking.rules"
+    change(file, "{$person/@certainty}", "{$person/@certanty} or {location2d/@x}")
+    result = check()
+    assert result.exit_code == 0
+    *notes, ok = result.stdout.splitlines()
+    assert ok.startswith("ok: ")
+    (written,) = [
+        n for n, line in enumerate(file.read_text().splitlines(), 1) if "certanty" in line
+    ]
+    assert [note.partition("nothing in any sample message")[0] for note in notes] == [
+        f"{file}:{written}:{column}: note: rule face-tracker: {hole} (:hasCertainty) finds "
+        for column, hole in ((22, "{$person/@certanty}"), (45, "{location2d/@x}"))
+    ]
+    assert "@certainty" in notes[0]
+    # It is enough that one sample has one of them, whatever the others have.
+    (folder / "messages" / "z.xml").write_text(
+        "<Message><Event><Tracker type='FaceTracker'><TimeStamp value='1'/>"
+        "<person id='1' certanty='3'/></Tracker></Event></Message>"
+    )
+    assert check().stdout.startswith("ok: ")
+    # A rule that no sample is for has nothing to compare with.
+    change(file, "/Message/Event/", "/Message/Evnt/")
+    (folder / "messages" / "z.xml").unlink()
+    assert check().stdout.startswith("ok: ")

@@ -3,14 +3,19 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from click.testing import Result
+from sqlalchemy import make_url
 
 from sensorstream.cli.client import Client
 from sensorstream.demo.server_process import ServerProcess
+from sensorstream.history.database import connect
+from sensorstream.history.reader_role import reader_name
+from sensorstream.settings_file import load_settings
 from tests.server.certificates import write_certificate
 
 Run = Callable[..., Result]
@@ -96,6 +101,24 @@ def test_wrong_settings_are_the_first_fault(run: Run, tmp_path: Path) -> None:
     assert shown.exit_code == 1
     assert shown.output.startswith("fault   settings: ")
     assert "did you mean port?" in shown.output
+
+
+def test_it_tells_what_no_session_of_ours_can_set(
+    run: Run, new_workspace: Callable[[], Path]
+) -> None:
+    config = new_workspace()
+    with ServerProcess(config) as process:
+        process.url()
+    url = load_settings(config).history.url
+    reader = reader_name(make_url(url).database or "")
+    with closing(connect(url)) as made, made, made.cursor() as cursor:
+        cursor.execute(f'alter role "{reader}" reset random_page_cost')
+    found = levels(run, config)["postgres"]
+    # The server of the tests runs without it.
+    assert any(level == "warning" and told.startswith("fsync is off") for level, told, _ in found)
+    [remedy] = [remedy for _, told, remedy in found if "the role that reads" in told]
+    assert remedy == f"as its owner: alter role \"{reader}\" set random_page_cost = '1.1'"
+    assert not any("jit" in told for _, told, _ in found)
 
 
 def test_it_sees_a_running_server_and_a_receiver_that_is_away(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -139,8 +140,13 @@ def test_what_is_later_than_that_is_left_out_and_counted(files: Path, run: Run) 
     assert short(lines(result)) == [(10, "+", "a", "1")]
     assert "1 events were late beyond 0" in result.stderr
     assert "1 events, " in result.stderr
-    assert "events/s" in result.stderr
-    assert "peak memory" in result.stderr
+    told = result.stderr.splitlines()[-1]
+    number = r"[0-9]+(\.[0-9]+)?"
+    assert re.fullmatch(
+        f"1 events, {number} s, {number} s CPU, {number} events/s, "
+        f"p50 {number} p95 {number} p99 {number} max {number} ms, {number} MiB peak memory",
+        told,
+    )
 
 
 def test_events_may_come_from_standard_input(files: Path, run: Run) -> None:
@@ -314,3 +320,93 @@ def test_streams_of_c_sparql_are_one_graph_with_the_background(
     found = [json.loads(line) for line in result.stdout.splitlines()]
     sums = [(each["time"], each["bindings"]["sum"]["value"]) for each in found]
     assert sums == [(1, "101"), (2, "103"), (3, "100")]
+
+
+@pytest.mark.parametrize(
+    ("clause", "pattern", "told"),
+    [
+        ("FROM NAMED <http://x/>", "", "FROM NAMED <http://x/>: expected the name of a --static"),
+        ("FROM <http://x/>", "", "FROM <http://x/>: expected the name of a --static file; given"),
+        ("", "GRAPH <http://x/> { ?s ?p ?o }", "GRAPH <http://x/>: no such graph; the query has"),
+        (
+            "FROM NAMED <kb.ttl>",
+            "FILTER EXISTS { GRAPH <more.ttl> { ?s ?p ?o } }",
+            "/kb.ttl>\n",
+        ),
+    ],
+)
+@pytest.mark.parametrize("in_time", [False, True])
+def test_a_graph_that_is_not_there_is_refused_with_those_there_are(
+    files: Path, run: Run, clause: str, pattern: str, told: str, in_time: bool
+) -> None:
+    if in_time and clause:
+        return
+    (files / "more.ttl").write_text(STATIC)
+    window = "" if in_time else "FROM NAMED WINDOW :w [RANGE 3]"
+    read = "{ ?s :v ?v } SEQ { ?s :v ?w }" if in_time else "WINDOW :w { ?s :v ?v }"
+    (files / "q.rq").write_text(f"{PREFIX}SELECT ?s {clause} {window} WHERE {{ {read} {pattern} }}")
+    options = [f"--query={files / 'q.rq'}", f"--events={write(files, event(1, 'a', 1))}"]
+    result = run("run", *options, f"--static={files / 'kb.ttl'}")
+    assert result.exit_code == 1
+    assert told in result.stderr
+    assert "q.rq" in result.stderr
+
+
+def test_graph_without_any_file_is_refused(files: Path, run: Run) -> None:
+    (files / "q.rq").write_text("SELECT ?s WHERE {\n GRAPH ?g { ?s ?p ?o } }")
+    result = run("run", f"--query={files / 'q.rq'}", f"--events={write(files, event(1, 'a', 1))}")
+    assert result.exit_code == 1
+    assert "q.rq:2:2: GRAPH ?g: no such graph; name a file with --static" in result.stderr
+
+
+@pytest.mark.parametrize("names", [["all"], ["one"], ["all", "one"], ["one", "all"]])
+def test_a_query_reads_its_own_graphs_and_without_any_named_each_file(
+    files: Path, run: Run, names: list[str]
+) -> None:
+    (files / "more.ttl").write_text("<http://example.org/c> a <http://example.org/Other> .")
+    window = "FROM NAMED WINDOW :w [RANGE 3]"
+    where = "{ WINDOW :w { ?x :value ?v } GRAPH ?g { ?s a ?c } }"
+    (files / "all.rq").write_text(f"{PREFIX}SELECT ?g ?s {window} {where}")
+    (files / "one.rq").write_text(f"{PREFIX}SELECT ?g ?s FROM NAMED <more.ttl> {window} {where}")
+    result = run(
+        "run",
+        *(f"--query={files / name}.rq" for name in names),
+        f"--static={files / 'kb.ttl'}",
+        f"--static={files / 'more.ttl'}",
+        f"--events={write(files, event(1, 'a', 1))}",
+    )
+    found = {name: list[tuple[str, str]]() for name in names}
+    for line in lines(result):
+        values = (line["bindings"][name]["value"].rpartition("/")[2] for name in "gs")
+        found[line["query"]].append(tuple(values))
+    expected = {
+        "all": [("kb.ttl", "a"), ("kb.ttl", "b"), ("more.ttl", "c")],
+        "one": [("more.ttl", "c")],
+    }
+    assert {name: sorted(rows) for name, rows in found.items()} == {
+        name: expected[name] for name in names
+    }
+
+
+def test_a_construct_that_a_pattern_in_time_waits_for_is_told_with_what_to_write(
+    run: Run, tmp_path: Path
+) -> None:
+    making = "CONSTRUCT { ?s :high ?v }\nWHERE { ?s :value ?v %s FILTER(?v > 3) }"
+    (tmp_path / "high.rq").write_text(PREFIX + making % "")
+    (tmp_path / "twice.rq").write_text(
+        f"{PREFIX}SELECT ?s ?v ?w {{ {{ ?s :high ?v }} SEQ {{ ?s :high ?w }} "
+        'FILTER(getDURATION() < "PT1H"^^<http://www.w3.org/2001/XMLSchema#duration>) }'
+    )
+    events = write(tmp_path, event(1, "a", 5), event(2, "a", 2), event(3, "a", 7))
+    options = [f"--query={tmp_path / name}" for name in ("high.rq", "twice.rq")]
+    result = run("run", *options, f"--events={events}")
+    notes = [line for line in result.stderr.splitlines() if "adds nothing to the stream" in line]
+    assert [note.partition(": note: ")[0] for note in notes] == [
+        f"{tmp_path / 'high.rq'}:2:16",
+        f"{tmp_path / 'twice.rq'}:2:24",
+    ]
+    assert lines(result) == []
+    (tmp_path / "high.rq").write_text(PREFIX + making % "BIND(getENDTIME() AS ?when)")
+    result = run("run", *options, f"--events={events}")
+    assert "adds nothing" not in result.stderr
+    assert [each["interval"] for each in lines(result) if each["query"] == "twice"] == [[1, 3]]

@@ -171,3 +171,58 @@ def test_a_refused_rule_over_time_has_its_place_in_its_file(run: Run, tmp_path: 
     told = run("run", "--rules", fire, "--rules", rooms, "--events", events)
     assert told.exit_code != 0
     assert told.stderr.startswith(f"error[unsupported-query]: {fire}:2:1: at one moment what")
+
+
+SINCE = f"""prefix : <{E}>
+rule age
+on insert :Human as ?who
+if select {{ SELECT ?now ?u {{ ?who :until ?u FILTER(?now - ?u <= 40) }} }}
+then reply "<Now>{{?now}}</Now>"
+"""
+LASTING = f"PREFIX : <{E}> SELECT ?x ?t {{ ?x :until ?u BIND(getENDTIME() AS ?t) FILTER(?t > ?u) }}"
+
+
+@pytest.mark.parametrize(
+    ("times", "until", "now", "datatype"),
+    [
+        ((50, 91), 50, ["50"], "integer"),
+        ((50.5, 90.5), 50.5, ["50.5", "90.5"], "decimal"),
+        ((-3, 0), -40, ["-3", "0"], "integer"),
+    ],
+)
+@pytest.mark.parametrize("of", ["file", "stdin"])
+def test_rules_and_patterns_see_times_as_the_events_write_them(
+    run: Run,
+    tmp_path: Path,
+    times: tuple[float, ...],
+    until: float,
+    now: list[str],
+    datatype: str,
+    of: str,
+) -> None:
+    (tmp_path / "age.rules").write_text(SINCE)
+    (tmp_path / "lasting.rq").write_text(LASTING)
+    (tmp_path / "kb.ttl").write_text(f"{STATIC} :until a owl:DatatypeProperty .")
+    graph = "<http://example.org/{}> a <http://example.org/Human> ; <http://example.org/until> {} ."
+    lines = [
+        json.dumps({"time": time, "graph": graph.format(f"h{place}", until)})
+        for place, time in enumerate(times)
+    ]
+    given = "\n" + "\n".join(lines)
+    (tmp_path / "e.jsonl").write_text(given)
+    result = run(
+        "run",
+        f"--query={tmp_path / 'lasting.rq'}",
+        f"--rules={tmp_path / 'age.rules'}",
+        f"--static={tmp_path / 'kb.ttl'}",
+        "--window=landmark",
+        f"--events={'-' if of == 'stdin' else tmp_path / 'e.jsonl'}",
+        given=given if of == "stdin" else "",
+    )
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    replies = [each["reply"] for each in found if "reply" in each]
+    assert replies == [f"<Now>{time}</Now>" for time in now], result.output
+    ends = [each["bindings"]["t"] for each in found if "bindings" in each]
+    assert ends
+    assert {each["datatype"].rpartition("#")[2] for each in ends} == {datatype}
+    assert [float(each["value"]) for each in ends] == [time for time in times if time > until]

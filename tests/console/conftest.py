@@ -27,6 +27,7 @@ _OPTIONS = (
 class Keyed:
     url: str
     key: str
+    log: Path = Path()
 
 
 @pytest.fixture(scope="package")
@@ -42,7 +43,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
     key = subprocess.run([*made, *roles], check=False, capture_output=True, text=True)
     assert key.returncode == 0, key.stderr
     with ServerProcess(config) as process:
-        yield Keyed(process.url(), key.stdout.strip())
+        yield Keyed(process.url(), key.stdout.strip(), folder / "server.log")
 
 
 @pytest.fixture(scope="package")

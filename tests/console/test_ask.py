@@ -10,6 +10,7 @@ from selenium import webdriver
 from sensorstream import Client, Results
 from sensorstream.console.answers import csv_of, lines_of, places_of
 from sensorstream.console.ask import form_of, moment_at
+from sensorstream.console.shapes import DEGREES, Shape
 from tests.console.browsing import (
     faults,
     field,
@@ -58,10 +59,13 @@ def test_numbers_are_lines_over_the_first_other_column() -> None:
 
 def test_places_are_found_by_points_and_by_coordinates() -> None:
     assert places_of(("s", "at"), (("http://e.org/a", "POINT(1 2)"), ("b", None))) == [
-        ("a", (1.0, 2.0))
+        ("a", Shape(DEGREES, ((1.0, 2.0),)))
+    ]
+    assert places_of(("at", "s"), (("LINESTRING(1 2, 3 4)", "road"),)) == [
+        ("road", Shape(DEGREES, lines=(((1.0, 2.0), (3.0, 4.0)),)))
     ]
     assert places_of(("s", "lat", "lon"), (("a", 60, 24.5), ("b", None, 1))) == [
-        ("a", (24.5, 60.0))
+        ("a", Shape(DEGREES, ((24.5, 60.0),)))
     ]
 
 
@@ -94,6 +98,8 @@ def test_a_researcher_asks_about_now_and_about_history(
     assert "Oxigraph answers this" in shown(browser)
     take_picture(browser, "ask")
     open_page(browser, keyed, "/ask?language=sql&on=history&text=select+40%2B2+as+answer")
+    eventually(lambda: "Jobs" in shown(browser))
+    press(browser, "Ask")
     eventually(lambda: "42" in shown(browser))
     press(browser, "Explain")
     eventually(lambda: "Result" in shown(browser))
@@ -106,6 +112,8 @@ def test_an_address_with_unknown_choices_leads_to_the_first_ones(
     keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
 ) -> None:
     open_page(browser, keyed, "/ask?language=none&on=nothing&text=ASK+%7B%7D")
+    eventually(lambda: "Jobs" in shown(browser))
+    press(browser, "Ask")
     eventually(lambda: "\ntrue\n" in shown(browser))
     assert faults(browser) == []
 

@@ -35,8 +35,12 @@ def test_a_rate_is_the_growth_a_second_between_two_readings() -> None:
     assert rate(after, after, "messages_total") is None
 
 
-def test_a_counter_that_began_anew_has_not_shrunk() -> None:
-    assert rate(read(AFTER, 10.0), read(BEFORE, 14.0), "messages_total") == 0.0
+def test_a_counter_that_began_anew_says_no_rate() -> None:
+    assert rate(read(AFTER, 10.0), read(BEFORE, 14.0), "messages_total") is None
+
+
+def test_two_readings_that_are_far_apart_say_no_rate() -> None:
+    assert rate(read(BEFORE, 10.0), read(AFTER, 16.0), "messages_total") is None
 
 
 def test_a_mean_is_of_what_came_between_two_readings() -> None:

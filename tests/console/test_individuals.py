@@ -6,8 +6,8 @@ from selenium import webdriver
 
 from sensorstream import Client
 from sensorstream.console.individual import statements_of
-from sensorstream.console.maps import coordinates, point_of
 from sensorstream.console.past import lines_of, now_rows, way_of
+from sensorstream.console.shapes import PLANE, Shape
 from sensorstream.console.timeline import Lane, Spell, lanes_of, timeline
 from tests.console.browsing import (
     faults,
@@ -22,20 +22,6 @@ from tests.console.conftest import Keyed
 
 Eventually = Callable[[Callable[[], object]], None]
 E = "http://example.org/"
-
-
-def test_a_point_is_read_from_wkt() -> None:
-    assert point_of("POINT(24.9 60.2)") == (24.9, 60.2)
-    assert point_of("<http://www.opengis.net/def/crs/EPSG/0/4326> Point (1 -2e1)") == (1.0, -20.0)
-    assert point_of("POINT(1)") is None
-    assert point_of("POINT(- -)") is None
-    assert point_of("LINESTRING(1 2, 3 4)") is None
-
-
-def test_coordinates_are_known_by_their_names() -> None:
-    assert coordinates(["hasName", "lat", "long"]) == ("long", "lat")
-    assert coordinates(["hasXLocation", "hasYLocation"]) == ("hasXLocation", "hasYLocation")
-    assert coordinates(["hasXLocation", "lat"]) is None
 
 
 def row(name: str, value: float, since: int) -> dict[str, object]:
@@ -55,7 +41,8 @@ def test_numbers_are_lines_over_time_the_oldest_first() -> None:
 
 def test_a_way_has_a_place_for_each_moment_at_which_both_coordinates_are_known() -> None:
     rows = [row("y", 7.0, 4), row("x", 5.0, 3), row("y", 2.0, 1), row("x", 1.0, 1)]
-    assert way_of(rows) == [("1", (1.0, 2.0)), ("3", (5.0, 2.0)), ("4", (5.0, 7.0))]
+    places = {"1": (1.0, 2.0), "3": (5.0, 2.0), "4": (5.0, 7.0)}
+    assert way_of(rows) == [(at, Shape(PLANE, (place,))) for at, place in places.items()]
 
 
 def test_what_holds_together_stands_in_lanes_below_each_other() -> None:

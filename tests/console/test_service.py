@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
+from contextlib import closing
+from pathlib import Path
 from typing import cast
 
+import httpx
 import pytest
 from nicegui import Client, ui
 
+from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.console.pages import Visit, page_of
 from sensorstream.console.places import OVERVIEW
-from sensorstream.console.service import build_page
+from sensorstream.console.service import UNSHOWN, build_page, forget_unshown
+from sensorstream.server.console import ConsoleProcess
 
 
 async def fail(visit: Visit) -> None:
@@ -23,3 +29,58 @@ def test_a_page_that_fails_says_so_and_the_fault_goes_on_to_the_log() -> None:
             return [each.text for each in client.elements.values() if isinstance(each, ui.label)]
 
     assert asyncio.run(opened()) == ["This page cannot be shown: the log of the server says why."]
+
+
+def test_a_page_opens_while_the_server_does_not_answer() -> None:
+    asked = asyncio.Event()
+
+    async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await reader.read()
+        writer.close()
+
+    async def opened(process: ConsoleProcess) -> httpx.Response:
+        interface = await asyncio.start_unix_server(never, process.interface)
+        assert await process.listening()
+        transport = httpx.AsyncHTTPTransport(uds=str(process.pages), verify=False)
+        async with (
+            interface,
+            httpx.AsyncClient(transport=transport, base_url="http://test", timeout=60) as client,
+        ):
+            answer = await client.get("/console/messages")
+            process.close()
+            return answer
+
+    with closing(ConsoleProcess()) as process:
+        answer = asyncio.run(opened(process))
+    assert asked.is_set()
+    assert answer.status_code == 200
+    assert "<title>Messages · SensorStream</title>" in answer.text
+
+
+def test_pages_that_no_browser_shows_are_kept_up_to_a_number() -> None:
+    async def opened() -> None:
+        clients = [Client(ui.page("/")) for _ in range(UNSHOWN + 20)]
+        clients[0].environ = {}  # A browser shows this one.
+        forget_unshown()
+        assert [each.is_deleted for each in clients[:21]] == [False, *[True] * 19, False]
+        assert not any(each.is_deleted for each in clients[20:])
+        for each in [clients[0], *clients[20:]]:
+            each.delete()
+
+    asyncio.run(opened())
+
+
+def test_a_client_on_a_socket_reads_no_certificates(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def read(**given: object) -> ssl.SSLContext:
+        raise AssertionError("certificates are read")
+
+    monkeypatch.setattr(ssl, "create_default_context", read)
+
+    async def client() -> None:
+        async with AsyncClient("http://localhost", socket=tmp_path / "socket"):
+            pass
+
+    asyncio.run(client())

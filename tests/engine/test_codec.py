@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.engine.codec import decode, encode
+from sensorstream.engine import codec
+from sensorstream.engine.codec import decode, encode, texts
 from sensorstream.engine.engine import EngineState
 from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
@@ -100,6 +101,17 @@ def test_a_value_comes_back_with_every_type_it_had(value: Everything) -> None:
     again = through_json(value, Everything)
     assert again == value
     assert repr(again) == repr(value) or again.names == value.names
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(everything, max_size=5))
+def test_pieces_of_text_are_together_the_text_of_all(values: list[Everything]) -> None:
+    whole = json.dumps(encode(Box(values), Box[Everything]), separators=(",", ":"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec, "_AT_ONCE", 2)
+        pieces = list(texts(Box(values), Box[Everything]))
+    assert "".join(pieces) == whole
+    assert len(pieces) > len(values)
 
 
 @given(terms)

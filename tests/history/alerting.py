@@ -48,7 +48,7 @@ def told_now(database: Engine, now: datetime) -> list[Any]:
     while due := outbox.due(now, 100):
         found += due
         for each in due:
-            outbox.delivered(each.id, Attempt(now, 0.0))
+            outbox.delivered({each.id: Attempt(now, 0.0)})
     return found
 
 

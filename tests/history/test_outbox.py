@@ -100,7 +100,7 @@ def test_what_was_delivered_is_not_due_again(
 ) -> None:
     registered.put(webhook("a"), 1)
     raise_alert(store, 1)
-    outbox.delivered(outbox.due(NOW, 1)[0].id, came())
+    outbox.delivered({outbox.due(NOW, 1)[0].id: came()})
     assert outbox.due(LATER, 1) == []
 
 
@@ -295,10 +295,10 @@ def test_the_log_tells_the_last_attempt_of_each_delivery_by_state(
         raise_alert(store, number)
     report(store, 4, "crowd")
     one, two, three, four = outbox.due(NOW, 10)
-    outbox.delivered(one.id, came(200, "thanks \x00"))
+    outbox.delivered({one.id: came(200, "thanks \x00")})
     outbox.failed(two.id, failing("answered 500", status=500), LATER)
     outbox.failed(three.id, failing("answered 410"), None)
-    outbox.delivered(four.id, came())
+    outbox.delivered({four.id: came()})
     log = registered.log("a", None, 10)
     assert [(each.event_id, each.query, each.state) for each in log] == [
         ("crowd-4", "crowd", "delivered"),
@@ -329,7 +329,7 @@ def test_a_webhook_fails_from_the_first_failure_to_the_next_success(
     assert state.failing_since == NOW
     assert state.last is not None
     assert (state.last.error, state.last.attempts) == ("503", 1)
-    outbox.delivered(delivery.id, came())
+    outbox.delivered({delivery.id: came()})
     assert registered.one("a").failing_since is None
     assert outbox.backlog() == [Backlog("a", True, None, 0, None)]
 
@@ -360,8 +360,8 @@ def test_a_delivery_can_be_sent_again_whatever_became_of_it(
     raise_alert(store, 1)
     report(store, 2, "crowd")
     first, second = outbox.due(NOW, 10)
-    outbox.delivered(first.id, came())
-    outbox.delivered(second.id, came())
+    outbox.delivered({first.id: came()})
+    outbox.delivered({second.id: came()})
     assert outbox.due(LATER, 10) == []
     assert registered.resend(second.id, LATER).state == "pending"
     assert outbox.due(LATER, 10) == [second]

@@ -180,7 +180,7 @@ def _attempt(id_: int, result: str, now: datetime, outbox: PostgresOutbox, row: 
     attempt = Attempt(now, 0.1, None if result == "ok" else DeliveryFailure("down"))
     if result == "ok":
         row.status, row.due = "delivered", None
-        outbox.delivered(id_, attempt)
+        outbox.delivered({id_: attempt})
     elif result == "away":
         outbox.put_off(id_, attempt)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import psycopg2
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sensorstream.engine.outcome import Status
 from sensorstream.history.partitions import (
     END,
     FIRST,
@@ -19,9 +21,14 @@ from sensorstream.history.partitions import (
     partitions,
 )
 from sensorstream.history.store import PostgresStore
+from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model.events import Ended, Message, Provenance
+from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
+from tests.history.analysed import analysed
 
 UNITS = {Timeline.INTEGER: 65_536, Timeline.DATETIME: 86_400_000_000}
+NOW = datetime(2014, 8, 1, tzinfo=UTC)
 DAY = UNITS[Timeline.DATETIME]
 
 
@@ -118,3 +125,21 @@ def test_a_new_partition_waits_for_no_query(store: PostgresStore, url: str) -> N
         assert len(partitions(reading)) == 2
     reader.close()
     writer.close()
+
+
+def test_a_new_partition_is_analysed_once_it_has_rows(store: PostgresStore, url: str) -> None:
+    for seq in (1, 2):
+        store.append([Record(seq, Message(f"m{seq}", b"<a/>", 0), NOW)])
+        # Half of them are of another partition, which has too few.
+        ended = tuple(said(number, 5 if number % 3 else 10**9) for number in range(900))
+        status = MessageStatus(seq, Status.ACCEPTED)
+        store.commit(Effects(seq, (), tuple(ended), (), (status,), NOW))
+        assert ("statements_0_65536" in analysed(url)) is (seq == 2)
+    assert {"statements", "terms"} <= analysed(url)
+    assert "statements_999948288_1000013824" not in analysed(url)
+
+
+def said(number: int, until: int) -> Ended:
+    name = IRI(f"http://example.org/{number}")
+    triple = (name, IRI("http://example.org/x"), IRI("http://example.org/room"))
+    return Ended(0, name, triple, Provenance("m1", 1), until)

@@ -88,6 +88,23 @@ def test_an_error_while_running_is_told_too(history: str) -> None:
         ask(history, "select 1 / (seq - 1) from messages")
 
 
+@pytest.mark.parametrize("view", ["messages", "individuals", "statements"])
+@pytest.mark.parametrize(
+    "text", ["delete from {}", "with x as (delete from {} returning 1) table x"]
+)
+def test_a_statement_that_writes_to_a_view_is_refused_whatever_the_view(
+    history: str, text: str, view: str
+) -> None:
+    with pytest.raises(QueryError):
+        ask(history, text.format(view))
+
+
+def test_a_statement_that_only_writes_is_told_what_is_expected(history: str) -> None:
+    for name in ("messages", "individuals"):
+        with pytest.raises(QueryError, match=r"^expected one statement that returns rows"):
+            ask(history, f"delete from {name}")
+
+
 def test_a_query_may_not_take_for_ever(history: str) -> None:
     with pytest.raises(Overrun, match="longer than"):
         ask(history, "select pg_sleep(60)", timeout=0.2)

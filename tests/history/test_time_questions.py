@@ -39,7 +39,7 @@ intervals = st.lists(
 )
 
 
-@pytest.fixture(params=list(Timeline))
+@pytest.fixture(params=[Timeline.INTEGER, Timeline.DATETIME])
 def timeline(request: pytest.FixtureRequest) -> Timeline:
     return Timeline(request.param)
 

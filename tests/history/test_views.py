@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, OntologyConflict
 from sensorstream.history.database import engine
+from sensorstream.history.reader_role import reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
@@ -356,3 +357,50 @@ def test_conditions_on_views_reach_an_index(url: str) -> None:
     ):  # fmt: skip
         plan = rows(url, f"set enable_seqscan = off; explain select * from history.{query}")
         assert index in "\n".join(line for (line,) in plan), (query, plan)
+
+
+@pytest.mark.parametrize("timeline", Timeline)
+def test_the_latest_and_an_hour_read_no_more_of_a_long_history(
+    url: str, timeline: Timeline
+) -> None:
+    with PostgresStore.open(url, timeline) as store:
+        fill(store)
+    pool = engine(url)
+    install_views(pool, SCHEMA, timeline)
+    pool.dispose()
+    second = 1 if timeline is Timeline.INTEGER else 1_000_000
+    first, last = (_literal(timeline, each) for each in (90_000, 93_600))
+    asked = (
+        "select iri, time, x from history.human order by time desc limit 10",
+        f"select iri, x from history.human where time >= {first} and time < {last}",
+        "select h.iri, other.x from history.human h join history.human other using (iri) "
+        f"where h.time >= {first} and h.time < {last}",
+    )
+    read = []
+    for start, end in ((1_000, 2_000), (2_000, 20_000)):
+        # One a minute, so that an hour has as many whatever the length.
+        rows(url, _MANY.format(start=start, end=end - 1, step=60 * second))
+        rows(url, "analyze")
+        read.append([pages(url, each) for each in asked])
+    few, many = read
+    assert all(long <= 1.5 * short + 20 for short, long in zip(few, many, strict=True)), read
+
+
+def _literal(timeline: Timeline, seconds: int) -> str:
+    return str(seconds) if timeline is Timeline.INTEGER else f"to_timestamp({seconds})"
+
+
+_MANY = """
+    insert into store.terms (id, kind, text) select n, 0, 'urn:' || n
+        from generate_series({start}, {end}) n;
+    insert into store.stays select n, n, t, t, t, 1, i.class_set from store.stays i,
+        generate_series({start}, {end}) n, lateral (values (n::bigint * {step})) v (t)
+        where i.stay = 1
+"""
+
+
+def pages(url: str, query: str) -> int:
+    """How many pages PostgreSQL looks into for a question, however long that takes."""
+    explain = f"explain (analyze, buffers, timing off, format json) {query}"
+    [([plan],)] = rows(reader_url(url), explain)
+    return int(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])

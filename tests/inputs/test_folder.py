@@ -12,6 +12,7 @@ from tests.inputs.conftest import LIMIT, Bench
 
 Eventually = Callable[..., None]
 QUICK = 'path = "drop"\nsettle = 0.05\npoll = 0.02\n'
+PLACES = ("done", "failed")
 
 
 @pytest.fixture
@@ -115,6 +116,54 @@ def test_a_file_that_was_journalled_but_not_moved_before_a_crash_is_only_moved(
         eventually(lambda: len(names(drop / "done")) == 2)
     assert bench.journal.contents == [b"<a/>", b"<a/>"]
     assert names(drop) == ["done/a.2.xml", "done/a.xml"]
+
+
+def test_a_name_of_any_bytes_and_any_length_stops_nothing(
+    bench: Bench, drop: Path, eventually: Eventually
+) -> None:
+    longest = "l" * 251 + ".xml"
+    files = {
+        b"\xff.xml": b"<a/>",
+        b"\xfe.xml": b"<bad",
+        longest.encode(): b"<bad",
+        b"z.xml": b"<z/>",
+    }
+    for name, content in files.items():
+        (drop / os.fsdecode(name)).write_bytes(content)
+    (drop / "failed").mkdir()
+    (drop / "failed" / longest).touch()
+    with bench.running(QUICK, "folder") as running:
+        eventually(lambda: not [each for each in drop.iterdir() if each.is_file()])
+        eventually(lambda: running.state == "")
+    assert sorted(bench.journal.contents) == sorted(files.values())
+    done, failed = ({os.fsencode(each.name) for each in (drop / n).iterdir()} for n in PLACES)
+    assert done == {b"\xff.xml", b"z.xml"}
+    cut = ("l" * 249 + ".2.xml").encode()
+    assert failed == {
+        *(b"\xfe.xml", b"\xfe.xml.reason"),
+        *(longest.encode(), cut, cut[:248] + b".reason"),
+    }
+
+
+def test_a_file_that_cannot_be_moved_is_said_and_stops_no_other(
+    bench: Bench, drop: Path, eventually: Eventually
+) -> None:
+    (drop / "a").mkdir()
+    (drop / "a" / "1.xml").write_bytes(b"<a/>")
+    (drop / "done").mkdir()
+    (drop / "done" / "a").touch()  # in the place of a folder
+    (drop / "z.xml").write_bytes(b"<z/>")
+    with bench.running(QUICK + "subfolders = true", "folder") as running:
+        eventually(lambda: names(drop / "done") == ["a", "z.xml"])
+        eventually(lambda: f"cannot move {drop / 'a/1.xml'}" in running.state)
+        assert bench.value("connected") == 0
+        (drop / "b.xml").write_bytes(b"<b/>")
+        eventually(lambda: names(drop / "done") == ["a", "b.xml", "z.xml"])
+        assert f"cannot move {drop / 'a/1.xml'}" in running.state
+        (drop / "done" / "a").unlink()
+        eventually(lambda: names(drop / "done") == ["a/1.xml", "b.xml", "z.xml"])
+        eventually(lambda: running.state == "")
+    assert sorted(bench.journal.contents) == [b"<a/>", b"<b/>", b"<z/>"]
 
 
 def test_folders_inside_count_only_if_asked(

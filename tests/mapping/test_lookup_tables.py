@@ -30,3 +30,10 @@ def test_a_table_that_cannot_be_read_is_named_with_its_line(text: str, message: 
     with pytest.raises(LanguageError) as caught:
         parse_table(TABLE, text)
     assert str(caught.value) == f"f:2:7: table rooms, rooms.csv: {message}"
+
+
+def test_of_a_file_that_is_no_table_nothing_is_repeated() -> None:
+    table = Table("rooms", "server.key", "code", "room", Position("f", 2, 7))
+    with pytest.raises(LanguageError, match="there is no column 'code': expected a line") as caught:
+        parse_table(table, "ssk_secret,b\n")
+    assert "ssk_secret" not in str(caught.value)

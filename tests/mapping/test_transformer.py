@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from lxml import etree
@@ -63,6 +64,21 @@ def test_one_without_end_is_ended_and_the_next_message_is_transformed(
     with pytest.raises(Overrun):
         transformer.transform(message("<person id='1'/>"), "m1")
     assert isinstance(transformer.transform(message("<person id='1'/>"), "m2"), bytes)
+
+
+def test_what_a_busy_machine_lets_a_process_wait_is_not_counted(transformer: Transformer) -> None:
+    transformer.transform(message(""), "m5")
+    process = transformer._worker._process
+    assert process is not None
+    found: list[object] = []
+    os.kill(process._process.pid, signal.SIGSTOP)
+    asking = Thread(target=lambda: found.append(transformer.transform(message(""), "m6")))
+    asking.start()
+    asking.join(0.8)  # more than its limit
+    assert asking.is_alive()
+    os.kill(process._process.pid, signal.SIGCONT)
+    asking.join()
+    assert isinstance(found[0], bytes)
 
 
 def test_a_process_that_was_killed_meanwhile_is_replaced(transformer: Transformer) -> None:

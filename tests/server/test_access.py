@@ -259,6 +259,19 @@ def test_changes_are_in_the_audit_log_and_nothing_else(kept: Kept) -> None:
     assert last["next"] is None
 
 
+def test_of_a_long_path_the_audit_log_keeps_the_beginning_and_tells_two_apart(kept: Kept) -> None:
+    admin = kept.key(Role.ADMIN)
+    for last in "ab":
+        assert kept.ask("DELETE", f"/rules/{'x' * 50_000}{last}", admin) == 404
+    newest, before = kept.client.get(
+        "/audit?limit=2", headers={"Authorization": f"Bearer {admin}"}
+    ).json()["changes"]
+    assert {newest["status"], before["status"]} == {404}
+    assert len(newest["path"]) == 500
+    assert newest["path"] != before["path"]
+    assert newest["path"].startswith("/rules/xxx")
+
+
 def test_questions_and_refusals_are_lines_of_the_log_and_keys_are_not_in_them(
     kept: Kept, caplog: pytest.LogCaptureFixture
 ) -> None:

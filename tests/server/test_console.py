@@ -7,6 +7,7 @@ from contextlib import closing, suppress
 
 import httpx
 import psutil
+from starlette.types import Message
 
 from sensorstream.server.console import ConsoleProcess, console
 from tests.server.conftest import Served
@@ -72,3 +73,52 @@ def test_a_request_is_not_lost_with_a_connection_that_the_process_ends() -> None
 
     with closing(OneRequestAConnection()) as process:
         assert asyncio.run(statuses(process)) == [200, 200, 200]
+
+
+class Endless(ConsoleProcess):
+    """Gives an answer that is longer than what is read ahead of it."""
+
+    async def listening(self) -> bool:
+        return True
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = await reader.readuntil(b"\r\n\r\n")
+        size = 2 if b" /console/short " in path else 2**22
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % size)
+        with suppress(ConnectionError):
+            writer.write(bytes(size))
+            await writer.drain()
+        writer.close()
+
+
+def test_answers_that_nobody_reads_do_not_close_the_pages() -> None:
+    async def status(process: Endless) -> int:
+        pages = await asyncio.start_unix_server(process.answer, process.pages)
+        app = console(process)
+        parts: list[bytes] = []
+        is_read = asyncio.Event()
+
+        async def keep(message: Message) -> None:
+            parts.append(message.get("body", b""))
+            if message.get("body"):
+                await is_read.wait()
+
+        async def nothing() -> Message:
+            return {"type": "http.request"}
+
+        scope = {"type": "http", "method": "GET", "scheme": "http", "headers": []}
+        there = {**scope, "raw_path": b"/console/long", "query_string": b""}
+        async with pages:
+            downloads = [asyncio.ensure_future(app(there, nothing, keep)) for _ in range(220)]
+            while sum(map(bool, parts)) < 200:
+                await asyncio.sleep(0.01)
+            transport = httpx.ASGITransport(app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+                answer = await client.get("/console/short")
+            is_read.set()
+            # What was cut off is no fault either.
+            await asyncio.gather(*downloads)
+        return answer.status_code
+
+    with closing(Endless()) as process:
+        assert asyncio.run(status(process)) == 200

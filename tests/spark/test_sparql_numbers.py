@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sensorstream.model.numerals import sortable as key
 from sensorstream.spark.sparql import numbers
-from sensorstream.spark.sparql.numbers import key, register
+from sensorstream.spark.sparql.numbers import register
 from sensorstream.spark.sparql.regexes import java_pattern, java_replacement
 
 if TYPE_CHECKING:

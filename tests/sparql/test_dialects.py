@@ -35,6 +35,8 @@ def read(text: str) -> Query:
         ("RANGE 1h, SLIDE 15m", "RANGE PT1H STEP PT15M"),
         ("RANGE 3000000000ns", "RANGE PT3S"),
         ("RANGE 5 MINUTES SLIDE 1 M", "RANGE PT5M STEP PT1M"),
+        ("RANGE 30 MIN STEP 5 min", "RANGE PT30M STEP PT5M"),
+        ("FROM NOW-30 MIN TO NOW -10 MIN", "FROM NOW-PT30M TO NOW-PT10M"),
         ("FROM NOW-2h TO NOW-1h", "FROM NOW-PT2H TO NOW-PT1H"),
         ("FROM NOW - 2 HOURS TO NOW - 90 SECONDS STEP 1 MINUTE", "FROM NOW-7200 TO NOW-90 STEP 60"),
         ("FROM NOW-10.5m TO NOW", "RANGE PT630S"),
@@ -74,6 +76,22 @@ def test_a_c_sparql_query_gives_its_whole_result_when_a_window_closes(
     assert query.registration is not None
     assert query.report is not None
     assert (query.registration.relation, query.report.kind) == (relation, kind)
+
+
+def test_rsp_ql_may_write_graph_in_from_named() -> None:
+    assert read("SELECT * FROM NAMED GRAPH <g> { ?a ?b ?c }") == read(
+        "SELECT * FROM NAMED <g> { ?a ?b ?c }"
+    )
+
+
+def test_the_aggregate_of_c_sparql_is_answered_with_what_to_write() -> None:
+    where = "{ ?x <p> ?y }"
+    with pytest.raises(QueryError) as caught:
+        read(f"SELECT ?x ?n {where} AGGREGATE {{ (?n, COUNT, {{ ?x }}) FILTER (?n > 1) }}")
+    found = re.search(r"write in WHERE (\{ SELECT .*\) \}),", caught.value.message)
+    assert found is not None
+    instead = found.group(1).replace("{ … }", where)
+    read(f"SELECT ?x ?n {{ {where} {instead} }}")
 
 
 def test_rsp_ql_may_name_the_stream_behind_the_window() -> None:
@@ -154,6 +172,7 @@ def test_what_has_no_such_form_is_answered_with_what_to_write(theirs: str, inste
             "SELECT * FROM STREAM <s> [RANGE ELEMENTS 10] { ?a ?b ?c }",
             "write TRIPLES 10, or INDIVIDUALS 10",
         ),
+        ("SELECT * { STREAM <s> [RANGE 2 SUM] { ?a ?b ?c } }", "expected ms, s, m, h or d"),
         ("SELECT * { STREAM <s> [RANGE 2 MOONS] { ?a ?b ?c } }", "expected ms, s, m, h or d"),
         ("SELECT * { STREAM <s> [RANGE 1500ns] { ?a ?b ?c } }", "expected whole microseconds"),
         ("SELECT * { STREAM <s> [FROM NOW-1h TO NOW-1h] { ?a ?b ?c } }", "before it begins"),

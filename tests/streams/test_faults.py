@@ -83,9 +83,9 @@ CASES: dict[str, tuple[str, Any, str]] = {
     "whom an operator concerns": (COUNT, Group, "concerned"),
     "whether a report is due": (WINDOWED, ContinuousQuery, "is_due"),
     "a report": (WINDOWED, ContinuousQuery, "report"),
-    "a template": (BUILT, ContinuousQuery, "_report_graph"),
+    "a template": (BUILT, ContinuousQuery, "_of_graph"),
     "the order": (ORDERED, ContinuousQuery, "result"),
-    "whether an unchanged result is reported": (STEPS, ContinuousQuery, "reports_unchanged"),
+    "whether a step is told": (STEPS, ContinuousQuery, "tells_at_step"),
     "evaluation anew": (ANEW, Copies, "select"),
     "an operator that cannot even be dropped": (COUNT, Group, "flush release"),
 }

@@ -35,7 +35,7 @@ REFUSED = [
         "whole seconds",
     ),
     ("SELECT ?x ¦REPORT EVERY PT0.5S { ?x :p ?y }", "whole seconds"),
-    ("SELECT ?x { ?x :p ?y\n ¦WINDOW ?w { ?x :q ?y } }", "name one of the query's windows"),
+    ("SELECT ?x { ?x :p ?y\n ¦WINDOW ?w { ?x :q ?y } }", "the query has no window: define"),
     (f"¦ASK {{ {SEQ} }}", "write SELECT"),
     ("SELECT ?x { { ?x :p ?y } SEQ { ?x :q ?z }\n ¦SEQ { ?x :r* ?v } }", "holds always"),
     ("SELECT ?x { { ?x :p ?y } ¦EQUALS { VALUES ?x { 1 } } }", "holds always"),

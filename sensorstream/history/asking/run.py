@@ -34,8 +34,6 @@ _BEGIN: Final = (
     "select set_config('search_path', 'store', true), "
     # All rows are fetched, so plan for the whole result.
     "set_config('cursor_tuple_fraction', '1', true), "
-    # Compiling takes longer than such a query.
-    "set_config('jit', 'off', true), "
     "set_config('statement_timeout', %s, true)"
 )
 

@@ -96,7 +96,8 @@ def double_quotient(a: exp.Expr, b: exp.Expr) -> exp.Expr:
     return sql(
         "CASE WHEN :b = 0 THEN CASE WHEN :a > 0 AND :a <> CAST('NaN' AS DECIMAL) "
         "THEN CAST('Infinity' AS DECIMAL) WHEN :a < 0 THEN CAST('-Infinity' AS DECIMAL) "
-        "ELSE CAST('NaN' AS DECIMAL) END "
+        # Null where the dividend is no number.
+        "ELSE :a + CAST('NaN' AS DECIMAL) END "
         "WHEN ABS(:a) BETWEEN CAST('1e-100' AS DECIMAL) AND CAST('1e100' AS DECIMAL) "
         "AND ABS(:b) BETWEEN CAST('1e-100' AS DECIMAL) AND CAST('1e100' AS DECIMAL) "
         "THEN CAST(CAST(CAST(:a AS DOUBLE PRECISION) / CAST(:b AS DOUBLE PRECISION) AS TEXT) "
@@ -137,13 +138,19 @@ def _rounding(text: str) -> Callable[[Value, Frame], Value]:
     return function
 
 
+def _absolute(value: Value, frame: Frame) -> Value:
+    value = frame.light(value)
+    made = frame.computed(sql("ABS(:number)", number=value.number))
+    return Number(_of_type(made, value.rank), value.rank)
+
+
 def random() -> Value:
     """RAND."""
     return Number(sql("CAST(CAST(RANDOM() AS TEXT) AS DECIMAL)"), constant(3))
 
 
 FUNCTIONS: Final[Mapping[str, Callable[[Value, Frame], Value]]] = {
-    "ABS": _rounding("ABS(:number)"),
+    "ABS": _absolute,
     # Half goes up, also below zero (XPath and XQuery Functions 3.1, section 4.4.4).
     "ROUND": _rounding("FLOOR(:number + 0.5)"),
     "CEIL": _rounding("CEIL(:number)"),

@@ -64,13 +64,9 @@ stays: Final = Table(
     Column("message", BigInteger, nullable=False),
     # What store.statements says, at hand for the views: sensorstream.history.class_sets.
     Column("class_set", Integer, nullable=False),
-    Index("stays_time_idx", "time", postgresql_using="brin", postgresql_with=FINE),
-    Index(
-        "stays_moment_idx",
-        text("store.moment(time)"),
-        postgresql_using="brin",
-        postgresql_with=FINE,
-    ),
+    # In order: for the latest, which a BRIN index does not know. One for each time line's views.
+    Index("stays_time_idx", "time"),
+    Index("stays_moment_idx", text("store.moment(time)")),
     Index("stays_name_idx", "name"),
     Index("stays_class_set_idx", "class_set"),
 )

@@ -5,12 +5,15 @@ A term is made of the last result only: writing a decimal down takes longer than
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal, DivisionByZero, InvalidOperation
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from sensorstream.errors import TermError
-from sensorstream.model.numerals import nearest_single, single
+from sensorstream.model.durations import EXACT
+from sensorstream.model.numerals import nearest_single, quotient, single
 from sensorstream.model.terms import Literal, Term
 from sensorstream.network.expressions.functions import ROUNDINGS
 from sensorstream.network.expressions.times import (
@@ -37,6 +40,11 @@ Operand: TypeAlias = Amount | Term | None
 """An amount, a term that is no number, or an error."""
 Operands: TypeAlias = Callable[[Row], Operand]
 _Terms: TypeAlias = Callable[[Row], Term | None]
+
+
+_DECIMALS: Final[Mapping[str, Callable[[Decimal, Decimal], Decimal]]] = MappingProxyType(
+    {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply, "/": quotient}
+)
 
 
 def is_arithmetic(expression: Expression) -> bool:
@@ -133,32 +141,32 @@ def _calculation(operator: str, left: Operands, right: Operands) -> Operands:
 
 def calculated(operator: str, a: Number, b: Number) -> Number:
     """The result of an operator on two numbers of one type."""
+    if isinstance(a, Decimal):
+        return _DECIMALS[operator](a, Decimal(b))
     if operator == "+":
         return a + b  # type: ignore[operator]
     if operator == "-":
         return a - b  # type: ignore[operator]
     if operator == "*":
         return a * b  # type: ignore[operator]
-    if isinstance(a, Decimal):
-        return a / Decimal(b)
     if b == 0:
-        # IEEE 754: the sign of the infinity is that of the dividend and of the zero.
-        if a == 0 or a != a:
-            return float("nan")
-        negative = (a < 0) != (str(b)[0] == "-")
-        return float("-inf") if negative else float("inf")
+        # Of the dividend alone: zero has no sign here.
+        return a * math.inf
     return a / b  # type: ignore[operator]
 
 
 def _sign(operator: str, operand: Operands) -> Operands:
-    def value(row: Row) -> Operand:
+    def signed(row: Row) -> Operand:
         found = operand(row)
         if type(found) is tuple:
-            return _amount(-found[0] if operator == "-" else found[0], found[1])
+            value, rank = found
+            if operator == "-":
+                value = EXACT.minus(value) if isinstance(value, Decimal) else -value
+            return _amount(value, rank)
         time = negative_time if operator == "-" else positive_time
         return time(found)  # type: ignore[arg-type]
 
-    return value
+    return signed
 
 
 def _rounded(change: Callable[[Number], Number], operand: Operands) -> Operands:

@@ -28,7 +28,7 @@ from sensorstream.model.datatypes import (
     XSD_STRING,
     XSD_TIME,
 )
-from sensorstream.model.durations import Duration
+from sensorstream.model.durations import EXACT, Duration
 from sensorstream.model.moments import MOMENTS, Moment, fields, zone_text
 from sensorstream.model.numerals import decimal_text, double_text
 from sensorstream.model.regex import LONGEST_TEXT, xpath_regex
@@ -232,14 +232,14 @@ def _written_out(new: str, groups: int) -> Callable[[Any], str]:
 
 
 def _abs(value: Number) -> Number:
-    return -value if value < 0 else value
+    return value.copy_abs() if isinstance(value, Decimal) else abs(value)
 
 
 def _round(value: Number) -> Number:
     if isinstance(value, int):
         return value
     if isinstance(value, Decimal):
-        return (value + Decimal("0.5")).to_integral_value(ROUND_FLOOR)
+        return EXACT.add(value, Decimal("0.5")).to_integral_value(ROUND_FLOOR)
     return float(math.floor(value + 0.5)) if math.isfinite(value) else value
 
 

@@ -187,10 +187,11 @@ def negative_time(term: Term | None) -> Literal | None:
 
 
 def positive_time(term: Term | None) -> Literal | None:
-    """A duration; None: it is none."""
-    if type(term) is Literal and isinstance(time_of(term), Duration):
-        return term
-    return None
+    """The same duration; None: it is none."""
+    if type(term) is not Literal:
+        return None
+    found = time_of(term)
+    return duration_literal(found, term.datatype) if isinstance(found, Duration) else None
 
 
 def duration_literal(length: Duration, datatype: str) -> Literal:

@@ -21,7 +21,7 @@ from sensorstream.model.datatypes import (
     XSD_STRING,
 )
 from sensorstream.model.moments import MOMENTS
-from sensorstream.model.numerals import decimal_text, double_text, single
+from sensorstream.model.numerals import decimal_text, double_text, quotient, single
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, valued
 from sensorstream.network.expressions.times import (
     FAMILIES,
@@ -87,10 +87,11 @@ def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
         return valued(str(whole), XSD_INTEGER, whole)
     if of_rank == 1:
         if isinstance(value, Fraction):
-            value = Decimal(value.numerator) / Decimal(value.denominator)
+            value = quotient(Decimal(value.numerator), Decimal(value.denominator))
         exact = Decimal(value)
         return valued(decimal_text(exact), XSD_DECIMAL, exact)
-    double = float(value) if of_rank > FLOAT else single(float(value))
+    # Zero has no sign.
+    double = (float(value) if of_rank > FLOAT else single(float(value))) + 0.0
     return valued(double_text(double), _BY_RANK[of_rank], double)
 
 

@@ -69,6 +69,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.bounds import patterns_of
 from sensorstream.sparql.rewrite import rewritten
+from sensorstream.sparql.rewrite.windows_down import windows_named
 from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
 from sensorstream.sparql.walk import replaced
 
@@ -87,6 +88,7 @@ def plan(pattern: Pattern, sources: Sources, base: IRI | None = None) -> Plan:
     Raises:
         UnsupportedQuery: part of the pattern cannot be answered at all.
     """
+    pattern = windows_named(pattern, sources.windows)
     try:
         return plan_in_step(pattern, sources, base)
     except NotIncremental as error:

@@ -46,7 +46,8 @@ def check_windows(pattern: Pattern, sources: Sources) -> None:
             continue
         if not isinstance(each.name, IRI):
             raise UnsupportedQuery(
-                f"WINDOW {each.name}: name one of the query's windows", part=each
+                f"WINDOW {each.name}: the query has no window: define one with FROM NAMED WINDOW",
+                part=each,
             )
         if each.name not in sources.windows:
             known = ", ".join(f"<{name}>" for name in sources.windows) or "none"

@@ -193,7 +193,7 @@ def disputed(
     for origin in (Origin.STATIC, Origin.WINDOW):
         kb.add(origin, (t for t, held in marks.items() if held & origin))
     whole = whole_window(kb, terminology)
-    process.exchange(LoadAxioms("pellet", terminology.document().decode()), seconds)
+    process.exchange(LoadAxioms("pellet", terminology.document("pellet").decode()), seconds)
     answer = process.exchange(AskTypes([whole.facts]), seconds)
     assert isinstance(answer, Answer)
     if answer.error or answer.islands[0] is None:

@@ -3,35 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from sensorstream.errors import ReasonerError
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.islands import Island
+from sensorstream.reasoning.dl.islands import Island, names
 from sensorstream.reasoning.dl.memo import Answer, Memo, Shape
+from sensorstream.reasoning.dl.probes import Entailed
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.twins import folded
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
 # The time limit is per exchange, so a large change is split: into questions about so many
 # individuals, or about one island.
 _AT_ONCE: Final = 64
+_FIRST_WAIT: Final = 10
+"""Questions like one that has failed that are not asked next."""
+_LONGER: Final = 10
+"""How many times as many after each further failure."""
 _Question: TypeAlias = tuple[int, IslandFacts]
 """The number of an island, and what is asked about it."""
 
 
-class Questions:
-    """The entailments about the members of islands, from the process or from the cache."""
+@dataclass(slots=True)
+class _Hard:
+    """Questions of one vocabulary and at least ``size`` facts, of which one has failed.
 
-    __slots__ = ("_probes", "_worker", "memo")
+    The next ``left`` of ``wait`` are not asked.
+    """
+
+    size: int
+    wait: int
+    left: int
+
+
+class Questions:
+    """The entailments about the members of islands, from the process or from the cache.
+
+    With ``leaves_open``, a question that the process cannot answer, though it works otherwise, is
+    left open: nothing follows by it. What is like it is then left open, too, and asked again from
+    time to time. ``left_open`` tells of each, until somebody takes it.
+    """
+
+    __slots__ = ("_classes", "_hard", "_probes", "_worker", "leaves_open", "left_open", "memo")
 
     def __init__(self, terminology: Terminology, worker: Worker, remembered: int) -> None:
+        self.leaves_open = False
+        self.left_open: list[str] = []
+        self._hard: dict[frozenset[str], _Hard] = {}
         classes = ValueClasses(
             Axioms(terminology.axioms),
             terminology.schema.object_properties,
             terminology.datatypes,
         )
         self.memo = Memo(classes, remembered)
+        self._classes = classes
         self._probes = terminology.probes
         self._worker = worker
 
@@ -39,23 +68,74 @@ class Questions:
         """The answer about each island.
 
         Raises:
-            ReasonerError: the process failed.
+            ReasonerError: the process failed, or (with ``leaves_open``) does not start.
         """
         answers: list[Answer] = [None] * len(islands)
         open_: dict[int, Shape | None] = {}
-        for number, island in enumerate(islands):
-            shape = self.memo.shape(island.facts)
+        folds = [folded(island.facts, self._classes) for island in islands]
+        asked_of = [
+            island if fold is None else replace(island, facts=fold.facts)
+            for island, fold in zip(islands, folds, strict=True)
+        ]
+        for number, facts in enumerate(each.facts for each in asked_of):
+            shape = self.memo.shape(facts)
             known = self.memo.look_up(shape)
-            if known is None:
-                open_[number] = shape
-            else:
+            if known is not None:
                 (answers[number],) = known
-        asked = self._exchange([islands[number].facts for number in open_])
-        for (number, shape), answer in zip(open_.items(), asked, strict=True):
+            elif self._is_hard(facts):
+                answers[number] = self._left_open(asked_of[number], "such questions have failed")
+            else:
+                open_[number] = shape
+        asked = [(shape, asked_of[number]) for number, shape in open_.items()]
+        for number, answer in zip(open_, self._asked(asked), strict=True):
             answers[number] = answer
-            if shape is not None:
-                self.memo.store(shape, answer)
-        return answers
+        return [
+            answer if fold is None else fold.unfolded(answer)
+            for answer, fold in zip(answers, folds, strict=True)
+        ]
+
+    def _asked(self, islands: Sequence[tuple[Shape | None, Island]]) -> Iterator[Answer]:
+        if not self.leaves_open:
+            found = self._exchange([island.facts for _, island in islands])
+            for (shape, island), answer in zip(islands, found, strict=True):
+                yield self._kept(shape, island, answer)
+            return
+        for shape, island in islands:
+            try:
+                (one,) = self._exchange([island.facts])
+            except ReasonerError as error:
+                # Whether the fault is the question's: else nothing can be asked.
+                self._worker.close()
+                self._worker.start()
+                yield self._failed(island, error)
+            else:
+                yield self._kept(shape, island, one)
+
+    def _kept(self, shape: Shape | None, island: Island, answer: Answer) -> Answer:
+        self._hard.pop(_vocabulary(island.facts), None)
+        if shape is not None:
+            self.memo.store(shape, answer)
+        return answer
+
+    def _failed(self, island: Island, error: ReasonerError) -> Answer:
+        size, key = _size(island.facts), _vocabulary(island.facts)
+        before = self._hard.get(key)
+        wait = _FIRST_WAIT if before is None else before.wait * _LONGER
+        least = size if before is None else min(size, before.size)
+        self._hard[key] = _Hard(least, wait, wait)
+        return self._left_open(island, f"{error.message}, asked twice")
+
+    def _is_hard(self, facts: IslandFacts) -> bool:
+        """Whether a question is not asked now because others like it have failed."""
+        hard = self._hard.get(_vocabulary(facts)) if self._hard else None
+        if hard is None or _size(facts) < hard.size or not hard.left:
+            return False
+        hard.left -= 1
+        return True
+
+    def _left_open(self, island: Island, why: str) -> Answer:
+        self.left_open.append(f"what follows of {names(island.members)} is not decided: {why}")
+        return [Entailed() for _ in island.facts.names]
 
     def _exchange(self, islands: Sequence[IslandFacts]) -> list[Answer]:
         questions = [(n, each) for n, f in enumerate(islands) for each in self._probes.questions(f)]
@@ -72,6 +152,22 @@ class Questions:
             None if answer is None else self._probes.read(answer, facts)
             for answer, facts in zip(told, islands, strict=True)
         ]
+
+
+def _vocabulary(facts: IslandFacts) -> frozenset[str]:
+    """The classes and properties that a question is about."""
+    return frozenset(
+        [
+            *(name for _, name in facts.types),
+            *(name for _, name, _ in facts.links),
+            *(name for _, name, *_ in facts.values),
+        ]
+    )
+
+
+def _size(facts: IslandFacts) -> int:
+    told = len(facts.types) + len(facts.links) + len(facts.values)
+    return told + len(facts.same) + len(facts.different)
 
 
 def _parts(questions: Sequence[_Question]) -> Iterator[list[_Question]]:

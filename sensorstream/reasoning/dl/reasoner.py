@@ -74,6 +74,11 @@ class DlReasoner:
         return self._trial.left_out
 
     @property
+    def questions(self) -> Questions:
+        """What the process is asked."""
+        return self._questions
+
+    @property
     def memo(self) -> Memo:
         """The cache of answers, with counts of hits and misses."""
         return self._questions.memo

@@ -16,7 +16,8 @@ from sensorstream.reasoning.dl.axioms import Axioms
 _SWRL: Final = "http://www.w3.org/2003/11/swrl#"
 _RULE: Final = f"{_SWRL}Imp"
 _OF_VALUE: Final = f"{_SWRL}DatavaluedPropertyAtom"
-_ABOUT_VALUES: Final = frozenset({f"{_SWRL}BuiltinAtom", f"{_SWRL}DataRangeAtom"})
+_BUILT_IN: Final = f"{_SWRL}BuiltinAtom"
+_ABOUT_VALUES: Final = frozenset({_BUILT_IN, f"{_SWRL}DataRangeAtom"})
 _OF_ONE: Final = frozenset({f"{_SWRL}ClassAtom", _OF_VALUE})
 _CONNECTING: Final = frozenset({f"{_SWRL}IndividualPropertyAtom", f"{_SWRL}SameIndividualAtom"})
 
@@ -61,6 +62,17 @@ def check_rules(axioms: Axioms) -> None:
                     "which HermiT and Pellet do not report: expected a value in its head; "
                     "rdfs:subPropertyOf, or a semantic rule, copies values"
                 )
+
+
+def built_ins(axioms: Axioms) -> set[Term]:
+    """The built-ins that rules call."""
+    return {
+        axioms.value(atom, f"{_SWRL}builtin") or atom
+        for rule in axioms.typed(_RULE)
+        for part in ("body", "head")
+        for atom in _atoms(axioms, rule, part)
+        if axioms.value(atom, RDF_TYPE) == _BUILT_IN
+    }
 
 
 def joins_strangers(axioms: Axioms) -> bool:

@@ -41,21 +41,15 @@ from sensorstream.reasoning.dl.roles import (
     leaves_a_choice,
 )
 from sensorstream.reasoning.dl.swrl import check_rules, has_rules
+from sensorstream.reasoning.dl.text_facets import without_text_facets
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
+from sensorstream.reasoning.owl_words import ANNOTATIONS
 
 HELPER: Final = PREFIX
 """Prefix of the names given to class expressions that individuals are typed with."""
 
 _SWRL: Final = "http://www.w3.org/2003/11/swrl"
 _AXIOM_SPACES: Final = (OWL, RDFS, RDF, XSD, _SWRL)
-_ANNOTATIONS: Final = frozenset(
-    {
-        *(f"{RDFS}{word}" for word in ("label", "comment", "seeAlso", "isDefinedBy")),
-        *(f"{OWL}{word}" for word in ("versionInfo", "deprecated", "versionIRI", "imports")),
-        *(f"{OWL}{word}" for word in ("priorVersion", "incompatibleWith")),
-        f"{OWL}backwardCompatibleWith",
-    }
-)
 _DECLARATIONS: Final = frozenset(
     {f"{OWL}ObjectProperty", f"{OWL}DatatypeProperty", f"{RDF}Property", OWL_NAMED_INDIVIDUAL}
 )
@@ -102,9 +96,14 @@ class Terminology:
         """The axioms without those of the probes."""
         return self.axioms[: len(self.axioms) - len(self.probes.axioms)]
 
-    def document(self) -> bytes:
-        """The axioms in the form for HermiT and Pellet, as N-Triples."""
-        return to_ntriples(self.datatypes.rewritten(self.axioms))
+    def document(self, reasoner: str = "hermit") -> bytes:
+        """The axioms in the form for HermiT or Pellet, as N-Triples.
+
+        Pellet fails on patterns of texts, and measures them wrongly: it gets no axiom with them.
+        What these say of asserted values the rules derive.
+        """
+        axioms = self.axioms if reasoner == "hermit" else without_text_facets(self.axioms)
+        return to_ntriples(self.datatypes.rewritten(axioms))
 
     @classmethod
     def of(cls, ontology: Ontology) -> Terminology:
@@ -183,7 +182,7 @@ def _probes(
 
 def _is_axiom(triple: Triple) -> bool:
     _, p, o = triple
-    if p in _ANNOTATIONS or p in {OWL_SAME_AS, OWL_DIFFERENT_FROM}:
+    if p in ANNOTATIONS or p in {OWL_SAME_AS, OWL_DIFFERENT_FROM}:
         return False
     if p == RDF_TYPE:
         in_language = isinstance(o, IRI) and o.startswith(_AXIOM_SPACES)

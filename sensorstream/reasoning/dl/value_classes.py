@@ -30,12 +30,19 @@ from sensorstream.model.datatypes import (
     XSD_STRING,
     parse,
 )
-from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.vocabulary import OWL, OWL_ON_PROPERTY, RDF, RDF_TYPE
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_EQUIVALENT_PROPERTY,
+    OWL_ON_PROPERTY,
+    RDF_TYPE,
+    RDFS_SUBPROPERTY_OF,
+)
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.datatypes import Datatypes
 from sensorstream.reasoning.dl.gate import has_keys
 from sensorstream.reasoning.dl.swrl import has_rules
+from sensorstream.reasoning.dl.text_facets import TEXT_FACETS
 
 _OF_TIME: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
 _ZONE: Final = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
@@ -45,10 +52,6 @@ _BOUNDS: Final = (
     *(bound for bits in (8, 16, 32, 64) for bound in (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)),
     *(2**bits - 1 for bits in (8, 16, 32, 64)),
     *(-1, 0, 1),
-)
-_TEXT_FACETS: Final = frozenset(
-    {*(f"{XSD}{word}" for word in ("length", "minLength", "maxLength", "pattern"))}
-    | {f"{RDF}langRange"}
 )
 _TEXT_TYPES: Final = frozenset(
     f"{XSD}{word}"
@@ -64,6 +67,8 @@ _COMPARING: Final = frozenset(
 _DISJOINT: Final = frozenset(
     f"{OWL}{word}" for word in ("propertyDisjointWith", "AllDisjointProperties")
 )
+_HAS_KEY: Final = f"{OWL}hasKey"
+_BELOW: Final = frozenset({RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY})
 _UNIVERSAL: Final = frozenset(f"{OWL}{word}" for word in ("topDataProperty", "bottomDataProperty"))
 
 
@@ -76,6 +81,7 @@ class ValueClasses:
         "_datatypes",
         "_exact",
         "_inexact",
+        "_keyed",
         "_texts",
         "_texts_by_value",
     )
@@ -84,10 +90,13 @@ class ValueClasses:
         self, axioms: Axioms, objects: frozenset[IRI], datatypes: Datatypes | None = None
     ) -> None:
         self._datatypes = datatypes or Datatypes(axioms.triples)
-        self._by_value = _compares_values(axioms, objects)
+        # Each test is a reason to tell all values apart.
+        others = _compares_values(axioms, objects)
+        self._by_value = others or has_keys(axioms)
+        self._keyed = None if others else _in_keys(axioms)
         terms = {term for triple in axioms.triples for term in triple}
         # Literals that are not valid are not compared.
-        written = [] if self._by_value else [t for t in terms if isinstance(t, Literal)]
+        written = [] if others else [t for t in terms if isinstance(t, Literal)]
         exact = {_number(t) for t in written if t.datatype in _EXACT}
         if not terms.isdisjoint(INTEGER_TYPES - {XSD_INTEGER}):
             exact.update(_BOUNDS)
@@ -96,12 +105,29 @@ class ValueClasses:
         self._inexact = sorted(each for each in doubles if not math.isnan(each))
         self._compares_times = any(t.datatype in _OF_TIME for t in written)
         self._texts = frozenset(t.lexical for t in written)
-        self._texts_by_value = not (_TEXT_FACETS | _TEXT_TYPES).isdisjoint(terms)
+        self._texts_by_value = not (TEXT_FACETS | _TEXT_TYPES).isdisjoint(terms)
 
     def of(self, lexical: str, datatype: str, language: str | None) -> Hashable:
         """The class of a valid literal."""
         if self._by_value or language is not None:
             return lexical, datatype, language
+        return self._class_of(lexical, datatype)
+
+    def of_twin(self, prop: str, value: tuple[str, str, str | None], *, alone: bool) -> Hashable:
+        """The class of a valid literal, as far as it tells its owner from others.
+
+        Where only keys compare values, those of other properties are in the classes of any. So is
+        one that nobody else has (``alone``), if there are as many of its class as one likes.
+        """
+        lexical, datatype, language = value
+        endless = datatype == XSD_STRING or (datatype == XSD_INTEGER and not self._exact)
+        if self._keyed is None or language is not None:
+            return self.of(*value)
+        if prop not in self._keyed or (alone and endless):
+            return self._class_of(lexical, datatype)
+        return value
+
+    def _class_of(self, lexical: str, datatype: str) -> Hashable:
         if datatype in _EXACT:
             try:
                 number = int(lexical) if datatype != XSD_DECIMAL else Decimal(lexical)
@@ -126,6 +152,20 @@ class ValueClasses:
         return lexical, datatype
 
 
+def _in_keys(axioms: Axioms) -> frozenset[Term]:
+    """The properties of keys, and all below them."""
+    found: set[Term] = {
+        each for _, p, o in axioms.triples if p == _HAS_KEY for each in axioms.members(o)
+    }
+    for _ in axioms.triples:
+        below: set[Term] = {s for s, p, o in axioms.triples if p in _BELOW and o in found}
+        below |= {o for s, p, o in axioms.triples if p == OWL_EQUIVALENT_PROPERTY and s in found}
+        if below <= found:
+            break
+        found |= below
+    return frozenset(found)
+
+
 def _number(written: Literal) -> int | Decimal:
     value = parse(written.lexical, written.datatype)
     assert isinstance(value, int | Decimal)
@@ -133,7 +173,7 @@ def _number(written: Literal) -> int | Decimal:
 
 
 def _compares_values(axioms: Axioms, objects: frozenset[IRI]) -> bool:
-    if has_keys(axioms) or has_rules(axioms):
+    if has_rules(axioms):
         return True
     for s, p, o in axioms.triples:
         if p in _COMPARING and axioms.value(s, OWL_ON_PROPERTY) not in objects:

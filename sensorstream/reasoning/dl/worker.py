@@ -7,13 +7,13 @@ of Java libraries goes to standard error. It ends when its owner ends, in any wa
 from __future__ import annotations
 
 import os
-import select
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from sensorstream.pipes import wait_for_hang_up
 from sensorstream.reasoning.dl.justification import Justifier
 from sensorstream.reasoning.dl.protocol import (
     Answer,
@@ -57,7 +57,8 @@ def main() -> None:
     threading.stack_size(_STACK_BYTES)
     served = threading.Thread(target=_serve_and_exit, args=(answers,), daemon=True)
     served.start()
-    _wait_for_hang_up()
+    # Even while Java is busy.
+    wait_for_hang_up(0)
     os._exit(0)
 
 
@@ -159,13 +160,6 @@ def _serve_and_exit(answers: int) -> None:
             serve(requests.read, send)
         finally:
             os._exit(0)
-
-
-def _wait_for_hang_up() -> None:
-    """Return when the other end of standard input is closed, even while Java is busy."""
-    poll = select.poll()
-    poll.register(0, 0)  # only the events that are always reported: hang-up and error
-    poll.poll()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,10 @@ from sensorstream.reasoning.rulesets.applications import Application, Applicatio
 
 MOST_APPLICATIONS: Final = 20_000
 """Applications of rules that are looked at for one question."""
+_MOST_OF_A_PART: Final = 2_000
+"""The same, when a part of the statements is tried: most parts do not suffice."""
+_MOST_LEAVES: Final = 40
+"""A derivation from more statements is told as it was found."""
 _ASSERTED: Final = Origin.STATIC | Origin.WINDOW
 _OF_STATIC: Final = Origin.STATIC | Origin.STATIC_INFERRED
 
@@ -115,6 +119,36 @@ def grounds(
     if len(kept) == len(leaves):
         return leaves, first
     return kept, derivation(triple, applications, kb, facts, said=kept, most=most)
+
+
+def minimal(
+    triple: Triple,
+    applications: Applications,
+    kb: KnowledgeBase,
+    facts: Collection[Triple] = (),
+    *,
+    most: int = MOST_APPLICATIONS,
+) -> Derivation:
+    """As :func:`derivation`, from statements of which none can be left out.
+
+    Without any of those that messages or the ontology say, no derivation is found among the first
+    :data:`_MOST_OF_A_PART` applications.
+    """
+    first = derivation(triple, applications, kb, facts, most=most)
+    premises = dict.fromkeys(each for step in first.steps.values() for each in step.premises)
+    leaves = [each for each in premises if each not in first.steps and each not in facts]
+
+    def search(chosen: Sequence[Triple]) -> Mapping[Triple, Application]:
+        given = frozenset((*chosen, *facts))
+        part = _Search(applications, given.__contains__, lambda _: True, _MOST_OF_A_PART)
+        return part.derive([triple])
+
+    if triple not in first.steps or len(leaves) > _MOST_LEAVES:
+        return first
+    kept = minimal_conflict(leaves, lambda chosen: triple in search(chosen))
+    if len(kept) == len(leaves):
+        return first
+    return Derivation(search(kept), first.limits)
 
 
 def _leaves(found: Derivation, kb: KnowledgeBase) -> list[Triple]:

@@ -22,6 +22,19 @@ NAMED: Final = (GRAPH_STATIC, GRAPH_WINDOW)
 """What GRAPH may name: the graphs that rules do not write."""
 
 
+_ANY: Final = Sources(named={name: Source(name, "") for name in NAMED})
+
+
+def check_plan(body: Pattern) -> None:
+    """Check that operators can be made of a body, whatever the graphs hold.
+
+    Raises:
+        NotIncremental: it cannot be kept in step with deletions.
+        UnsupportedQuery: it cannot be answered at all, as with an unknown function.
+    """
+    plan_in_step(body, _ANY, None)
+
+
 class GraphsRead:
     """All graphs of a knowledge base as one, and those that some rules name.
 

@@ -16,6 +16,7 @@ from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
 from sensorstream.reasoning.rulesets.conjunction import changed, eaches_of, together, triples_of
+from sensorstream.reasoning.rulesets.graphs_read import check_plan
 from sensorstream.reasoning.rulesets.schema_vocabulary import is_of_lists, is_schema, kinds_of
 from sensorstream.reasoning.rulesets.solving import solutions
 from sensorstream.reasoning.rulesets.substitution import Substitution, can_be_substituted
@@ -33,7 +34,7 @@ from sensorstream.sparql.algebra import (
     Values,
     Variable,
 )
-from sensorstream.sparql.places import Places
+from sensorstream.sparql.places import Places, give_place
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import nodes, replaced
 
@@ -266,6 +267,21 @@ def readings(rule: str, index: TripleIndex, head: PatternTerm) -> Iterator[tuple
 def without_lists(rule: DerivationRule) -> DerivationRule:
     """The rule as it reads and writes, with plain patterns in place of lists."""
     return replace(rule, body=_plain(rule.body))
+
+
+def check_plans(rule: DerivationRule, places: Places) -> None:
+    """Check that operators can be made of a rule, whatever is known before anything streams.
+
+    Raises:
+        ProgramError: the head cannot be written.
+        QueryError: with the place, a part of the body that no operator can do.
+    """
+    for clause in clauses(without_lists(rule)):
+        try:
+            check_plan(clause.body)
+        except QueryError as error:
+            give_place(error, places)
+            raise
 
 
 def _plain(body: Pattern) -> Pattern:

@@ -14,10 +14,10 @@ from sensorstream.dotr.reader import is_rules, read_program
 from sensorstream.errors import Position, ProgramError, QueryError
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.network.recursion.rule import DerivationRule, clauses
+from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.recursion.strata import stratified
 from sensorstream.reasoning.rulesets.blocks import Block, blocks_of, comment_above
-from sensorstream.reasoning.rulesets.lists import check_lists, without_lists
+from sensorstream.reasoning.rulesets.lists import check_lists, check_plans, without_lists
 from sensorstream.reasoning.rulesets.new_nodes import stated_nodes, with_new_nodes
 from sensorstream.reasoning.rulesets.refusals import check_body, checked_operation
 from sensorstream.reasoning.rulesets.rule_set import Note, RuleSet
@@ -133,7 +133,7 @@ def _rule(
     check_lists(body, places)
     rule = with_new_nodes(DerivationRule(_name(block), head, body))
     try:
-        clauses(rule)
+        check_plans(rule, places)
     except ProgramError as error:
         raise ProgramError(error.message, position=block.position) from None
     return rule

@@ -131,10 +131,14 @@ def can_be_substituted(body: Pattern, named: Set[str], blank: Set[str]) -> bool:
     ``named`` are the variables, ``blank`` those of them that stand for blank nodes.
 
     Not where a variable is a column of a sub-select, of VALUES or of BIND, not where a filter has a
-    variable from outside its group, and not where a function that remains gets a blank node.
+    variable from outside its group, not where a function that remains gets a blank node, and not
+    for a regular expression, which is checked before there are values if it is a constant.
     """
     for part in nodes(body):
         match part:
+            case Call("REGEX" | "REPLACE", (_, *patterns)):
+                if any(isinstance(each, Variable) and each.name in named for each in patterns):
+                    return False
             case Project(_, columns) | Values(columns, _):
                 if any(each.name in named for each in columns):
                     return False

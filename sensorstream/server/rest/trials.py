@@ -105,7 +105,7 @@ class MessageTriedBody(BaseModel):
     statements: list[str] = Field(description="what mapping rules make of it, as N-Triples")
     added: list[str] = Field(description="what semantic rules insert")
     inferred: list[str] = Field(description="what follows, by the profile `reasoner`")
-    reasoner: str = Field(description="`plain` in place of HermiT and Pellet")
+    reasoner: str = Field(description="the profile of the deployment, which has inferred")
     left_out: int = Field(description=f"statements beyond the first {MOST_STATEMENTS} of a sort")
     alerts: list[AlertTriedBody]
     preceding: int = Field(description="messages that were taken in first")

@@ -1,7 +1,7 @@
 """The process that holds a warm Spark and answers one question after the other.
 
 It ends with its caller: when the pipe between them closes it stops Spark, also if the caller was
-killed. If this process itself is killed, Spark's JVM sees its input end and exits.
+killed, and then kills its group of processes, whatever they do. Who ends this process ends all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import sys
 from dataclasses import asdict, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from threading import Thread, Timer
+from threading import Event as Flag
+from threading import Thread
+from time import sleep
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import (
@@ -26,6 +28,7 @@ from sensorstream.errors import (
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
+from sensorstream.pipes import wait_for_hang_up
 from sensorstream.spark import bulk_sql
 from sensorstream.spark.jobs.answer_files import write_plan, write_table, write_terms
 from sensorstream.spark.jobs.protocol import (
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
 _LOOK: Final = 0.3
 """Seconds between two looks at a running question."""
 _FAREWELL: Final = 20.0
-"""Seconds that Spark may take to stop."""
+"""Seconds that Spark may take to stop; one that starts gets none."""
 _CONFIGURATION: Final = {
     # Spark's own default is a type of Parquet that has no time zone.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -230,21 +233,30 @@ def main() -> None:
     # A terminal's Ctrl-C is for the caller, who then says what is to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection, scratch = Connection(int(sys.argv[1])), Path(sys.argv[2])
+    started = Flag()
+    watched = (connection.fileno(), scratch, started)
+    Thread(target=_end_with_caller, args=watched, name="caller", daemon=True).start()
     task: Task = connection.recv()
     try:
         with spark_session(task.master, _CONFIGURATION) as spark:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # PySpark has taken it
             bulk_sql.prepare_session(spark)
+            started.set()
             connection.send(Ready())
             Worker(task, connection, spark).serve()
-            connection.close()
-            last = Timer(_FAREWELL, os._exit, [1])
-            last.daemon = True
-            last.start()
     except SensorStreamError as error:
         connection.send(Failed(0, error, broken=True))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _end_with_caller(descriptor: int, scratch: Path, started: Flag) -> None:
+    """Kill this process and Spark's, when the caller is gone."""
+    wait_for_hang_up(descriptor)
+    if started.is_set():
+        sleep(_FAREWELL)
+    shutil.rmtree(scratch, ignore_errors=True)
+    os.killpg(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":

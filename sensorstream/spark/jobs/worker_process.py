@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -61,7 +63,7 @@ class WorkerProcess:
                 ],
                 pass_fds=[there.fileno()],
                 stdin=subprocess.DEVNULL,
-                # Its own group: a terminal's Ctrl-C is not for it.
+                # Its own group, which ends as one: a terminal's Ctrl-C is not for it.
                 start_new_session=True,
                 env=os.environ
                 | {
@@ -154,6 +156,7 @@ class WorkerProcess:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def kill(self) -> None:
-        """End the process at once, from any thread; Spark's JVM ends with it."""
-        self._process.kill()
+        """End the process and Spark's JVM at once, from any thread."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

@@ -1,10 +1,7 @@
 """Numbers without bounds in Spark, whose decimals end at 38 digits and know no NaN.
 
-A number is a text, its *key*: keys are in the order of the numbers, and equal where these are, so
-Spark compares, sorts and groups them as texts. ``0`` is minus infinity, ``2`` zero, ``4`` infinity,
-``5`` NaN. A number above zero is ``3``, six digits of its exponent and its digits without zeros at
-the end: 0.d₁d₂… x 10^exponent, the exponent counted from -500000. A number below zero is ``1``, the
-same with each digit taken from nine, and ``:``, which is after all digits.
+A number is a text, its *key* (:func:`.sortable`): keys are in the order of the numbers, and equal
+where these are, so Spark compares, sorts and groups them as texts.
 
 What needs the value itself is written in Java (``numbers.java``): a function of Python would need
 processes beside Spark's, and Spark calls such functions for rows that a CASE leaves out. The Java
@@ -14,16 +11,12 @@ runtime that comes as a wheel has no compiler; Spark has one for its own code.
 from __future__ import annotations
 
 import zipfile
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_OFFSET: Final = 500_000
-_NINES: Final = str.maketrans("0123456789", "9876543210")
-_SPECIAL: Final = {"NaN": "5", "Infinity": "4", "-Infinity": "0"}
 _JAR: Final = "sensorstream-numbers.jar"
 READ: Final = "sensorstream_number"
 TEXT: Final = "sensorstream_number_text"
@@ -44,18 +37,6 @@ TOTAL: Final = "sensorstream_number_total"
 MICROS: Final = "sensorstream_micros"
 _OF_ONE: Final = (READ, TEXT, SCIENTIFIC, NEGATED, ABS, SIGN, FLOOR, CEIL, TRUNC)
 _OF_TWO: Final = (ROUND, ADDED, SUBTRACTED, MULTIPLIED)
-
-
-def key(number: Decimal) -> str:
-    """The key of a number."""
-    if not number.is_finite():
-        return _SPECIAL[str(number) if not number.is_nan() else "NaN"]
-    sign, digits, _ = number.as_tuple()
-    text = "".join(map(str, digits)).lstrip("0")
-    if not text:
-        return "2"
-    written = f"{number.adjusted() + 1 + _OFFSET:06}{text.rstrip('0')}"
-    return f"1{written.translate(_NINES)}:" if sign else f"3{written}"
 
 
 def register(spark: SparkSession) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.numerals import sortable
 from sensorstream.spark.sparql import numbers
 
 
@@ -95,7 +96,7 @@ def text(value: str) -> Typed:
 
 def number(value: Decimal) -> Typed:
     """A constant number."""
-    return Typed(exp.Literal.string(numbers.key(value)), Kind.NUMBER, value)
+    return Typed(exp.Literal.string(sortable(value)), Kind.NUMBER, value)
 
 
 def as_number(given: Typed) -> Typed:

@@ -1,12 +1,43 @@
-"""WINDOW goes down to the blocks of triples."""
+"""WINDOW names one window, and goes down to the blocks of triples."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import reduce
 from typing import Any
 
 from sensorstream.model.terms import IRI
-from sensorstream.sparql.algebra import BGP, Graph, Pattern, Service, Window
-from sensorstream.sparql.walk import children, renewed
+from sensorstream.sparql.algebra import (
+    BGP,
+    Graph,
+    Join,
+    Pattern,
+    Service,
+    Union,
+    Values,
+    Variable,
+    Window,
+)
+from sensorstream.sparql.walk import children, renewed, replaced
+
+
+def windows_named(pattern: Pattern, windows: Collection[IRI]) -> Pattern:
+    """``WINDOW ?w { A }`` becomes the union of A in each window, with its name as ?w.
+
+    Source: RSP-QL, section 4, as GRAPH ?g in SPARQL 1.1, section 18.6.
+    """
+
+    def change(node: object) -> Pattern | None:
+        if not windows or not isinstance(node, Window) or not isinstance(node.name, Variable):
+            return None
+        inner, variables = replaced(node.pattern, change), (node.name,)
+        each: list[Pattern] = [
+            Join(Values(variables, ((name,),)), Window(name, inner)) for name in windows
+        ]
+        return reduce(Union, each[1:], each[0])
+
+    made: Pattern = replaced(pattern, change)
+    return made
 
 
 def windows_down(pattern: Pattern) -> Pattern:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -286,6 +287,39 @@ def test_a_limit_goes_through_the_numbers_and_counts_as_before(world: World) -> 
         ("SELECT ?s { ?s :p ?v, ?w FILTER(?v > 56) FILTER(?w < 3) } LIMIT 5", 2),
     ):
         assert len(ask(world, form, data)) == rows, form
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_first_of_an_order_are_those_of_the_whole(world: World, seed: int) -> None:
+    chance = random.Random(seed)
+    pool: list[Term] = [
+        *(Literal(str(n), kind) for n in range(5) for kind in (XSD_INTEGER, XSD_DECIMAL)),
+        *(Literal(f"2014-01-0{n}", XSD_DATE) for n in range(1, 4)),
+        *map(Literal, ("a", "B", "")), A, B, BlankNode("_:n"), Literal("x", XSD_INTEGER),
+    ]  # fmt: skip
+    values = chance.sample(pool, chance.randint(1, len(pool)))
+    subjects = [IRI(f"http://example.org/s{n}") for n in range(6)]
+    data: Graphs = {
+        None: [
+            *{(chance.choice(subjects), P, chance.choice(values)) for _ in range(30)},
+            (A, Q, Literal("9", XSD_INTEGER)),
+        ]
+    }
+
+    def equal(term: Term | None) -> object:
+        """What is the same in an order: numbers by their value."""
+        is_number = isinstance(term, Literal) and term.lexical.isdecimal()
+        return int(term.lexical) if is_number and isinstance(term, Literal) else term
+
+    for order in ("?v", "DESC(?v)"):
+        text = f"SELECT ?s ?v {{ ?s :p ?v }} ORDER BY {order}"
+        whole = ask(world, text, data)
+        start, length = chance.randint(0, 4), chance.randint(1, 9)
+        first = ask(world, f"{text} LIMIT {length} OFFSET {start}", data)
+        expected = [equal(term) for _, term in whole[start : start + length]]
+        assert [equal(term) for _, term in first] == expected
+        assert len(set(first)) == len(first)
+        assert set(first) <= set(whole)
 
 
 @pytest.mark.parametrize("function", ["STRUUID()", "UUID()", "RAND()", "BNODE()"])

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import pairwise
 from typing import Any
 
+import psycopg2
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.model.datatypes import XSD_DAY_TIME_DURATION, XSD_YEAR_MONTH_DURATION
+from sensorstream.history.store import PostgresStore
+from sensorstream.model.datatypes import (
+    XSD_DATE_TIME,
+    XSD_DAY_TIME_DURATION,
+    XSD_YEAR_MONTH_DURATION,
+)
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.network.expressions.values import order_key
@@ -81,3 +88,37 @@ def test_times_are_ordered_as_in_the_network(world: World, found: list[Any]) -> 
     answer = [row[0] for row in world.answer(query)]
     keys = [order_key(each) for each in answer]
     assert all(not after < before for before, after in pairwise(keys))
+
+
+def test_most_times_are_ordered_without_being_taken_apart(store: PostgresStore) -> None:
+    with closing(psycopg2.connect(store.url)) as connection, connection.cursor() as cursor:
+        cursor.execute("set track_functions = 'all'")
+        cursor.execute(
+            "create temporary table said as select m.text || d.text || c.text || z.text as text "
+            "from unnest(array['0999-', '1000-', '1900-', '2000-', '2014-', '-2014-', '12014-']) "
+            "as y (text), lateral (select y.text || lpad(m::text, 2, '0') || '-' as text "
+            "from generate_series(1, 12) m) m, "
+            "unnest(array['01', '28', '29', '30', '31']) d (text), "
+            "unnest(array['T00:00:00', 'T23:59:59.9', 'T12:00:00.123456', 'T12:00:00.1234567', "
+            "'T24:00:00', 'T25:00:00']) c (text), "
+            "unnest(array['Z', '+14:00', '-00:30', '', '+15:00']) z (text)"
+        )
+        kind = f"'{XSD_DATE_TIME}'"
+        cursor.execute(
+            f"select text from said, lateral (select store.time_value(text, {kind}) as v) v where "
+            f"store.time_key(text, {kind}) is distinct from store.time_utc(v) or "
+            f"store.time_tie(text, {kind}) is distinct from "
+            "case when v is not null then (v[2] is null)::int end"
+        )
+        assert cursor.fetchall() == []
+        connection.commit()
+        cursor.execute(
+            f"select text from said where text ~ '^2014-0[13]-31T12:00:00.123456[Z+]' "
+            f"order by store.time_key(text, {kind}), store.time_tie(text, {kind})"
+        )
+        assert len(cursor.fetchall()) == 6
+        cursor.execute(
+            "select calls from pg_stat_xact_user_functions where funcname = 'time_value'"
+        )
+        # Those with a zone that there is not.
+        assert cursor.fetchall() == [(4,)]

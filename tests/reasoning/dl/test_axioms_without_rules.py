@@ -24,7 +24,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.reasoning.dl import probes
-from sensorstream.reasoning.dl.bounds import normal_form
+from sensorstream.reasoning.dl.bounds import expressions, normal_form
 from sensorstream.reasoning.dl.bounds.clauses import Untreated
 from sensorstream.reasoning.dl.bounds.property_axioms import PROPERTY_AXIOMS
 from sensorstream.reasoning.dl.gap import trial
@@ -99,6 +99,26 @@ def test_what_follows_does_not_depend_on_what_a_trial_leaves_out(
         patch.setattr(trial, "_ROWS", rows)
         patch.setattr(trial, "_ROWS_OF_AN_AXIOM", 0)
         patch.setattr(trial, "_ROWS_TOLD", 0)
+        try:
+            worker = resident(java, "hermit", Terminology.of(ontology(text)).document())
+        except ReasonerError:
+            assume(False)
+        for found, expected, where in follow(text, steps, worker, oracle):
+            assert found == expected, where
+
+
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=ontologies(), steps=moves, few=st.integers(0, 2))
+def test_what_follows_does_not_depend_on_how_many_neighbours_rules_compare(
+    java: JavaProcess,
+    oracle: Oracle,
+    text: str,
+    steps: list[tuple[set[Triple], set[Triple]]],
+    few: int,
+) -> None:
+    note(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expressions, "_FEW", few)
         try:
             worker = resident(java, "hermit", Terminology.of(ontology(text)).document())
         except ReasonerError:

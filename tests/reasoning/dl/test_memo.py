@@ -180,13 +180,13 @@ def message(chance: random.Random, number: int) -> list[Triple]:
     return facts
 
 
-# A limit that has no rules: so the reasoner is asked about whoever it may concern.
+# A number that has no rules: so the reasoner is asked about whoever it may concern.
 LIMIT = """
 @prefix : <http://sensorstream.example/tracking#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 :Human rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :hasLocation ;
-    owl:maxCardinality "9"^^<http://www.w3.org/2001/XMLSchema#nonNegativeInteger> ] .
+    owl:minCardinality "9"^^<http://www.w3.org/2001/XMLSchema#nonNegativeInteger> ] .
 """
 
 

@@ -55,8 +55,8 @@ def test_the_largest_island_is_that_of_the_links_after_every_change(
     windows: list[set[Triple]],
 ) -> None:
     # So many neighbours have no rules: all who are linked are asked about together.
-    limit = restriction(":p", 'owl:maxCardinality "9"^^xsd:nonNegativeInteger')
-    loaded = ontology(f":p rdfs:domain {limit} .")
+    number = restriction(":p", 'owl:minCardinality "9"^^xsd:nonNegativeInteger')
+    loaded = ontology(f":p rdfs:domain {number} .")
     reasoner = DlReasoner(Terminology.of(loaded), Silent("hermit", b""), remembered=0)
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, loaded.triples)

@@ -10,7 +10,7 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_REST
 from sensorstream.reasoning.rulesets.applications import Applications
-from sensorstream.reasoning.rulesets.derivation import Derivation, derivation
+from sensorstream.reasoning.rulesets.derivation import Derivation, derivation, minimal
 from sensorstream.reasoning.rulesets.library import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
@@ -155,3 +155,22 @@ def test_a_search_ends_at_its_limit_and_says_so() -> None:
     assert cut.limits == (
         "no derivation is among the first 100 applications of rules that were looked at"
     )
+
+
+@pytest.mark.parametrize("name", ["rdfs", "owl2rl"])
+@settings(max_examples=4, deadline=None)
+@given(static=schemas, changes=windows)
+def test_without_any_leaf_of_a_minimal_derivation_the_others_do_not_conclude_it(
+    name: str, static: set[Triple], changes: list[list[Triple]]
+) -> None:
+    world = World(bundled_rules(name), static, {each for change in changes for each in change})
+    lists = {each for each in static if each[1] in (RDF_FIRST, RDF_REST)}
+    derived = world.derived()
+    for triple in derived[:: 1 + len(derived) // 6]:
+        found = minimal(triple, world.rules, world.kb, world.facts)
+        ends = leaves(found, triple) - world.facts
+        if triple not in found.steps:
+            continue
+        assert as_stored([triple]) <= closed(text_of(name), ends | lists)
+        for each in ends - lists:
+            assert not as_stored([triple]) <= closed(text_of(name), (ends | lists) - {each})

@@ -107,6 +107,22 @@ def test_datalog_means_the_same_as_updates() -> None:
             r"RAND\(\) has another",
         ),
         (
+            "INSERT { ?x a :C } WHERE { ?x :p ?y FILTER :f(?y) }",
+            "2:44",
+            "there is no such function",
+        ),
+        (
+            f"{LIST} EACH ?d IN ?l {{ ?y a ?d FILTER EXISTS {{ ?d :p ?n FILTER :f(?n) }} }} }}",
+            "2:105",
+            "no such function; those named by an IRI are the casts",
+        ),
+        (
+            'INSERT { ?x a :C } WHERE { ?x :p ?y FILTER REGEX(?y, "(") }',
+            "2:44",
+            "no.* regular expr",
+        ),
+        (":C(?x) :- :p(?x, ?y), FILTER(:f(?y)) .", "2:1", "no such function"),
+        (
             "INSERT { ?x a :C } WHERE { { ?x :p 1 } SEQ { ?x :q 1 } }",
             "2:40",
             "SEQ: a rule knows no",

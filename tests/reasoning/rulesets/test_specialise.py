@@ -101,13 +101,15 @@ def test_a_blank_node_of_the_schema_is_a_constant() -> None:
         "{ ?c owl:onProperty ?p } UNION { ?c owl:hasValue ?p } ?x ?p ?t",
         "?c owl:onProperty/^rdfs:domain ?p . ?x ?p ?t",
         "?c (owl:onProperty|owl:hasValue)+ ?p . ?x ?p ?t",
+        "?c rdfs:label ?l . ?x :p ?t FILTER(!REGEX(STR(?t), ?l))",
+        "?c rdfs:label ?l . ?x :p ?y BIND(REPLACE(STR(?y), ?l, '') AS ?t)",
     ],
 )
 def test_what_cannot_be_substituted_means_the_same(body: str) -> None:
     text = f"INSERT {{ ?x :says ?t }} WHERE {{ {body} }}"
     schema = graph(
         "[] owl:onProperty :p ; owl:hasValue 1 . :R owl:onProperty :q ; owl:hasValue :p . "
-        ":p rdfs:domain :q . :r rdfs:domain :p ."
+        ":p rdfs:domain :q . :r rdfs:domain :p . :p rdfs:label '(' . :q rdfs:label '^9' ."
     )
     world = World(rules(text), schema)
     for change in (":a :p 1, 9 ; :q 2 .", ":a :r 3 . :b :p :b ."):

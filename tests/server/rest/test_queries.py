@@ -307,6 +307,22 @@ def test_a_registration_tells_what_is_remarkable_in_the_query(web: httpx.Client)
     assert web.get("/queries/odd").json()["notes"] == []
 
 
+def test_a_registration_tells_what_a_pattern_beside_it_waits_for(web: httpx.Client) -> None:
+    making = PREFIX + "CONSTRUCT { ?r :high ?v } WHERE { ?r :value ?v }"
+    reading = PREFIX + "SELECT ?r WHERE { { ?r :high ?v } EQUALS { ?r :high ?v } }"
+
+    def codes(text: str, name: str) -> list[str]:
+        return [each["code"] for each in register(web, text, name=name)["notes"]]
+
+    assert "feeds-nothing" not in codes(making, "making")
+    assert "feeds-nothing" in codes(reading, "reading")
+    assert "feeds-nothing" in codes(making, "another")
+    answer = web.put("/queries/making", content=reading)
+    assert answer.is_success, answer.text
+    told = [each["text"] for each in answer.json()["notes"] if each["code"] == "feeds-nothing"]
+    assert [text.partition(" adds")[0] for text in told] == ["the CONSTRUCT query another"]
+
+
 def test_a_body_of_another_type_is_refused(web: httpx.Client) -> None:
     answer = web.post("/queries", content=b"{}", headers={"content-type": "application/json"})
     assert answer.status_code == 415

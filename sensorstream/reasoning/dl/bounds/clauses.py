@@ -15,6 +15,8 @@ THING: Final = IRI(f"{PREFIX}thing")
 """The class of every individual."""
 NAMED: Final = IRI(f"{PREFIX}named")
 """The class of the individuals that assertions or axioms name."""
+OPEN: Final = IRI(f"{PREFIX}open")
+"""The class of the individuals of whom a clause is left to the reasoner."""
 VALUES: Final = f"{PREFIX}value-"
 """Names that stand for values, and for classes of them and links to them, begin with this."""
 SAME_VALUE: Final = IRI(f"{VALUES}same")
@@ -50,6 +52,19 @@ class Clause:
     heads: tuple[Alternative, ...]
     apart: tuple[tuple[Variable, Variable], ...] = ()
     alike: tuple[tuple[Variable, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Individuals with at least ``number`` neighbours by ``link`` are told to be of ``kind``.
+
+    A clause about so many neighbours says nothing of all others. ``clause`` finds the neighbours.
+    """
+
+    link: IRI
+    number: int
+    kind: IRI
+    clause: Clause
 
 
 def implies(name: str, body: tuple[TriplePattern, ...], head: TriplePattern) -> Clause:

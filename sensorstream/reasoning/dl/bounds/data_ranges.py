@@ -5,6 +5,7 @@ Source: OWL 2 Structural Specification, sections 4 and 7; XSD 1.1 part 2, sectio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -25,7 +26,8 @@ from sensorstream.model.datatypes import (
     XSD_STRING,
     XSD_YEAR_MONTH_DURATION,
 )
-from sensorstream.model.terms import Literal, Term
+from sensorstream.model.regex import xpath_regex
+from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.value_spaces import TEXTS
 from sensorstream.model.vocabulary import (
     OWL,
@@ -69,6 +71,16 @@ _FACETS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     f"{XSD}maxInclusive": lambda one, limit: one <= limit,
     f"{XSD}maxExclusive": lambda one, limit: one < limit,
 }
+
+
+_LENGTHS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+    f"{XSD}length": lambda one, limit: one == limit,
+    f"{XSD}minLength": lambda one, limit: one >= limit,
+    f"{XSD}maxLength": lambda one, limit: one <= limit,
+}
+_PATTERN: Final = f"{XSD}pattern"
+_OF_TEXTS: Final = frozenset({*TEXTS, *TEXTS_BY_NAME})
+_OTHERWISE: Final = re.compile(r"\$|(?<!\[)\^|\\[wWsSicIC]|\]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +152,34 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
+class TextFacet:
+    """The texts of a length, or those that a pattern matches."""
+
+    name: str
+    limit: int | str
+
+    def holds(self, value: Value) -> bool:
+        """Whether the value is in the range.
+
+        Raises:
+            TermError: the text is too long for the pattern.
+        """
+        if value.space != XSD_STRING:
+            return False
+        if isinstance(self.limit, str):
+            return xpath_regex(self.limit).fullmatch(str(value.content)) is not None
+        return _LENGTHS[self.name](len(str(value.content)), self.limit)
+
+    def of_space(self, space: str) -> bool | None:
+        """Whether all values of a primitive datatype are in the range, or none; None: some."""
+        return None if space == XSD_STRING else False
+
+    def marks(self) -> Iterator[Value]:
+        """The values at which membership may change: none, for texts have no order."""
+        yield from ()
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """Some values."""
 
@@ -203,13 +243,25 @@ class Combined:
             yield from part.marks()
 
 
-DataRange: TypeAlias = Datatype | Facet | Listed | Complement | Combined
+DataRange: TypeAlias = Datatype | Facet | TextFacet | Listed | Complement | Combined
 EVERYTHING: Final = Datatype(f"{RDFS}Literal")
 
 
 def without(inner: DataRange) -> DataRange:
     """The values outside a range."""
     return inner.inner if isinstance(inner, Complement) else Complement(inner)
+
+
+def text_facets(found: DataRange) -> Iterator[TextFacet]:
+    """The facets of texts that a range is made of."""
+    match found:
+        case TextFacet():
+            yield found
+        case Complement(inner):
+            yield from text_facets(inner)
+        case Combined(parts, _):
+            for part in parts:
+                yield from text_facets(part)
 
 
 def datatypes_in(found: DataRange) -> Iterator[str]:
@@ -283,6 +335,13 @@ def _restricted(axioms: Axioms, about: Mapping[str, Term], depth: int) -> DataRa
     facets: list[DataRange] = [base]
     for member in axioms.members(about[_WITH]) if _WITH in about else ():
         for _, facet, limit in axioms.about(member):
+            if (
+                (facet in _LENGTHS or facet == _PATTERN)
+                and isinstance(base, Datatype)
+                and base.name in _OF_TEXTS
+            ):
+                facets.append(_text_facet(facet, limit))
+                continue
             if facet not in _FACETS or not isinstance(limit, Literal):
                 raise Untreated(f"the facet {facet.n3}")
             known = known_value(limit)
@@ -294,6 +353,24 @@ def _restricted(axioms: Axioms, about: Mapping[str, Term], depth: int) -> DataRa
                 raise Untreated(f"the facet {facet.n3} {limit.n3} of {base.name}")
             facets.append(Facet(str(facet), known))
     return Combined(tuple(facets), some=False)
+
+
+def _text_facet(facet: IRI, limit: Term) -> TextFacet:
+    if not isinstance(limit, Literal):
+        raise Untreated(f"the facet {facet.n3}")
+    if facet != _PATTERN:
+        if not limit.lexical.strip().isdecimal():
+            raise Untreated(f"the facet {facet.n3} {limit.n3}")
+        return TextFacet(str(facet), int(limit.lexical))
+    try:
+        # What XML Schema reads in another way than XPath, or only it, is left to the reasoner.
+        known = _OTHERWISE.search(limit.lexical) is None
+        xpath_regex(limit.lexical)
+    except TermError as error:
+        raise Untreated(f"the facet {facet.n3}: {error.message}") from None
+    if not known:
+        raise Untreated(f"the facet {facet.n3} {limit.n3}")
+    return TextFacet(str(facet), limit.lexical)
 
 
 def _is_whole(content: Any, low: int | None, high: int | None) -> bool:

@@ -33,10 +33,12 @@ from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import (
     DIFFERENT_VALUE,
+    OPEN,
     PREFIX,
     THING,
     Alternative,
     Clause,
+    Crowd,
     Role,
     Untreated,
     member,
@@ -63,7 +65,7 @@ from sensorstream.sparql.algebra import TriplePattern, Variable
 RDFS_LITERAL: Final = IRI(f"{RDFS}Literal")
 _DEPTH: Final = 100
 _FEW: Final = 6
-"""Neighbours that are counted; each is one more premise of a rule."""
+"""Neighbours that rules compare; each is one more premise of a rule."""
 _X: Final = Variable("x")
 
 
@@ -89,7 +91,10 @@ _Turn: TypeAlias = Callable[[_Draft, str, Term, Variable], None]
 class Expressions:
     """Turns inclusions between class expressions into clauses, which it collects."""
 
-    __slots__ = ("_above", "_axioms", "_below", "_depth", "_made", "_outside", "clauses", "values")
+    __slots__ = (
+        *("_above", "_axioms", "_below", "_depth", "_made", "_outside"),
+        *("clauses", "crowds", "values"),
+    )
 
     def __init__(self, axioms: Axioms) -> None:
         """Read the datatype properties.
@@ -105,6 +110,7 @@ class Expressions:
         self._depth = 0
         self._made = 0
         self.clauses: list[Clause] = []
+        self.crowds: list[Crowd] = []
 
     def role(self, term: Term) -> Role:
         """A property or an inverse of one; of a datatype property, its link to values.
@@ -306,7 +312,8 @@ class Expressions:
     def _counted(self, draft: _Draft, name: str, node: Term, one: Variable, number: int) -> None:
         """The condition of so many different neighbours: in the other case two are the same."""
         if number > _FEW:
-            raise Untreated(f"a limit of {number} neighbours")
+            self._crowded(draft, name, node, one, number)
+            return
         filler, of_values = self._filler(node), self._role(node).of_values
         others = [self._link(draft, name, node, filler, one) for _ in range(number)]
         if number > 1 and not of_values:
@@ -314,6 +321,20 @@ class Expressions:
         for pair in combinations(others, 2):
             same = TriplePattern(pair[0], OWL_SAME_AS, pair[1])
             draft.heads.append(Alternative((self.values.same(*pair) if of_values else same,)))
+
+    def _crowded(self, draft: _Draft, name: str, node: Term, one: Variable, number: int) -> None:
+        """The same of more than rules compare: who has so many is left to the reasoner."""
+        pair = _Draft()
+        other = self._link(pair, name, node, self._filler(node), _X)
+        if pair.certain:
+            draft.certain = True
+            return
+        link, kind = self._new("neighbour"), self._new("crowd")
+        pair.heads.append(Alternative((TriplePattern(_X, link, other),)))
+        self._finish(pair, name)
+        self.crowds.append(Crowd(link, number, kind, self.clauses.pop()))
+        draft.body.append(member(one, kind))
+        draft.heads.append(Alternative((member(one, OPEN),)))
 
     def _at_least(
         self,

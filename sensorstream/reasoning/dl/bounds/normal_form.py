@@ -25,7 +25,15 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.bounds.clauses import THING, Clause, Untreated, implies, member
+from sensorstream.reasoning.dl.bounds.clauses import (
+    OPEN,
+    THING,
+    Clause,
+    Crowd,
+    Untreated,
+    implies,
+    member,
+)
 from sensorstream.reasoning.dl.bounds.data_ranges import known_value
 from sensorstream.reasoning.dl.bounds.differences import (
     all_different,
@@ -83,6 +91,7 @@ class NormalForm:
     enumerations: Enumerations
     axioms: frozenset[str]
     """The names of the clauses that axioms have been made to."""
+    crowds: tuple[Crowd, ...] = ()
 
 
 def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> NormalForm:
@@ -101,18 +110,20 @@ def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozense
     named: set[str] = set()
     needed: dict[TriplePattern, None] = {}
     for triple in triples:
-        mark = len(expressions.clauses)
+        mark, crowds = len(expressions.clauses), len(expressions.crowds)
         try:
             expressions.clauses += _clauses(axioms, expressions, triple)
             names = {each.name for each in expressions.clauses[mark:]}
             if names & left_out:
-                del expressions.clauses[mark:]
+                del expressions.clauses[mark:], expressions.crowds[crowds:]
                 raise Untreated("rules would find too much by it")
             named |= names
         except Untreated as error:
             untreated[f"{_told(triple)}: {error}"] = None
             expressions.forget()
             needed.update(dict.fromkeys(needs(axioms, expressions, triple)))
+    if expressions.crowds:
+        needed[member(_X, OPEN)] = None
     values.connect()
     above, not_above, of_values = stand_ins(values, _mentioned(triples))
     clauses = [*expressions.clauses, *values.clauses(), *_always()]
@@ -129,7 +140,7 @@ def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozense
         tuple(untreated),
         tuple(needed),
         NormalForm(
-            tuple(dict.fromkeys(above)),
+            tuple(dict.fromkeys((*(each.clause for each in expressions.crowds), *above))),
             tuple(not_above),
             tuple(of_values),
             None,
@@ -140,6 +151,7 @@ def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozense
         values,
         listed,
         frozenset(named),
+        tuple(expressions.crowds),
     )
 
 

@@ -29,6 +29,7 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     SAME_VALUE,
     Alternative,
     Clause,
+    Crowd,
     member,
 )
 from sensorstream.reasoning.dl.bounds.made_names import MadeNames
@@ -71,6 +72,8 @@ class Bound:
     needs: Needs
     choices: frozenset[str]
     """The names of the rules of axioms that do not say for certain what holds, or of whom."""
+    crowds: tuple[Crowd, ...]
+    """Whom the upper bound is to be told to have many neighbours."""
     _values: Values
     _names_matter: bool
 
@@ -151,7 +154,7 @@ def _bound(
 ) -> Bound:
     # Who is connected with whom is asked of individuals that have a name.
     names = any(each.object == NAMED for clause in form.clauses for each in clause.body)
-    names = names or bool(form.untreated or (form.above and form.above.untreated))
+    names = names or bool(form.needs or (form.above and form.above.needs))
     choices = {
         clause.name
         for clause in form.clauses
@@ -162,6 +165,7 @@ def _bound(
         untreated,
         needs,
         form.axioms & choices,
+        form.crowds,
         form.values,
         names,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -20,13 +20,21 @@ from sensorstream.model.datatypes import (
     XSD_STRING,
 )
 from sensorstream.model.durations import DURATIONS
-from sensorstream.reasoning.dl.bounds.data_ranges import DataRange, datatypes_in
+from sensorstream.reasoning.dl.bounds.data_ranges import (
+    DataRange,
+    datatypes_in,
+    text_facets,
+)
 from sensorstream.reasoning.dl.bounds.literal_values import NOT_A_NUMBER, REAL, Value, place
 
 _MANY: Final = 2**20
 """More values than a window names or needs at once."""
 _TEXTS: Final = ("\tzq-", " zq-", "zq zq-", "1zq-", ":zq-", "z_q-", "zq-")
 """Beginnings of texts, each of other datatypes derived from ``xsd:string``."""
+_VARIED: Final = 5
+"""Letters by which texts differ, so that they are many."""
+_FREE: Final = 16
+_LONGEST: Final = 100_000
 _TIMES: Final = ((0, None), (0, 0))
 _DURATIONS: Final = ((1, 0), (0, 1), (1, 1))
 _NAMED: Final = frozenset(
@@ -50,8 +58,7 @@ def cells(ranges: Iterable[DataRange]) -> list[Cell]:
     found = [*_numbers(marks), *_stored(marks, XSD_DOUBLE), *_stored(marks, XSD_FLOAT)]
     found += [Cell(Value(XSD_BOOLEAN, each), many=False) for each in (True, False)]
     found += [Cell(mark, many=False) for mark in sorted(marks, key=repr) if _is_point(mark)]
-    for beginning in _TEXTS:
-        found.append(Cell(_other(XSD_STRING, beginning, marks), many=True))
+    found += _texts(ranges, marks)
     for moment in _TIMES:
         found.append(Cell(Value(XSD_DATE_TIME, _unlike(XSD_DATE_TIME, moment, marks)), many=True))
     found.append(Cell(Value(XSD_DURATION, (0, 0)), many=False))
@@ -62,6 +69,33 @@ def cells(ranges: Iterable[DataRange]) -> list[Cell]:
     for space in sorted(spaces - _NAMED - DURATIONS):
         found.append(Cell(_other(space, "zq-", marks), many=True))
     return found
+
+
+def _texts(ranges: Sequence[DataRange], marks: set[Value]) -> Iterator[Cell]:
+    """Cells of texts; where patterns divide them, only some are found, and not how many there are.
+
+    A cell that is missing makes the upper bound say more: it takes a value to be in one that it
+    knows, or that there is none, which the reasoner then decides.
+    """
+    limits = [facet.limit for each in ranges for facet in text_facets(each)]
+    if not limits:
+        for beginning in _TEXTS:
+            yield Cell(_other(XSD_STRING, beginning, marks), many=True)
+        return
+    measured = [each for each in limits if isinstance(each, int)]
+    tried = {max(0, each + more) for each in measured for more in (-1, 0, 1)}
+    tried |= {0, _FREE, max(measured, default=0) + _FREE}
+    found: dict[tuple[bool, ...], Cell] = {}
+    for length in sorted({min(each, _LONGEST) for each in tried}):
+        for beginning in _TEXTS:
+            text = beginning[:length] + "x" * (length - len(beginning))
+            value = Value(XSD_STRING, text)
+            if value not in marks:
+                sort = tuple(each.holds(value) for each in ranges)
+                many = len(measured) == len(limits) and length - len(beginning) >= _VARIED
+                if sort not in found or (many and not found[sort].many):
+                    found[sort] = Cell(value, many)
+    yield from found.values()
 
 
 def _is_point(mark: Value) -> bool:

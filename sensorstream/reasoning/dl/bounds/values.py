@@ -118,7 +118,7 @@ class Values:
 
     def family(self, role: Role) -> IRI:
         """One name for all datatype properties that share values with the role's."""
-        name = IRI(role.name.removeprefix(_LINK))
+        name = property_of(role.name)
         return self._families.get(name, name)
 
     def class_of(self, asked: DataRange) -> IRI:
@@ -212,6 +212,11 @@ class Values:
 
     def _number(self, asked: DataRange) -> int:
         return self._classes.setdefault(asked, len(self._classes))
+
+
+def property_of(link: IRI) -> IRI:
+    """The datatype property of a link to values; another name is itself."""
+    return IRI(link.removeprefix(_LINK))
 
 
 def outside(of_class: IRI) -> IRI:

@@ -13,6 +13,7 @@ from sensorstream.reasoning.dl.bounds.clauses import THING
 from sensorstream.reasoning.dl.bounds.rules import Bound, lower, upper
 from sensorstream.reasoning.dl.gap import whole
 from sensorstream.reasoning.dl.gap.closure import Change, Closure
+from sensorstream.reasoning.dl.gap.crowds import Crowds
 from sensorstream.reasoning.dl.gap.plans import kind_of
 from sensorstream.reasoning.dl.gap.premises import Searches, conclusions, is_search
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -69,6 +70,7 @@ class Pair:
         self.budget = budget
         self.least = Closure([*below, *searches.rules], budget)
         self.most = Closure(above, budget)
+        self._crowds = Crowds(self._upper.crowds)
         self.may_be_whole = bool(self._upper.needs)
         """Whether anybody may be asked about with all that it is connected with."""
         # The kinds of facts of the lower bound that the upper one is told, as if asserted.
@@ -104,6 +106,7 @@ class Pair:
         most = None if more is None else more + TIMES * self.least.visited
         with self.budget.within(Limits(most)):
             self.most.begin(shown, sought)
+            self._follow_crowds(Change(tuple(self.most), ()))
 
     def visited_below(self, added: Iterable[Triple], removed: Iterable[Triple]) -> int:
         """The rows that the lower bound would visit for a change; nothing is changed."""
@@ -167,18 +170,38 @@ class Pair:
     def _follow(self, new: Iterable[Triple], gone: Iterable[Triple]) -> Moved:
         least = self.least.update(new, gone)
         sought = self.most.sought
+        come = (*new, *_of_kinds(least.added, self._shown))
+        left = (*gone, *_of_kinds(least.removed, self._shown))
+        found, lost = (_of_kinds(each, sought) for each in least)
         try:
-            most = self.most.update(
-                (*new, *_of_kinds(least.added, self._shown)),
-                (*gone, *_of_kinds(least.removed, self._shown)),
-                found=_of_kinds(least.added, sought),
-                lost=_of_kinds(least.removed, sought),
-            )
+            most = self.most.update(come, left, found=found, lost=lost)
+            try:
+                most = self._follow_crowds(most)
+            except Overrun:
+                with self.budget.lift():
+                    self._follow_crowds(self.most.update(left, come, found=lost, lost=found))
+                raise
         except Overrun:
             with self.budget.lift():
                 self.least.update(gone, new)
             raise
         return Moved(least, most, tuple(self.most.touched))
+
+    def _follow_crowds(self, change: Change) -> Change:
+        """Tell the upper bound who has many neighbours after a change of it; returns all of it."""
+        weights = dict.fromkeys(change.added, 1) | dict.fromkeys(change.removed, -1)
+        while True:
+            come, gone = self._crowds.follow(*change)
+            if not come and not gone:
+                break
+            change = self.most.update(come, gone)
+            for facts, by in ((change.added, 1), (change.removed, -1)):
+                for fact in facts:
+                    weights[fact] = weights.get(fact, 0) + by
+        return Change(
+            tuple(fact for fact, weight in weights.items() if weight > 0),
+            tuple(fact for fact, weight in weights.items() if weight < 0),
+        )
 
     def _facts(self, triple: Triple) -> Iterator[Triple]:
         """What the bounds are told of an assertion."""

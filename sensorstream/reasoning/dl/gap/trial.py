@@ -12,16 +12,24 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, islice
 from random import Random
+from types import MappingProxyType
 from typing import Final
 
 from sensorstream.errors import TermError, TooCostly
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
+from sensorstream.model.terms import IRI, BlankNode, Term, Triple
+from sensorstream.model.vocabulary import (
+    CONTRADICTION,
+    OWL,
+    OWL_INVERSE_OF,
+    OWL_ON_PROPERTY,
+    RDF_TYPE,
+)
 from sensorstream.network.budget import Budget, Limits
+from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.gap.components import Components
 from sensorstream.reasoning.dl.gap.pair import TIMES, Pair
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -40,9 +48,32 @@ _TOLD: Final = 2_000
 _SHOWN: Final = 5
 _MESSAGES: Final = 40
 _WINDOW: Final = 8
+_AT_A_HUB: Final = 24
+"""Individuals that are linked to one, all in the same way."""
+_ROWS_AT_A_HUB: Final = 8_000
+"""Rows of the last of them; what grows with their square or faster needs more."""
+_HUBS: Final = 60
+"""Ways to be linked to one that are tried."""
 _ALIKE: Final = 4
 """Axioms that have made at least one of so many parts of what the first has made go with it."""
 _NAME: Final = "urn:sensorstream:trial:"
+_AT_MOST: Final = frozenset(
+    f"{OWL}{word}"
+    for word in (
+        "maxCardinality",
+        "cardinality",
+        "maxQualifiedCardinality",
+        "qualifiedCardinality",
+    )
+)
+_FUNCTIONAL: Final[Mapping[Term, bool]] = MappingProxyType(
+    {
+        IRI(f"{OWL}FunctionalProperty"): True,
+        IRI(f"{OWL}InverseFunctionalProperty"): False,
+    }
+)
+"""Of whom there is at most one: at the object's end, or at the subject's."""
+_HUB: Final = IRI(f"{_NAME}hub")
 
 
 class Trial:
@@ -70,6 +101,7 @@ class Trial:
             try:
                 pair.begin(more)
                 _try_out(pair, self._terminology.schema, told)
+                _try_hubs(pair, self._terminology)
                 break
             except TooCostly as error:
                 left_out |= _more(error, pair.choices, at_once=tries >= _TRIES)
@@ -111,6 +143,79 @@ def _try_out(pair: Pair, schema: Schema, told: Sequence[Triple]) -> None:
         tried.change((), message)
     if known:
         tried.change((), told)
+
+
+def _try_hubs(pair: Pair, terminology: Terminology) -> None:
+    """Derive the bounds of many individuals that are linked to one, in the ways of a stream.
+
+    Raises:
+        TooCostly: rules find more for each, the more there are.
+    """
+    budget = pair.budget
+    for link, kind, outward in islice(_ways(terminology, pair.choices), _HUBS):
+        come: list[Triple] = []
+        try:
+            for number in range(_AT_A_HUB):
+                one = IRI(f"{_NAME}{number}")
+                ends = (_HUB, one) if outward else (one, _HUB)
+                said: list[Triple] = [(ends[0], link, ends[1])]
+                said += [] if kind is None else [(one, RDF_TYPE, kind)]
+                budget.end()
+                with budget.within(Limits(_ROWS_AT_A_HUB)):
+                    moved = pair.update(said, ())
+                come += said
+                if any(each[1] == CONTRADICTION for each in moved.least.added):
+                    break
+        except TooCostly:
+            if TIMES * pair.visited_below(said, ()) <= _ROWS_AT_A_HUB:
+                raise
+        finally:
+            with budget.lift():
+                pair.update((), come)
+
+
+def _ways(
+    terminology: Terminology, choices: frozenset[str]
+) -> Iterator[tuple[IRI, IRI | None, bool]]:
+    """Properties of axioms with a choice, with the classes beside them, and each direction."""
+    axioms, schema = Axioms(terminology.stated), terminology.schema
+    found: dict[tuple[IRI, bool], dict[IRI, None]] = {}
+    for triple in axioms.triples:
+        if " ".join(each.n3 for each in triple) not in choices:
+            continue
+        nodes: dict[Term, None] = {triple[0]: None, triple[2]: None}
+        for node in (ahead := list(nodes)):  # grows while it is read
+            parts = (o for _, _, o in axioms.about(node)) if isinstance(node, BlankNode) else ()
+            fresh = [each for each in parts if each not in nodes]
+            nodes.update(dict.fromkeys(fresh))
+            ahead += fresh
+        kinds = [each for each in nodes if isinstance(each, IRI) and each in schema.classes]
+        for link in schema.object_properties.intersection(nodes):
+            # Who is said to have values is at one end, of what class they are at the other.
+            for outward in (False, True):
+                ends = [each for each in kinds if (each == triple[0]) is not outward]
+                found.setdefault((link, outward), {}).update(dict.fromkeys(ends))
+    few = _few(axioms)
+    for (link, outward), classes in sorted(found.items()):
+        if (link, outward) not in few:
+            for kind in classes or (None,):
+                yield link, kind, outward
+
+
+def _few(axioms: Axioms) -> set[tuple[Term, bool]]:
+    """The properties, and directions, in which nobody is linked to many."""
+    found: set[tuple[Term, bool]] = set()
+    inverse: list[tuple[Term, Term]] = []
+    for s, p, o in axioms.triples:
+        if p in _AT_MOST and (link := axioms.value(s, OWL_ON_PROPERTY)) is not None:
+            found.add((link, True))
+        elif o in _FUNCTIONAL:
+            found.add((s, _FUNCTIONAL[o]))
+        elif p == OWL_INVERSE_OF:
+            inverse += [(s, o), (o, s)]
+    return found | {
+        (other, not outward) for link, outward in found for one, other in inverse if one == link
+    }
 
 
 class _Tried:

@@ -57,6 +57,11 @@ basic_ranges = st.one_of(
     random_ontologies.ranges,
     st.sampled_from(["xsd:string", "xsd:double", "xsd:decimal", "xsd:boolean", "rdfs:Literal"]),
     st.sampled_from(["xsd:nonNegativeInteger", "xsd:byte", "xsd:dateTime", "xsd:date"]),
+    st.builds(
+        "[ a rdfs:Datatype ; owl:onDatatype xsd:string ;"
+        " owl:withRestrictions ( [ xsd:{} ] ) ]".format,
+        st.sampled_from(["minLength 2", "maxLength 1", "length 2", 'pattern "[34]+"']),
+    ),
     st.builds("[ a rdfs:Datatype ; owl:oneOf ( 3 4 {} ) ]".format, st.sampled_from([3, 5, 6])),
     st.builds(
         "[ a rdfs:Datatype ; owl:onDatatype {} ; owl:withRestrictions ( [ xsd:{} {} ] ) ]".format,

@@ -104,9 +104,30 @@ def test_a_datatype_that_nobody_defines_holds_its_own_literals() -> None:
 
 
 @pytest.mark.parametrize(
+    ("of_facet", "inside", "outside"),
+    [
+        ("minLength 2", ["ab", "é€x"], ["", "a"]),
+        ("maxLength 2", ["", "ab"], ["abc"]),
+        ("length 1", ["€"], ["", "ab"]),
+        ('pattern "[A-Z]{2}-[^0]\\\\d?"', ["AB-1", "AB-12"], ["AB-0", "xAB-1", "AB-1x", "AB-1\n"]),
+    ],
+)
+def test_a_facet_of_texts_is_decided_for_each(
+    of_facet: str, inside: list[str], outside: list[str]
+) -> None:
+    found = read(facet("xsd:string", of_facet))
+    assert [found.holds(value_of(Literal(each))) for each in inside] == [True] * len(inside)
+    assert [found.holds(value_of(Literal(each))) for each in outside] == [False] * len(outside)
+    assert not found.holds(value_of(Literal("ab", language="en")))
+    assert not found.holds(value_of(of("12", "integer")))
+
+
+@pytest.mark.parametrize(
     ("text", "more", "why"),
     [
-        (facet("xsd:string", "minLength 2"), "", "the facet"),
+        (facet("xsd:anyURI", "minLength 2"), "", "the facet"),
+        (facet("xsd:string", 'pattern "a\\\\w*"'), "", "the facet"),
+        (facet("xsd:string", 'pattern "("'), "", "not a valid regular"),
         (facet("xsd:dateTime", 'minInclusive "2026-01-01T00:00:00Z"^^xsd:dateTime'), "", "facet"),
         (facet("xsd:integer", "minInclusive 4.0e0"), "", "of http"),
         ("owl:rational", "", "the data range"),

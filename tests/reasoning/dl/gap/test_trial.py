@@ -103,3 +103,34 @@ def test_a_trial_ends_when_each_axiom_is_too_costly(monkeypatch: pytest.MonkeyPa
     trial, pair = tried(LIMITED + CHOICE, linked(7))
     assert len(trial.left_out) == 2
     assert not pair.choices
+
+
+MANY = """:B owl:equivalentClass [ a owl:Restriction ; owl:onProperty :p ;
+    owl:minQualifiedCardinality "3"^^xsd:nonNegativeInteger ; owl:onClass :A ] ."""
+HOSTED = """:A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :p ;
+    owl:qualifiedCardinality "1"^^xsd:nonNegativeInteger ; owl:onClass :B ] .
+    :q owl:inverseOf :p . :B rdfs:subClassOf
+    [ a owl:Restriction ; owl:onProperty :q ; owl:someValuesFrom :A ] ."""
+
+
+@pytest.mark.parametrize(("text", "outward"), [(MANY, True), (HOSTED, False)])
+def test_an_axiom_that_costs_more_the_more_are_linked_to_one_has_no_rules(
+    text: str, outward: bool
+) -> None:
+    trial, pair = tried(text + CHOICE, [])
+    assert len(trial.left_out) == 1
+    rows = []
+    for number in range(40):
+        one = IRI(f"urn:test:{number}")
+        link = (ANN, P, one) if outward else (one, P, ANN)
+        pair.budget.end()
+        pair.update([(one, RDF_TYPE, A), link], [])
+        rows.append(pair.most.visited)
+    assert rows[-1] <= 3 * rows[9]
+
+
+def test_an_axiom_that_costs_as_much_for_each_who_is_linked_to_one_has_rules() -> None:
+    universal = """:B owl:equivalentClass [ a owl:Restriction ; owl:onProperty :p ;
+        owl:allValuesFrom :A ] ."""
+    trial, _ = tried(universal + CHOICE, [])
+    assert not trial.left_out

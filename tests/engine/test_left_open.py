@@ -1,0 +1,50 @@
+"""A question that the reasoner cannot answer: the message is taken in, and that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import ReasonerError
+from sensorstream.model.events import Event
+from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.protocol import IslandFacts, Types
+from sensorstream.testing import triples
+
+E = "http://example.org/"
+# A number that has no rules.
+ONTOLOGY = """
+@prefix : <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:p a owl:ObjectProperty . :B a owl:Class .
+:A a owl:Class ; rdfs:subClassOf :B , [ a owl:Restriction ; owl:onProperty :p ;
+    owl:minCardinality "9"^^xsd:nonNegativeInteger ] .
+"""
+
+
+def test_a_message_about_which_a_question_fails_is_taken_in_with_a_warning_and_an_alert(
+    build: Callable[..., Engine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Worker, islands: list[IslandFacts]) -> list[Types | None]:
+        raise ReasonerError("HermiT gave no answer within 10 s")
+
+    (tmp_path / "o.ttl").write_text(ONTOLOGY)
+    engine = build(window="landmark", profile="hermit", static=[tmp_path / "o.ttl"])
+    monkeypatch.setattr(Worker, "ask", fail)
+    said = f"<{E}a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{E}A> ."
+    outcome = engine.take(Event(triples(said), 1, "e1"))
+    assert outcome.status is Status.ACCEPTED
+    (warning,) = outcome.warnings
+    assert warning == (
+        f"what follows of <{E}a> is not decided: HermiT gave no answer within 10 s, asked twice"
+    )
+    assert [each.kind for each in outcome.alerts] == ["reasoner-undecided"]
+    assert engine.degraded == ""
+    silent = engine.take(Event(triples(f"<{E}c> <{E}p> <{E}d> ."), 2, "e2"))
+    assert (silent.warnings, silent.alerts) == ((), ())
