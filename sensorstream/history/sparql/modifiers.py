@@ -10,15 +10,16 @@ from sqlglot import exp
 
 from sensorstream.history.sparql.comparisons import order_keys
 from sensorstream.history.sparql.expressions import value_of
-from sensorstream.history.sparql.fragments import named, null
+from sensorstream.history.sparql.fragments import named, null, sql
 from sensorstream.history.sparql.relations import (
     Layout,
     Relation,
     from_,
+    join,
     own_columns,
     selected,
 )
-from sensorstream.sparql.algebra import OrderCondition
+from sensorstream.sparql.algebra import OrderCondition, Variable
 
 if TYPE_CHECKING:
     from sensorstream.history.sparql.patterns import Compiler, Place
@@ -39,6 +40,31 @@ def ordered(
             order.append((name, each.descending))
     tree = frame.attach(from_(selected(columns), below.under(alias)))
     return replace(below, tree=tree, order=tuple(order))
+
+
+def foremost(
+    compiler: Compiler, below: Relation, condition: OrderCondition, most: int, place: Place
+) -> Relation:
+    """The solutions with the first values of the variable that they are ordered by alone.
+
+    ``most`` values have as many solutions at least. Values are few beside solutions, and an index
+    has them; so solutions of other values are not read, made distinct and ordered.
+    """
+    variable = condition.expression
+    assert isinstance(variable, Variable)
+    layout = below.layouts.get(variable.name)
+    if layout is None or not layout.has_id or layout.has_value:
+        return below
+    alias, outer = compiler.names.fresh("r"), compiler.names.fresh("r")
+    values = from_(selected([layout.id_in(alias)]), below.under(alias))
+    values.set("distinct", exp.Distinct())
+    each = Relation(values, {variable.name: layout}, unique=True)
+    first = sliced(compiler, ordered(compiler, each, (condition,), place), 0, most)
+    alias = compiler.names.fresh("r")
+    tree = from_(selected(own_columns(below, alias)), below.under(alias))
+    same = sql(":a = :b", a=layout.id_in(alias), b=layout.id_in(outer))
+    tree.append("joins", join(first.under(outer), same))
+    return replace(below, tree=tree)
 
 
 def projected(compiler: Compiler, below: Relation, names: Sequence[str]) -> Relation:

@@ -48,6 +48,7 @@ from sensorstream.sparql.algebra import (
     LeftJoin,
     Minus,
     OrderBy,
+    OrderCondition,
     Pattern,
     Project,
     Reduced,
@@ -60,6 +61,8 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.scope import in_scope, names_in
 from sensorstream.sparql.walk import nodes
 
+_FEW: Final = 1_000
+"""Solutions: for more, their values are not looked for first."""
 _UNREPEATABLE: Final = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
 
 
@@ -77,6 +80,8 @@ class Place:
     bounds: tuple[blocks.Bound | blocks.OneOf, ...] = ()
     outer: Frame | None = None
     substituted: bool = False
+    most: int | None = None
+    """For the solutions of one triple in the order of one variable: so many are needed."""
 
 
 @dataclass(slots=True)
@@ -123,9 +128,12 @@ class Compiler:
                 below = self.relation(pattern.pattern, Place(place.graph, outer=place.outer))
                 return grouping.grouped(self, pattern, below, place)
             case OrderBy(inner, conditions):
-                return modifiers.ordered(self, self.relation(inner, place), conditions, place)
+                below = self.relation(inner, place)
+                if place.most is not None:
+                    below = modifiers.foremost(self, below, conditions[0], place.most, place)
+                return modifiers.ordered(self, below, conditions, place)
             case Project(inner, variables):
-                below = self.relation(inner, Place(place.graph, place.once))
+                below = self.relation(inner, Place(place.graph, place.once, most=place.most))
                 kept = below if place.once else self._kept(below, variables)
                 return modifiers.projected(self, kept, [each.name for each in variables])
             case Distinct(inner):
@@ -133,7 +141,8 @@ class Compiler:
             case Reduced(inner):
                 return self.relation(inner, place)
             case Slice(inner, offset, limit):
-                below = self.relation(inner, Place(place.graph, outer=place.outer))
+                most = _most(pattern)
+                below = self.relation(inner, Place(place.graph, outer=place.outer, most=most))
                 return modifiers.sliced(self, settled(below, self.names), offset, limit)
             case Service():
                 raise UnsupportedQuery("SERVICE: a query cannot call other endpoints")
@@ -414,6 +423,16 @@ class Compiler:
         if below.layouts.keys() <= {each.name for each in variables}:
             return below
         return settled(below, self.names)
+
+
+def _most(slice_: Slice) -> int | None:
+    """How many solutions are needed of one triple in the order of one variable; else None."""
+    match slice_:
+        case Slice(
+            Project(OrderBy(BGP((_,)), (OrderCondition(Variable()),))), offset, int() as limit
+        ) if 0 < offset + limit <= _FEW:
+            return offset + limit
+    return None
 
 
 def _below(place: Place, name: str) -> Place:

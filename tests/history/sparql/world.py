@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import psycopg2
@@ -91,6 +91,16 @@ class World:
     def answer(self, query: SqlQuery) -> list[tuple[Term | None, ...]]:
         """The rows as terms."""
         return [tuple(each.term(row) for each in query.columns) for row in self.rows(query)]
+
+    def ran(self, query: SqlQuery) -> Iterator[dict[str, Any]]:
+        """The nodes of PostgreSQL's plan, with the rows that there were."""
+        text = text_of(query.tree, "postgres")
+        self._cursor.execute(f"explain (analyze, timing off, format json) {text}")
+        waiting = [(self._cursor.fetchone() or ())[0][0]["Plan"]]
+        while waiting:
+            node = waiting.pop()
+            waiting += node.get("Plans", ())
+            yield node
 
     def plan(self, query: SqlQuery) -> str:
         """PostgreSQL's plan."""
