@@ -79,6 +79,7 @@ def command(
     from sensorstream.reasoning.clashes import clashes
     from sensorstream.reasoning.ontology import deployed_ontology
     from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
+    from sensorstream.reasoning.survey import without_rules
 
     summary = unseen = ""
     notes: list[Note] = []
@@ -119,6 +120,10 @@ def command(
                     place = Position(str(first), 1, 1)
                     notes += [Note("contradiction", _CONTRADICTS + e, place) for e in clashing]
                     unseen = "" if as_json or clashing else _UNSEEN
+                    if by_names:
+                        asked = list(without_rules(ontology, frozenset()))
+                        # Where all axioms have rules, that is the one sentence.
+                        notes += [Note("asked", each, place) for each in asked if len(asked) > 1]
         except SensorStreamError as error:
             found = [error]
     edited = None if found or files else _edited(settings, url)
@@ -207,6 +212,7 @@ def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
                 yield f"the profile {chosen.profile} asks no reasoner about messages"
                 return
             assert isinstance(made, ResilientReasoner)
+            yield from made.take_left_open()
             yield from without_rules(ontology, made.left_out)
         yield from costs(kb, made, ontology.schema, most, SystemClock().counter)
         if not known:

@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from sensorstream.app.faults import faults
+from sensorstream.cli import main
 from sensorstream.errors import OntologyError
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
@@ -89,3 +91,16 @@ def test_who_is_asked_about_has_a_name(tmp_path: Path) -> None:
     )
     *_, told = without_rules(load_ontology([written(tmp_path, "o.ttl", text)]), frozenset())
     assert told == "who has <http://example.org/d> is asked about with all that is linked to it"
+
+
+def test_a_check_notes_what_the_reasoner_will_be_asked(tmp_path: Path) -> None:
+    text = PREFIXES + (
+        ":p a owl:ObjectProperty . :A a owl:Class ; rdfs:subClassOf [ a owl:Restriction ;"
+        ' owl:onProperty :p ; owl:maxCardinality "42"^^xsd:nonNegativeInteger ] .'
+    )
+    written(tmp_path, "o.ttl", text)
+    deployed = '[ontology]\nfiles = ["o.ttl"]\n[reasoning]\nprofile = "hermit"\n'
+    config = written(tmp_path, "sensorstream.toml", deployed)
+    done = CliRunner().invoke(main, ["check", "--config", str(config)])
+    assert done.exit_code == 0, done.output
+    assert "note: counted: who has 43 neighbours or more is asked about" in done.output

@@ -123,7 +123,7 @@ class Questions:
         wait = _FIRST_WAIT if before is None else before.wait * _LONGER
         least = size if before is None else min(size, before.size)
         self._hard[key] = _Hard(least, wait, wait)
-        return self._left_open(island, f"{error.message}, asked twice")
+        return self._left_open(island, error.message)
 
     def _is_hard(self, facts: IslandFacts) -> bool:
         """Whether a question is not asked now because others like it have failed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import Final
 
@@ -18,6 +19,7 @@ from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
+_LOG = logging.getLogger(__name__)
 _REMEMBERED: Final = 4096
 # Triples in one of these graphs are not new.
 _KNOWN: Final = int(Origin.STATIC | Origin.WINDOW | Origin.STATIC_INFERRED)
@@ -87,25 +89,37 @@ class DlReasoner:
         """Classify the axioms and derive the entailments about the static individuals.
 
         Raises:
-            OntologyError: the axioms, or the static individuals with them, have no model.
-            ReasonerError: the reasoner's process failed.
+            OntologyError: the axioms, or the static individuals with them, have no model, or are
+                not classified in time.
+            ReasonerError: the reasoner's process does not start again after a failed question.
         """
         self._answers = None
         try:
             consistent = self._worker.start()
         except ReasonerError as error:
-            raise OntologyError(f"the ontology cannot be reasoned with: {error}") from error
+            raise OntologyError(
+                f"the ontology cannot be reasoned with: {error}; its "
+                f"{len(self._terminology.stated)} axioms are classified before the first message. "
+                "Expected a part of it (Protégé, or 'robot extract'), or a profile that classifies "
+                "nothing: owl2rl, plain"
+            ) from error
         if not consistent:
             raise OntologyError("the ontology contradicts itself: its axioms have no model")
         known = frozenset(self._terminology.individuals)
         told = [triple for triple in kb.triples(Origin.STATIC) if triple[0] in known]
         pair = self._trial.pair(told, self._budget)
         answers = Answers(self._terminology, self._questions, pair)
+        # What it cannot decide of the ontology's own individuals is no reason not to start.
+        before, self._questions.leaves_open = self._questions.leaves_open, True
         try:
             with self._budget.lift():
                 answers.update(told, [])
         except Inconsistent as error:
             raise OntologyError(f"the ontology contradicts itself: {error}") from None
+        finally:
+            self._questions.leaves_open = before
+        for each in self._questions.left_open:
+            _LOG.warning("of the ontology's own individuals: %s", each)
         # Hierarchies are no facts about individuals.
         SchemaClosure(self._terminology.schema, types=False).start(kb)
         found = [fact for fact in answers.all() if not kb.marks(fact) & _KNOWN]
