@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sensorstream.app.wiring import Deployment
     from sensorstream.language.syntax import RuleFile
     from sensorstream.mapping.functions import Definition
+    from sensorstream.reasoning.dl.gap.trial import Way
     from sensorstream.reasoning.ontology import Ontology
     from sensorstream.rules.rule_compiler import CompiledRule
 
@@ -187,7 +188,7 @@ def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
     from sensorstream.reasoning.profiles import make_reasoner
     from sensorstream.reasoning.resilient import ResilientReasoner
     from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
-    from sensorstream.reasoning.survey import costs, rules_left, started, without_rules
+    from sensorstream.reasoning.survey import costs, hubs, rules_left, started, without_rules
 
     chosen = settings.reasoning
     asks = chosen.profile not in ("none", "plain")
@@ -204,6 +205,7 @@ def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
     known = settings.window.unit == "individuals" and size.isdigit()
     most = max(1, int(size)) if known else _ASSUMED
     with started(ontology, made) as kb:
+        more: Sequence[Way] = ()
         if isinstance(made, RuleReasoner):
             yield from rules_left(made)
         else:
@@ -214,7 +216,8 @@ def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
             assert isinstance(made, ResilientReasoner)
             yield from made.take_left_open()
             yield from without_rules(ontology, made.left_out)
-        yield from costs(kb, made, ontology.schema, most, SystemClock().counter)
+            more = hubs(ontology)
+        yield from costs(kb, made, ontology.schema, most, SystemClock().counter, more)
         if not known:
             yield f"measured up to {most}: the size of the window is no number of individuals"
 

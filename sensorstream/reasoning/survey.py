@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import takewhile
+from itertools import islice, product, takewhile
 from typing import Final
 
 from sensorstream.errors import Inconsistent, Overrun, ReasonerError
@@ -13,12 +13,15 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.equality_rules import apart
 from sensorstream.network.recursion.linear import parted
+from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import THING
 from sensorstream.reasoning.dl.bounds.rules import is_made, upper
 from sensorstream.reasoning.dl.bounds.values import property_of
 from sensorstream.reasoning.dl.gap.plans import kind_of
+from sensorstream.reasoning.dl.gap.trial import Way, name_of, ways
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import Reasoner
@@ -32,6 +35,10 @@ _TRIAL: Final = "urn:sensorstream:trial:"
 _SIZES: Final = (1, 10, 100, 1000)
 _PROPERTIES: Final = 3
 """Properties that are tried, so that the measurement takes seconds."""
+_HUBS: Final = 100
+"""Further ways to link individuals to one, of which the slowest are tried with many."""
+_MOVES: Final = 3
+"""Individuals that are measured; what the one in the middle took is told."""
 _PATIENCE: Final = 0.5
 """Seconds for one individual after which larger windows are not measured."""
 
@@ -53,13 +60,40 @@ def started(ontology: Ontology, reasoner: Reasoner) -> Iterator[KnowledgeBase]:
         reasoner.close()
 
 
+def hubs(ontology: Ontology) -> tuple[Way, ...]:
+    """The ways to be linked to one of which axioms leave open what follows; for :func:`costs`.
+
+    Raises:
+        OntologyError: an axiom is none that HermiT and Pellet can be told.
+    """
+    terminology = Terminology.of(ontology)
+    stated = terminology.stated
+    schema, choices = terminology.schema, upper(stated).choices
+    spoken = list(ways(Axioms(stated), schema, choices))
+    links = dict.fromkeys((each.link, each.outward) for each in spoken)
+    # Who of which class is on which side, the axioms together decide.
+    subjects = (IRI(t[0]) for t in stated if t[0] in schema.classes and name_of(t) in choices)
+    kinds = (each.kind for each in spoken if each.kind is not None)
+    named = [None, *dict.fromkeys((*subjects, *kinds))]
+    return tuple(
+        Way(link, kind, outward, hub)
+        for kind, hub, (link, outward) in islice(product(named, named, links), _HUBS)
+    )
+
+
 def costs(
-    kb: KnowledgeBase, reasoner: Reasoner, schema: Schema, most: int, counter: Callable[[], float]
+    kb: KnowledgeBase,
+    reasoner: Reasoner,
+    schema: Schema,
+    most: int,
+    counter: Callable[[], float],
+    more: Sequence[Way] = (),
 ) -> Iterator[str]:
     """What one more individual costs beside so many that are linked like it, as sentences.
 
-    Each step links more individuals to one, by each of a few object properties; the window is empty
-    again afterwards. It ends early when a step takes long.
+    Each step links more individuals to one, by each of a few object properties, and then lets
+    others take the place of the oldest; the window is empty again afterwards. It ends early when a
+    step takes long.
 
     Args:
         kb: of the reasoner, whose window is empty.
@@ -67,30 +101,38 @@ def costs(
         schema: of the ontology.
         most: how many individuals a window has.
         counter: seconds from an arbitrary start.
+        more: further ways to link them.
     """
-    properties = sorted(schema.object_properties)[:_PROPERTIES]
-    for name in properties:
+    plain = (Way(name, None, False) for name in sorted(schema.object_properties)[:_PROPERTIES])
+    tried = list(dict.fromkeys((*plain, *more)))
+    for way in tried:
         # The first question of its kind costs more: nothing is compiled or remembered yet.
         with suppress(ReasonerError, Overrun):
-            _seconds(kb, reasoner, name, 1, counter)
+            _seconds(kb, reasoner, way, 1, counter)
     for size in sorted({*takewhile(lambda each: each < most, _SIZES), most}):
-        found: dict[IRI, float] = {}
-        for name in properties:
+        found: dict[Way, float] = {}
+        for way in tried:
             try:
-                seconds = _seconds(kb, reasoner, name, size, counter)
+                seconds = _seconds(kb, reasoner, way, size, counter)
             except (ReasonerError, Overrun) as error:
-                yield f"not measured: {size} linked to one by <{name}>: {error}"
+                yield f"not measured: {size} linked to one by <{way.link}>: {error}"
                 return
             if seconds is not None:
-                found[name] = seconds
+                found[way] = seconds
         # Those that contradict the ontology do so in larger windows too.
-        properties = list(found)
+        tried = sorted(found, key=found.__getitem__, reverse=True)
         if not found:
             return
-        slowest = max(properties, key=found.__getitem__)
+        slowest = tried[0]
+        if size > 1:
+            del tried[_PROPERTIES:]
+        one = "an individual" if slowest.kind is None else f"a <{slowest.kind}>"
+        linked = "that another links to by" if slowest.outward else "that links to another by"
+        other = "one" if slowest.hub is None else f"<{slowest.hub}>"
+        hub = f"that {other} links to {size}" if slowest.outward else f"{size} link to that {other}"
         yield (
-            f"measured here: an individual that links to another by <{slowest}> costs "
-            f"{found[slowest] * 1000:.3g} ms if {size} link to that one"
+            f"measured here: {one} {linked} <{slowest.link}> costs "
+            f"{found[slowest] * 1000:.3g} ms if {hub}"
         )
         if found[slowest] > _PATIENCE and size < most:
             yield f"not measured: more than {size}, up to {most} in the window"
@@ -98,18 +140,25 @@ def costs(
 
 
 def _seconds(
-    kb: KnowledgeBase, reasoner: Reasoner, name: IRI, size: int, counter: Callable[[], float]
+    kb: KnowledgeBase, reasoner: Reasoner, way: Way, size: int, counter: Callable[[], float]
 ) -> float | None:
-    """How long the last of so many individuals takes; None if they contradict the ontology."""
+    """How long one takes that comes for the oldest; None if they contradict the ontology."""
     hub = IRI(f"{_TRIAL}0")
-    links: list[Triple] = [(IRI(f"{_TRIAL}{n}"), name, hub) for n in range(1, size + 1)]
-    before = _change(kb, reasoner, Delta(0, added=tuple(links[:-1])))
-    begin = counter()
-    last = before and _change(kb, reasoner, Delta(0, added=(links[-1],)))
-    seconds = counter() - begin
-    if before:
-        _change(kb, reasoner, Delta(0, removed=tuple(links if last else links[:-1])))
-    return seconds if last else None
+    links = [way.said(IRI(f"{_TRIAL}{n}"), hub) for n in range(1, size + _MOVES + 1)]
+    always: list[Triple] = [] if way.hub is None else [(hub, RDF_TYPE, way.hub)]
+    held = [*always, *(triple for said in links[:size] for triple in said)]
+    if not _change(kb, reasoner, Delta(0, added=tuple(held))):
+        return None
+    taken: list[float] = []
+    for come, gone in zip(links[size:], links, strict=False):
+        begin = counter()
+        fits = _change(kb, reasoner, Delta(0, added=tuple(come), removed=tuple(gone)))
+        taken.append(counter() - begin)
+        if not fits:
+            break
+        held = [each for each in held if each not in gone] + come
+    _change(kb, reasoner, Delta(0, removed=tuple(held)))
+    return sorted(taken)[len(taken) // 2] if len(taken) == _MOVES else None
 
 
 def _change(kb: KnowledgeBase, reasoner: Reasoner, delta: Delta) -> bool:

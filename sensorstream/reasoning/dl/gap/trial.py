@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, islice
 from random import Random
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from sensorstream.errors import TermError, TooCostly
 from sensorstream.model.schema import Schema
@@ -152,14 +152,12 @@ def _try_hubs(pair: Pair, terminology: Terminology) -> None:
         TooCostly: rules find more for each, the more there are.
     """
     budget = pair.budget
-    for link, kind, outward in islice(_ways(terminology, pair.choices), _HUBS):
+    axioms = Axioms(terminology.stated)
+    for way in islice(ways(axioms, terminology.schema, pair.choices), _HUBS):
         come: list[Triple] = []
         try:
             for number in range(_AT_A_HUB):
-                one = IRI(f"{_NAME}{number}")
-                ends = (_HUB, one) if outward else (one, _HUB)
-                said: list[Triple] = [(ends[0], link, ends[1])]
-                said += [] if kind is None else [(one, RDF_TYPE, kind)]
+                said = way.said(IRI(f"{_NAME}{number}"), _HUB)
                 budget.end()
                 with budget.within(Limits(_ROWS_AT_A_HUB)):
                     moved = pair.update(said, ())
@@ -174,14 +172,36 @@ def _try_hubs(pair: Pair, terminology: Terminology) -> None:
                 pair.update((), come)
 
 
-def _ways(
-    terminology: Terminology, choices: frozenset[str]
-) -> Iterator[tuple[IRI, IRI | None, bool]]:
-    """Properties of axioms with a choice, with the classes beside them, and each direction."""
-    axioms, schema = Axioms(terminology.stated), terminology.schema
+def name_of(axiom: Triple) -> str:
+    """The name of the rules that are made of an axiom."""
+    return " ".join(each.n3 for each in axiom)
+
+
+class Way(NamedTuple):
+    """How many individuals, of a class, are linked to one; ``outward``: that one has the links.
+
+    ``hub`` is the class of that one; None: it is not said.
+    """
+
+    link: IRI
+    kind: IRI | None
+    outward: bool
+    hub: IRI | None = None
+
+    def said(self, one: IRI, hub: IRI) -> list[Triple]:
+        """What is said of one of them."""
+        link: Triple = (hub, self.link, one) if self.outward else (one, self.link, hub)
+        return [link] if self.kind is None else [link, (one, RDF_TYPE, self.kind)]
+
+
+def ways(axioms: Axioms, schema: Schema, names: frozenset[str]) -> Iterator[Way]:
+    """The ways that axioms speak of, with the classes that they name at that end.
+
+    ``names`` are those of the axioms, as rules have them.
+    """
     found: dict[tuple[IRI, bool], dict[IRI, None]] = {}
     for triple in axioms.triples:
-        if " ".join(each.n3 for each in triple) not in choices:
+        if name_of(triple) not in names:
             continue
         nodes: dict[Term, None] = {triple[0]: None, triple[2]: None}
         for node in (ahead := list(nodes)):  # grows while it is read
@@ -199,7 +219,7 @@ def _ways(
     for (link, outward), classes in sorted(found.items()):
         if (link, outward) not in few:
             for kind in classes or (None,):
-                yield link, kind, outward
+                yield Way(link, kind, outward)
 
 
 def _few(axioms: Axioms) -> set[tuple[Term, bool]]:
