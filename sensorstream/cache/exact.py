@@ -449,6 +449,7 @@ def _keyed(
     return lambda row: ox.Literal(order_text(value(row)))
 
 
+@lru_cache(_TERMS)
 def order_text(term: Term | None) -> str:
     """A text whose place among others is that of the term in ORDER BY, as SQL has it.
 

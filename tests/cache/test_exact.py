@@ -34,8 +34,8 @@ def answer(case: QueryCase, query: Query) -> Result:
     if isinstance(found, ox.QueryBoolean):
         return bool(found)
     if isinstance(found, ox.QueryTriples):
-        triple: Any = ox.Triple
-        return Graph(tuple(triple(*(to_oxigraph(term_of(each)) for each in row)) for row in found))
+        parts: Any = ((to_oxigraph(term_of(each)) for each in row) for row in found)
+        return Graph(tuple(ox.Triple(*row) for row in parts))
     names = [each.value for each in found.variables]
     return Solutions(
         tuple(

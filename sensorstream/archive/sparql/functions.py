@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import duckdb
 from duckdb.func import FunctionNullHandling
@@ -69,16 +70,35 @@ create macro term_datatype(parts) as case when parts['language'] <> ''
 def install(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the functions in a connection."""
     for name, function, arguments, result in numbers.FUNCTIONS:
-        connection.create_function(name, function, arguments, result)
+        _create(connection, name, function, arguments, result, FunctionNullHandling.DEFAULT)
     for name, text in _TEXTS:
         connection.create_function(name, text, ["VARCHAR"], "VARCHAR")
     for name, function, arguments, result in (*numbers.NULLABLE, *times.FUNCTIONS):
-        connection.create_function(
-            name, function, arguments, result, null_handling=FunctionNullHandling.SPECIAL
-        )
+        _create(connection, name, function, arguments, result, FunctionNullHandling.SPECIAL)
     connection.execute(numbers.MACROS)
     connection.execute(_MACROS)
     connection.execute(_literal_moment())
+
+
+def _create(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    function: Callable[..., Any],
+    arguments: list[Any],
+    result: str,
+    nulls: FunctionNullHandling,
+) -> None:
+    if result != numbers.NUMBER:
+        connection.create_function(name, function, arguments, result, null_handling=nulls)
+        return
+    # DuckDB takes a NaN in a list that comes from Python to be null.
+    made = f"{name}_of_python"
+    connection.create_function(made, function, arguments, result, null_handling=nulls)
+    given = ", ".join(f"a{place}" for place in range(len(arguments)))
+    connection.execute(
+        f"create macro {name}({given}) as "
+        f"list_transform({made}({given}), lambda x: coalesce(x, 'NaN'::double))"
+    )
 
 
 def _literal_moment() -> str:

@@ -155,24 +155,24 @@ def _converted(value: int | Decimal | float) -> list[float]:
     return parts(Decimal(repr(value)) if isinstance(value, float) else Decimal(value))
 
 
-_NUMBER: Final = "DOUBLE[]"
+NUMBER: Final = "DOUBLE[]"
 FUNCTIONS: Final[tuple[tuple[str, Callable[..., Any], list[Any], str], ...]] = (
-    ("number_plain", plain_text, [_NUMBER], "VARCHAR"),
-    ("number_scientific", scientific_text, [_NUMBER], "VARCHAR"),
-    ("number_add", add, [_NUMBER, _NUMBER], _NUMBER),
-    ("number_subtract", subtract, [_NUMBER, _NUMBER], _NUMBER),
-    ("number_multiply", multiply, [_NUMBER, _NUMBER], _NUMBER),
-    ("number_divide", divide, [_NUMBER, _NUMBER], _NUMBER),
-    ("number_round", rounded, [_NUMBER, "INTEGER"], _NUMBER),
-    ("number_floor", floor, [_NUMBER], _NUMBER),
-    ("number_ceiling", ceiling, [_NUMBER], _NUMBER),
-    ("number_truncate", truncated, [_NUMBER], _NUMBER),
+    ("number_plain", plain_text, [NUMBER], "VARCHAR"),
+    ("number_scientific", scientific_text, [NUMBER], "VARCHAR"),
+    ("number_add", add, [NUMBER, NUMBER], NUMBER),
+    ("number_subtract", subtract, [NUMBER, NUMBER], NUMBER),
+    ("number_multiply", multiply, [NUMBER, NUMBER], NUMBER),
+    ("number_divide", divide, [NUMBER, NUMBER], NUMBER),
+    ("number_round", rounded, [NUMBER, "INTEGER"], NUMBER),
+    ("number_floor", floor, [NUMBER], NUMBER),
+    ("number_ceiling", ceiling, [NUMBER], NUMBER),
+    ("number_truncate", truncated, [NUMBER], NUMBER),
 )
 """Name, function, types of arguments, type of the result; null of null."""
 NULLABLE: Final[tuple[tuple[str, Callable[..., Any], list[Any], str], ...]] = (
-    ("number_of_long_text", number_of_text, ["VARCHAR"], _NUMBER),
-    ("number_of_literal", literal_number, ["VARCHAR", "VARCHAR"], _NUMBER),
-    ("number_total", total, ["HUGEINT", "DOUBLE[][]"], _NUMBER),
+    ("number_of_long_text", number_of_text, ["VARCHAR"], NUMBER),
+    ("number_of_literal", literal_number, ["VARCHAR", "VARCHAR"], NUMBER),
+    ("number_total", total, ["HUGEINT", "DOUBLE[][]"], NUMBER),
 )
 """Those that see nulls themselves."""
 MACROS: Final = """

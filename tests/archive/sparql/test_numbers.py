@@ -75,3 +75,9 @@ def test_what_doubles_cannot_hold_is_an_error_and_never_rounded() -> None:
     for text in ("1e400", "1e-400", "1." + "0" * 400 + "1"):
         with pytest.raises(ArithmeticError, match="--on history"):
             numbers.parts(Decimal(text))
+
+
+def test_nan_comes_back_from_python_as_nan(archive_world: World) -> None:
+    text = f"literal_number('NaN', '{XSD}double')"
+    asked = f"select {text} = ['NaN'::double], number_plain(number_add({text}, [1, 0]))"
+    assert archive_world.ask(asked) == [(True, "NaN")]
