@@ -1,4 +1,4 @@
-"""What a browser may do with an answer of this process: run no script but the pages' own."""
+"""What a browser may do with an answer: run no script but the pages' own; and one that is late."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import secrets
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _POLICY: Final = "Content-Security-Policy"
@@ -54,3 +55,24 @@ class Policy:
             await send(message)
 
         await self._app(scope, receive, told)
+
+
+class Late:
+    """ASGI middleware: what a browser sends for a session that has ended is refused.
+
+    Engine.IO (4.15) does so itself, but raises these errors if the session ended just before, as
+    that of a slow browser does: each would be a traceback in the log.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # NiceGUI alters the path.
+        is_of_session = scope["type"] == "http" and "/_nicegui_ws/" in scope["path"]
+        try:
+            await self._app(scope, receive, send)
+        except (KeyError, UnboundLocalError):
+            if not is_of_session:
+                raise
+            await PlainTextResponse("the session has ended\n", 400)(scope, receive, send)

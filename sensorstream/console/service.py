@@ -58,7 +58,7 @@ from sensorstream.console.places import (
     RULES,
     SETTINGS,
 )
-from sensorstream.console.policy import Policy
+from sensorstream.console.policy import Late, Policy
 from sensorstream.console.refreshing import while_visible
 from sensorstream.console.sign_in import way_in
 from sensorstream.console.visits import Upstream, key_of
@@ -102,6 +102,7 @@ def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], ob
     api = FastAPI(openapi_url=None, routes=own, middleware=[Middleware(Policy)])
     # Of the pages before they are compressed.
     pages.add_middleware(Policy)
+    pages.add_middleware(Late)
     # The server passes on requests of HTTP, not web sockets.
     pages.config.socket_io_js_transports = ["polling"]
     # A bar that nobody can read: each page says itself what it waits for.

@@ -29,6 +29,9 @@ def routes(upstream: Upstream) -> list[BaseRoute]:
     """The way to each operation that only reads."""
 
     async def read(request: Request) -> Response:
+        # As the browser says (Fetch Metadata): an address of another site asks no question here.
+        if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return PlainTextResponse("another site leads here: ask the server itself\n", 403)
         query = request.url.query
         asked = "/" + request.path_params["path"] + (f"?{query}" if query else "")
         answer = await _read(upstream, key_of(request), asked)

@@ -133,9 +133,12 @@ def test_a_script_that_came_into_a_page_does_not_run(
     open_page(browser, keyed, "/")
     eventually(lambda: "Window" in shown(browser))
     assert faults(browser) == []
-    browser.execute_script("document.body.insertAdjacentHTML('beforeend', arguments[0])", IMAGE)
+    image = "<img src='data:,' onerror='window.ran=1'>"
+    browser.execute_script("document.body.insertAdjacentHTML('beforeend', arguments[0])", image)
     eventually(lambda: any("Content Security Policy" in each for each in faults(browser)))
     assert not ran(browser)
+    browser.get("about:blank")
+    assert all("Content Security Policy" in each for each in faults(browser))
 
 
 @pytest.mark.parametrize(

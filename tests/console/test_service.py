@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import cast
 
@@ -32,12 +33,14 @@ def test_a_page_that_fails_says_so_and_the_fault_goes_on_to_the_log() -> None:
 
 
 def test_a_page_opens_while_the_server_does_not_answer() -> None:
-    asked = asyncio.Event()
+    asked: list[asyncio.Task[None] | None] = []
 
     async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.set()
+        asked.append(asyncio.current_task())
         await reader.read()
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
     async def opened(process: ConsoleProcess) -> httpx.Response:
         interface = await asyncio.start_unix_server(never, process.interface)
@@ -49,11 +52,12 @@ def test_a_page_opens_while_the_server_does_not_answer() -> None:
         ):
             answer = await client.get("/console/messages")
             process.close()
+            await asyncio.gather(*(each for each in asked if each is not None))
             return answer
 
     with closing(ConsoleProcess()) as process:
         answer = asyncio.run(opened(process))
-    assert asked.is_set()
+    assert asked
     assert answer.status_code == 200
     assert "<title>Messages · SensorStream</title>" in answer.text
 
@@ -84,3 +88,20 @@ def test_a_client_on_a_socket_reads_no_certificates(
             pass
 
     asyncio.run(client())
+
+
+def test_what_a_slow_browser_sends_after_its_session_is_refused() -> None:
+    async def statuses(process: ConsoleProcess) -> list[int]:
+        assert await process.listening()
+        transport = httpx.AsyncHTTPTransport(uds=str(process.pages), verify=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            there = "/console/_nicegui_ws/socket.io/?EIO=4&transport=polling"
+            opened = await client.get(there)
+            sid = json.loads(opened.text[1:])["sid"]
+            # A packet that ends the session, and one that comes after it.
+            sent = [await client.post(f"{there}&sid={sid}", content=each) for each in ("1", "3")]
+            process.close()
+            return [each.status_code for each in sent]
+
+    with closing(ConsoleProcess()) as process:
+        assert asyncio.run(statuses(process)) == [200, 400]

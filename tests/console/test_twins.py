@@ -28,3 +28,12 @@ def test_what_has_no_end_is_not_read(keyed: Keyed) -> None:
     with asked(keyed) as client:
         assert client.post("/console/sign-in", data={"key": keyed.key}).status_code == 303
         assert client.get("/console/api/alerts/stream").status_code == 406
+
+
+def test_a_link_of_another_site_asks_nothing(keyed: Keyed) -> None:
+    with asked(keyed) as client:
+        assert client.post("/console/sign-in", data={"key": keyed.key}).status_code == 303
+        asks = "/console/api/sparql?query=ASK%20%7B%7D"
+        for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200)):
+            answer = client.get(asks, headers={"Sec-Fetch-Site": site})
+            assert answer.status_code == status, site

@@ -89,6 +89,8 @@ class Endless(ConsoleProcess):
             writer.write(bytes(size))
             await writer.drain()
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 def test_answers_that_nobody_reads_do_not_close_the_pages() -> None:
