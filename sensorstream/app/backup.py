@@ -161,8 +161,8 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
         SettingsError: the settings do not fit any more.
         OSError: a file cannot be read or written.
     """
-    for each in (folder, folder.parent):
-        _clear(each, _RESTORING)
+    for before in (folder, folder.parent):
+        _clear(before, _RESTORING)
     if folder.exists() and any(folder.iterdir()):
         raise HistoryError(f"{folder} is not empty, and nothing in it is overwritten: give another")
     folder.parent.mkdir(parents=True, exist_ok=True)
