@@ -10,14 +10,12 @@ The file is a tar archive::
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import json
 import os
 import shutil
 import tarfile
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -35,6 +33,7 @@ from sensorstream.history.dumping import dump, fill
 from sensorstream.history.opening import open_history, open_kept
 from sensorstream.history.views import admit_to_views
 from sensorstream.language.recovery import parse_with_recovery
+from sensorstream.own_folders import own_folder, remove_left
 from sensorstream.reasoning.imports import surroundings
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
@@ -81,8 +80,7 @@ def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
     if file.exists():
         raise FileExistsError(17, "it is there already, and is not overwritten", str(file))
     with ExitStack() as stack:
-        _clear(file.parent, _MAKING)
-        folder = stack.enter_context(_own_folder(file.parent, _MAKING))
+        folder = stack.enter_context(own_folder(_MAKING, file.parent))
         url = open_kept(settings.history, stack)
         archived, lost = stack.enter_context(archive_files(url, settings.archive.folder))
         dump(url, folder / _DATABASE)
@@ -115,41 +113,6 @@ def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
     return facts
 
 
-def _locked(folder: Path) -> int:
-    """An open folder that nobody else has locked.
-
-    Raises:
-        BlockingIOError: somebody has.
-    """
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException:
-        os.close(opened)
-        raise
-    return opened
-
-
-@contextmanager
-def _own_folder(place: Path, start: str) -> Iterator[Path]:
-    """A new folder whose name begins so, locked; it is removed at the end."""
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=start, dir=place)))
-        stack.callback(os.close, _locked(folder))
-        yield folder
-
-
-def _clear(place: Path, start: str) -> None:
-    """Remove what those have left that were killed: it holds as many secrets as a backup does."""
-    for each in place.glob(f"{start}*"):
-        with suppress(OSError):
-            opened = _locked(each)
-            try:
-                shutil.rmtree(each)
-            finally:
-                os.close(opened)
-
-
 def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
     """Make a deployment of a backup in an empty or new folder, and fill its empty database.
 
@@ -162,8 +125,8 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
         SettingsError: the settings do not fit any more.
         OSError: a file cannot be read or written.
     """
-    for each in (folder, folder.parent):
-        _clear(each, _RESTORING)
+    for before in (folder, folder.parent):
+        remove_left(_RESTORING, before)
     if folder.exists() and any(folder.iterdir()):
         raise HistoryError(f"{folder} is not empty, and nothing in it is overwritten: give another")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -172,7 +135,7 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
         near = folder if folder.exists() else folder.parent
         with (
             tarfile.open(file, "r:") as tar,
-            _own_folder(near, _RESTORING) as place,
+            own_folder(_RESTORING, near) as place,
         ):
             facts = _facts(tar, file)
             for member in _members(tar, facts):

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+from contextlib import suppress
 from typing import Final
 
 _PATIENCE: Final = 200_000
 """New objects minus freed objects, before a collection of the young generation."""
+
+
+def give_back() -> None:
+    """Return freed memory to the system: the allocator keeps what a large message took."""
+    with suppress(OSError, AttributeError):  # another allocator
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def spare_what_stays() -> None:

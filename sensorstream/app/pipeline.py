@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 
 from sensorstream.app.arrival import Arrival
 from sensorstream.app.checkpoints import Checkpoints
+from sensorstream.app.collector import give_back
 from sensorstream.app.durable import Durable
 from sensorstream.app.effect_writer import EffectWriter, facts_of
 from sensorstream.app.entry_queue import EntryQueue
@@ -54,6 +55,8 @@ from sensorstream.settings import LimitSettings
 _LOG = logging.getLogger(__name__)
 _NAP: Final = 1.0
 """The most seconds between two readings of the clock while the engine has something due."""
+_MUCH: Final = 4 << 20
+"""Bytes of messages after which a pipeline that rests returns memory to the system."""
 _NONE: Final[frozenset[str]] = frozenset()
 _CHANGES: Final = Sender("changes")
 _PARTS: Final = {
@@ -291,7 +294,7 @@ class Pipeline:
         return waiting.future
 
     def _run(self) -> None:
-        queue = self._queue
+        queue, taken = self._queue, 0
         try:
             while (group := queue.take(self._due_in)) is not None:
                 if group:
@@ -307,8 +310,12 @@ class Pipeline:
                     self._tick()
                 if self._elsewhere is not None:
                     self._pass_time(self._elsewhere)
+                taken += sum(each.size for each in group)
                 if queue.rests:
                     self._effects.settle()
+                    if taken > _MUCH:
+                        group, taken = [], 0
+                        give_back()
                 queue.let_read()
             self._effects.finish()
         except BaseException as error:

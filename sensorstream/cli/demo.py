@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -38,6 +37,7 @@ def command(keep: bool, folder: Path | None, data: Path | None) -> None:
         signal.signal(number, lambda _number, _frame: sys.exit(1))
 
     from sensorstream.demo.scenario import Scenario
+    from sensorstream.own_folders import own_folder
     from sensorstream.simulation.citybench import beside_the_source
 
     if folder is not None and folder.exists() and any(folder.iterdir()):
@@ -46,7 +46,7 @@ def command(keep: bool, folder: Path | None, data: Path | None) -> None:
     with ExitStack() as stack:
         place = folder
         if place is None:
-            place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-")))
+            place = stack.enter_context(own_folder("sensorstream-demo-"))
         wait = _until_interrupted if keep else None
         Scenario(place, data or beside_the_source(), stack, wait).run()
         _farewell(folder)

@@ -48,12 +48,14 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     """Run the server.
 
     Prints "listening on http://HOST:PORT" when it is ready, and until then on stderr what it does
-    for more than a second. SIGTERM or Ctrl-C stops it cleanly.
+    for more than a second. SIGTERM, SIGHUP or Ctrl-C stops it cleanly.
     """
     # A signal during the start ends the process immediately. While it serves, uvicorn handles the
     # signals and raises them again when it has stopped: then the blocks below end in order.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: sys.exit(0))
+    # Its terminal is closed.
+    signal.signal(signal.SIGHUP, lambda _number, _frame: signal.raise_signal(signal.SIGTERM))
     # Engine and HTTP share one interpreter. With Python's default of 5 ms, a thread that returns
     # from a query or the disk waits that long for the other one: this halves the throughput.
     sys.setswitchinterval(_TURN)

@@ -137,22 +137,33 @@ def start(folder: Path, port: int = 0) -> EmbeddedPostgres:
     folder = folder.expanduser().resolve()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder / "starting"):
-            _prepare(folder)
-            running = _running(folder)
-            if running is None:
-                running = _Running(_socket_folder(folder), port or _PORT, open=port > 0)
-                _launch(folder, running)
-            _create_database(running)
-            if running.open:
-                _let_reader_in(folder, running)
-            users = (folder / "users").open("ab")
-            fcntl.flock(users, fcntl.LOCK_SH)
+        users = (folder / "users").open("ab")
+        try:
+            with _locked(folder / "starting"):
+                fcntl.flock(users, fcntl.LOCK_SH)
+                running = _started(folder, port)
+        except BaseException:
+            # By a signal, too: nobody else would stop what runs by now.
+            EmbeddedPostgres(folder, "", 0, users).stop()
+            raise
     except OSError as error:
         raise HistoryError(f"cannot use {folder} for the embedded PostgreSQL: {error}") from error
     return EmbeddedPostgres(
         folder, running.url(_DATABASE), running.port if running.open else 0, users
     )
+
+
+def _started(folder: Path, port: int) -> _Running:
+    """The server of a folder that this process alone may start."""
+    _prepare(folder)
+    running = _running(folder)
+    if running is None:
+        running = _Running(_socket_folder(folder), port or _PORT, open=port > 0)
+        _launch(folder, running)
+    _create_database(running)
+    if running.open:
+        _let_reader_in(folder, running)
+    return running
 
 
 def reader_address(folder: Path, port: int) -> str:
@@ -444,20 +455,25 @@ def _run(program: str, *arguments: str, folder: Path) -> None:
     owner = _owner()
     # A file, not a pipe: the server inherits it and would keep a pipe open.
     with tempfile.TemporaryFile("w+") as said:
-        done = subprocess.run(
+        process = subprocess.Popen(
             # Before the program and all that it starts.
             ["sh", "-c", _LIMITED, str(binaries() / program), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=subprocess.STDOUT,
             cwd="/",
-            check=False,
             env={k: v for k, v in os.environ.items() if not k.startswith("PG")},
             user=None if owner is None else owner.pw_uid,
             group=None if owner is None else owner.pw_gid,
             extra_groups=None if owner is None else [],
         )
-        if done.returncode:
+        try:
+            process.wait()
+        except BaseException:
+            # Ended half-way, it would leave a server that has not said yet where it is.
+            process.wait()
+            raise
+        if process.returncode:
             said.seek(0)
             log = folder / "log"
             logged = log.read_text(errors="replace") if log.exists() else ""

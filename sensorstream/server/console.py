@@ -12,14 +12,13 @@ import contextlib
 import logging
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Final
 
 import httpx
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sensorstream.own_folders import own_folder
 from sensorstream.server.problems import http_problem, respond
 
 PATH: Final = "/console"
@@ -46,8 +45,8 @@ class ConsoleProcess:
     """The process of the pages: it runs from the first request on."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="sensorstream-console-")
-        folder = Path(self._folder.name)
+        self._stack = contextlib.ExitStack()
+        folder = self._stack.enter_context(own_folder("sensorstream-console-"))
         self.pages = folder / "pages"
         """The socket that the process listens on."""
         self.interface = folder / "interface"
@@ -62,7 +61,7 @@ class ConsoleProcess:
         if self._process is not None:
             _end(self._process)
             self._process = None
-        self._folder.cleanup()
+        self._stack.close()
 
     async def listening(self) -> bool:
         """Whether it listens; starts it if it does not run, and waits for it."""

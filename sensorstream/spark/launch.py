@@ -6,7 +6,6 @@ import logging
 import os
 import shlex
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import SparkError
+from sensorstream.own_folders import own_folder
 from sensorstream.spark import class_cache
 from sensorstream.spark.java import java_home
 
@@ -63,7 +63,7 @@ def spark_session(
         SparkError: Spark does not start, or this process has a session already.
     """
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-")))
+        folder = stack.enter_context(own_folder("sensorstream-spark-"))
         yield _start(master, folder, stack, configuration, classes)
 
 

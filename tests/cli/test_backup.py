@@ -19,11 +19,11 @@ import httpx
 import pytest
 from click.testing import Result
 
-from sensorstream.app.backup import _locked
 from sensorstream.cli.client import Client
 from sensorstream.demo.server_process import ServerProcess
 from sensorstream.history import embedded
 from sensorstream.history.database import connect
+from sensorstream.own_folders import lock_folder
 from sensorstream.settings_file import load_settings
 from sensorstream.simulation.tracker import tracker_messages
 
@@ -102,7 +102,7 @@ def test_a_backup_that_is_killed_leaves_nothing_that_the_next_one_does_not_remov
         rules.write_text("mapping of what")
         file, held = folder / "backup.tar", folder / ".backup-held"
         held.mkdir()
-        own = _locked(held)
+        own = lock_folder(held)
         with (
             closing(connect(load_settings(config).history.url)) as connection,
             connection.cursor() as cursor,

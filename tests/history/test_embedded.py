@@ -179,6 +179,25 @@ def test_a_first_start_that_was_killed_half_way_leaves_nothing(
     assert sorted(each.name for each in folder.iterdir()) == ["cluster", "log", "starting", "users"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_start_that_a_signal_ends_leaves_no_server(
+    folder: Path, eventually: Callable[[Callable[[], object]], None], number: signal.Signals
+) -> None:
+    program = (
+        "import signal, sys; from pathlib import Path\n"
+        "from sensorstream.history.embedded import start\n"
+        "signal.signal(int(sys.argv[2]), lambda *_: sys.exit(1))\n"
+        "start(Path(sys.argv[1]))\n"
+        "sys.exit(0)"
+    )
+    user = subprocess.Popen([sys.executable, "-c", program, str(folder), str(int(number))])
+    # PostgreSQL is there, and has not said yet that it is ready.
+    eventually(lambda: [*folder.glob("cluster/postmaster.pid")])
+    user.send_signal(number)
+    assert user.wait() == 1
+    assert not [*folder.glob("cluster/postmaster.pid")]
+
+
 def test_a_server_whose_folder_was_moved_is_found_in_its_new_place(folder: Path) -> None:
     old, new = folder / "old", folder / "new"
     first = start(old)

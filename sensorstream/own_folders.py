@@ -1,0 +1,62 @@
+"""Temporary folders that a killed process leaves behind for no longer than until the next one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def own_folder(start: str, place: Path | None = None) -> Iterator[Path]:
+    """A new folder whose name begins so, which only this user can enter; it is removed at the end.
+
+    It is locked as long as that lasts. Those of processes that were killed are removed first.
+    ``place`` None: where temporary files are.
+    """
+    place = place or Path(tempfile.gettempdir())
+    remove_left(start, place)
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=start, dir=place))
+        # Another process may have taken it for one that was left.
+        with suppress(BlockingIOError, FileNotFoundError):
+            opened = lock_folder(folder)
+            if folder.exists():
+                break
+            os.close(opened)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(opened)
+
+
+def remove_left(start: str, place: Path) -> None:
+    """Remove this user's folders there whose names begin so, and that no process has locked."""
+    for each in place.glob(f"{start}*"):
+        with suppress(OSError):
+            opened = lock_folder(each)
+            try:
+                if os.fstat(opened).st_uid == os.geteuid():
+                    shutil.rmtree(each)
+            finally:
+                os.close(opened)
+
+
+def lock_folder(folder: Path) -> int:
+    """An open folder that nobody else has locked.
+
+    Raises:
+        BlockingIOError: somebody has.
+    """
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
