@@ -25,6 +25,7 @@ from sensorstream.spark.translation.ordering import cut, key, key_of, ordinal, s
 from sensorstream.spark.translation.refusal import only, refused
 from sensorstream.spark.translation.scope import Columns, Outputs, Scope
 from sensorstream.spark.translation.sources import as_name, join, named, renamed, source
+from sensorstream.spark.translation.totals import empty_sets, with_totals
 from sensorstream.spark.translation.types import Kind, Typed
 
 _RULES = {
@@ -108,6 +109,12 @@ def _set_operation(node: exp.SetOperation, scope: Scope) -> tuple[exp.Expr, Outp
     built = type(node)(
         this=left, expression=right, distinct=bool(node.args.get("distinct")), with_=clause
     )
+    _order_united(node, built, tuple(columns), scope)
+    return built, tuple(columns)
+
+
+def _order_united(node: exp.Expr, built: exp.Expr, columns: Outputs, scope: Scope) -> None:
+    """Give a union ORDER BY, LIMIT and OFFSET of what was read."""
     order = node.args.get("order")
     if order is not None:
         names = [name for name, _ in columns]
@@ -120,7 +127,6 @@ def _set_operation(node: exp.SetOperation, scope: Scope) -> tuple[exp.Expr, Outp
             keys.append(key(exp.Literal.number(place), each))
         built.set("order", exp.Order(expressions=keys))
     cut(node, built)
-    return built, tuple(columns)
 
 
 _CLAUSES = (
@@ -156,6 +162,12 @@ def _select(node: exp.Select, scope: Scope) -> tuple[exp.Expr, Outputs]:
     if node.args.get("group"):
         built.set("group", _group(node, dict(outputs), scope))
     columns = tuple(zip(names, (each.type for each in values), strict=True))
+    totals = empty_sets(node.args.get("group"))
+    if totals:
+        only(node, *(each for each in _CLAUSES if each != "distinct"))
+        whole = with_totals(node, built, totals)
+        _order_united(node, whole, columns, scope)
+        return whole, columns
     distinct = node.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         return first_of_each(node, built, names, scope), columns

@@ -462,6 +462,25 @@ select has_location, awake, count(*) as n from human group by cube (has_location
 
 select has_location, awake, sum(x) as n from human group by grouping sets ((has_location), (awake), ()) order by 1, 2, 3
 
+select has_location, count(*) as n, sum(x) as s, grouping(has_location) as g from human where x > 100000 group by rollup (has_location) order by 1
+
+select awake, coalesce(has_location, 'all') as p, max(speed) as m from human where x > 100000 group by cube (awake, has_location) order by awake, p
+
+select count(*) as n, awake from human where x > 100000 group by grouping sets ((), (awake), ()) order by n
+
+select awake, count(*) as n from human where x > 100000 group by rollup (awake) having count(*) > 0 order by 1
+
+select sum(t.n) as s, count(*) as rows from (select awake, count(*) as n from human where x > 100000 group by rollup (awake)) t
+
+with few as (select x, awake from human where x > 100000) select awake, count(*) as n from few group by rollup (awake) order by n limit 3
+
+select awake, has_location, count(*) as n from human where x > 100000 group by awake, rollup (has_location) order by 3, 1, 2
+
+select x % 2 as k, count(*) as n from human where x > 0 group by rollup (x % 2) order by k, n
+
+-- refused: compute OVER in a query around
+select awake, count(*) as n, row_number() over (order by count(*)) as r from human group by rollup (awake)
+
 select x % 5 as k, count(*) as n from human group by k order by k
 
 select date_trunc('minute', time) as m, count(distinct iri) as n from human group by 1 having count(*) > 10 order by m
