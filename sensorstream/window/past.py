@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from sensorstream.model.events import Ended, Individual
 from sensorstream.model.frozen import frozen
-from sensorstream.model.terms import IRI, BlankNode, Subject
+from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant
 from sensorstream.window.change import Recorder
 
@@ -67,7 +67,7 @@ class Past:
         self._mixed: set[int] = set()
         if state is not None:
             for update in state.updates:
-                self._add(_own(update))
+                self._add(update)
             for ended in state.ended:
                 self._add(ended)
 
@@ -184,9 +184,3 @@ class Past:
             del self._ended[number], of_stay.ended[number]
         if not of_stay.updates and not of_stay.ended:
             del self._stays[each.stay]
-
-
-def _own(update: Update) -> Update:
-    """An update without what older versions kept with it: the properties of all its message."""
-    own = {pair for pair in update.replaced if pair[0] == update.name or type(pair[0]) is BlankNode}
-    return update if len(own) == len(update.replaced) else replace(update, replaced=frozenset(own))

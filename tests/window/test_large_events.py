@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 from sensorstream.model.events import Event
@@ -77,15 +76,3 @@ def test_what_an_update_of_thousands_leaves_to_be_remembered_is_what_it_replaced
     remembered = window.state().past.updates
     assert [each.replaced for each in remembered] == [{(each.name, AT)} for each in remembered]
     assert len(remembered) == 300
-
-
-def test_what_older_versions_remembered_of_an_update_is_read_as_far_as_it_is_about_each() -> None:
-    window = make_window(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, size=1000))
-    event, *_ = update(3, 10, 1)
-    window.insert(event)
-    state = window.state()
-    node = (BlankNode("_:n"), AT)
-    older = tuple(replace(each, replaced=event.replaces | {node}) for each in state.past.updates)
-    window.restore(replace(state, past=replace(state.past, updates=older)))
-    remembered = window.state().past.updates
-    assert [each.replaced for each in remembered] == [{(each.name, AT), node} for each in older]
