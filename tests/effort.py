@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, Final
 
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 _PLAIN: Final = 0.4
 """In a plain run, of the examples that a test asks for. With ``CI`` set they are the same ones in
@@ -22,7 +22,7 @@ def examples(usual: int) -> int:
 
 def scale(test: Callable[..., object]) -> None:
     """Let a test of Hypothesis try as many examples as this run does, on a machine as busy as it
-    may be: without a deadline. Others stay as they are.
+    may be: without a deadline or a limit of time for making them. Others stay as they are.
     """
     if not is_hypothesis_test(test):
         return
@@ -30,5 +30,8 @@ def scale(test: Callable[..., object]) -> None:
     # Where Hypothesis keeps the settings of a test; it has no function that changes them.
     asked: settings = found._hypothesis_internal_use_settings
     found._hypothesis_internal_use_settings = settings(
-        asked, max_examples=examples(asked.max_examples), deadline=None
+        asked,
+        max_examples=examples(asked.max_examples),
+        deadline=None,
+        suppress_health_check=(*asked.suppress_health_check, HealthCheck.too_slow),
     )

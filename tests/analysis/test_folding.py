@@ -80,7 +80,7 @@ def _larger(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expressio
 
 
 @given(expression=st.recursive(leaves, _larger, max_leaves=8), row=rows)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_what_an_expression_comes_to_is_among_what_was_said(
     expression: Expression, row: tuple[Term | None, ...]
 ) -> None:

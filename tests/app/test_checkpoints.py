@@ -141,7 +141,7 @@ def test_what_is_written_in_the_engines_turn_is_what_the_pipeline_is_at(
 
 
 @given(number=st.integers(1, 200), change=st.sampled_from(CHANGES))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_after_one_message_of_any_size_and_any_change_checkpoints_grow_as_the_message(
     wide: Deployment, number: int, change: Callable[[Running], object]
 ) -> None:

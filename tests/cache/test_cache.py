@@ -79,7 +79,7 @@ changes = st.tuples(
 
 
 @given(st.lists(st.lists(changes, max_size=3), max_size=3))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_it_answers_what_a_copy_made_anew_answers(
     asked: Asked, steps: list[list[tuple[Origin, list[Triple], list[Triple]]]]
 ) -> None:

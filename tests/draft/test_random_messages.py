@@ -83,7 +83,6 @@ def mapped_values(content: bytes, folder: Path) -> tuple[set[str], list[str]]:
 @settings(
     max_examples=30,
     phases=[Phase.explicit, Phase.generate],
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 @given(elements())

@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.rules", RULES), ("a.rq", QUERY)])
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(start=st.integers(0, 4000), length=st.integers(0, 30), written=PIECES, data=st.data())
 def test_every_place_of_a_damaged_text_has_an_answer(
     folder: Path, name: str, text: str, start: int, length: int, written: str, data: st.DataObject

@@ -85,9 +85,7 @@ def is_rdf(term: Term) -> bool:
     return True
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(iris | nodes | st.just(S), iris | st.just(P), iris | nodes | literals),

@@ -95,7 +95,7 @@ def through_json(value: Any, kind: Any) -> Any:
     return decode(json.loads(json.dumps(encode(value, kind))), kind)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(everything)
 def test_a_value_comes_back_with_every_type_it_had(value: Everything) -> None:
     again = through_json(value, Everything)
@@ -103,7 +103,7 @@ def test_a_value_comes_back_with_every_type_it_had(value: Everything) -> None:
     assert repr(again) == repr(value) or again.names == value.names
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(everything, max_size=5))
 def test_pieces_of_text_are_together_the_text_of_all(values: list[Everything]) -> None:
     whole = json.dumps(encode(Box(values), Box[Everything]), separators=(",", ":"))

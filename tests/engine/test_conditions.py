@@ -116,9 +116,7 @@ def graph(engine: Engine) -> dict[Triple, Origin]:
     return {t: engine.kb.origins(t) for t in engine.kb.match(None, None, None)}
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(messages)
 def test_both_evaluators_give_the_same_outcomes(
     deploy: Deploy, stream: list[tuple[str, int, object, int]]

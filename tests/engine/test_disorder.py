@@ -228,7 +228,6 @@ def deployed(deploy: Deploy) -> Callable[[Timeline, str], Deployment]:
 
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
-    deadline=None,
     max_examples=60,
 )
 @given(

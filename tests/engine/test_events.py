@@ -60,9 +60,7 @@ def test_rules_without_a_window_are_refused(build: Build, tmp_path: Path) -> Non
         build(rules=[tmp_path / "r.rules"])
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     stream=st.lists(
         st.tuples(st.integers(0, 14), st.integers(0, 3), st.sampled_from(("one", "two"))),

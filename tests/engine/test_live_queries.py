@@ -96,9 +96,7 @@ steps = st.lists(
 )
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(stream=steps, cut=st.integers(0, 12))
 def test_rejected_messages_and_restarts_leave_no_trace_in_reports(
     deploy: Deploy, start: Start, stream: list[tuple[int, int, str]], cut: int

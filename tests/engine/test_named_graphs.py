@@ -110,7 +110,7 @@ messages = st.lists(
 
 
 @given(messages)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_graph_holds_what_was_said_in_it_while_its_individual_is_in_the_window(
     said: list[tuple[list[Quad], bool, bool]],
 ) -> None:
@@ -135,7 +135,7 @@ def test_a_graph_holds_what_was_said_in_it_while_its_individual_is_in_the_window
 
 
 @given(messages)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_window_of_triples_empties_its_graphs_too(
     said: list[tuple[list[Quad], bool, bool]],
 ) -> None:

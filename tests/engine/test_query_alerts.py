@@ -36,9 +36,7 @@ def told(outcomes: list[Outcome]) -> list[Alert | Cleared]:
     return [each for one in outcomes for part in in_order(one) for each in alerts_of(part)]
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     said=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 9)), max_size=12),
     stop=st.integers(0, 12),

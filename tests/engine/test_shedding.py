@@ -169,9 +169,7 @@ def run(
     return engine, outcomes
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(arrivals, st.integers(1, 60))
 def test_synopses_say_exactly_what_was_shed(
     deployment: Deployment, start: Start, stream: Stream, restart: int
@@ -212,9 +210,7 @@ def test_synopses_say_exactly_what_was_shed(
     assert load(dump(again.state())) == load(dump(engine.state()))
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(arrivals)
 def test_it_sheds_while_too_much_waits_and_by_policy_alone(
     deployment: Deployment, start: Start, stream: Stream
@@ -239,9 +235,7 @@ def test_it_sheds_while_too_much_waits_and_by_policy_alone(
             assert {e for e in names if e.startswith(f"{EX}i")} - shed == names & sampled
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(arrivals, st.integers(1, 60))
 def test_the_first_reading_of_each_period_enters(
     thinning: Deployment, start: Start, stream: Stream, restart: int

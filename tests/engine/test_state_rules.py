@@ -124,9 +124,7 @@ def _triple(triple: ox.Triple) -> Triple:
     return s, p, o  # type: ignore[return-value]
 
 
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(messages=st.lists(st.sampled_from(SAID), min_size=1, max_size=8))
 def test_state_is_what_rounds_of_new_solutions_make_of_it(
     build: Build, rule_set: Set, tmp_path: Path, messages: list[str]

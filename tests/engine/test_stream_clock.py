@@ -34,7 +34,7 @@ def clock_of(disorder: Disorder | None) -> StreamClock:
     return StreamClock(Silence.RULES, Timeline.INTEGER, disorder)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(DISORDERS, LENGTHS, LENGTHS, LENGTHS, st.sampled_from("abc"))
 def test_no_message_that_is_in_time_comes_from_before_the_present(
     disorder: Disorder, first: int, delay: int, later: int, source: str
@@ -48,7 +48,7 @@ def test_no_message_that_is_in_time_comes_from_before_the_present(
     assert received - disorder.of(source) >= present
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.none() | DISORDERS, LENGTHS, LENGTHS, LENGTHS)
 def test_what_is_due_is_woken_for_as_soon_as_it_has_come_and_is_in_time_then(
     disorder: Disorder | None, time: int, received: int, wait: int

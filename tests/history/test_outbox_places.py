@@ -91,7 +91,6 @@ class Naive:
 
 @settings(
     max_examples=30,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(STEPS, min_size=5, max_size=25))

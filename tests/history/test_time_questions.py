@@ -106,9 +106,7 @@ def asked(cursor: extensions.cursor, query: str, timeline: Timeline, width: int)
     return [tuple(map(seconds, row)) for row in cursor.fetchall()]
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15, deadline=None
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 @given(said=intervals, longest=st.integers(0, 10))
 def test_sessions_end_where_a_gap_is_too_long(
     url: str, timeline: Timeline, history: extensions.cursor, said: list[Interval], longest: int

@@ -53,7 +53,7 @@ def fits(triple: Triple, pattern: tuple[Term | None, ...]) -> bool:
 
 
 @given(steps=st.lists(deltas, max_size=15), asked=st.lists(patterns, min_size=1, max_size=8))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_it_is_a_set_of_quads(
     steps: list[tuple[Origin, Delta]],
     asked: list[tuple[Subject | None, IRI | None, Term | None]],
@@ -92,7 +92,7 @@ def test_it_is_a_set_of_quads(
 
 
 @given(first=st.lists(deltas, max_size=6), last=deltas)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_what_a_change_did_can_be_taken_back(
     first: list[tuple[Origin, Delta]], last: tuple[Origin, Delta]
 ) -> None:

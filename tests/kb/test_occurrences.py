@@ -31,7 +31,7 @@ class Follower:
         self.content.remove(triple)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     gaps=st.lists(
         st.tuples(st.integers(0, 3), st.lists(triples, max_size=3, unique=True)), max_size=12

@@ -103,7 +103,7 @@ spaces = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(files, st.data())
 def test_comments_and_line_breaks_anywhere_are_kept_and_change_nothing(
     file: s.RuleFile, data: st.DataObject
@@ -121,7 +121,7 @@ def test_comments_and_line_breaks_anywhere_are_kept_and_change_nothing(
     assert format_rules(formatted) == formatted
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(files)
 def test_the_printer_writes_the_same_layout(file: s.RuleFile) -> None:
     def flat(rule: s.Rule) -> bool:

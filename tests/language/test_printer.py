@@ -249,7 +249,7 @@ files = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(files)
 def test_printed_rules_parse_to_the_same_tree(file: s.RuleFile) -> None:
     assert parse(print_rules(file)) == file

@@ -55,7 +55,7 @@ CITY = (bundled("mapping_rules") / "city.rules").read_text("utf-8")
 STARTS = rule_starts(CITY)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, len(CITY)), st.integers(0, 40), st.text('{}"<#;.[\n', max_size=3))
 @example(STARTS[2] + 1, 0, ";")
 def test_a_damage_costs_only_the_rules_that_it_touches(

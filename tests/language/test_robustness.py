@@ -34,7 +34,7 @@ def test_the_file_to_be_damaged_is_whole() -> None:
     assert found == ()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, len(RULES)),
     st.integers(0, 40),

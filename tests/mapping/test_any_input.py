@@ -159,13 +159,13 @@ def test_what_is_to_be_damaged_is_whole() -> None:
     assert [len(event.triples) for event in mapped.events] != []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.sampled_from(FILES).flatmap(lambda text: damaged(text, PIECES)))
 def test_damaged_rules_are_told_or_work(rules: str) -> None:
     assert told_or_works(map_with(rules, MESSAGE.encode()))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(messages())
 def test_odd_messages_are_told_or_work(content: bytes) -> None:
     assert told_or_works(map_with(RULES, content))

@@ -75,7 +75,7 @@ def evaluated(text: str, node: etree._Element, **variables: Any) -> object:
     return [shown(each) for each in found] if isinstance(found, list) else repr(found)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(expressions, trees, trees)
 def test_a_path_finds_in_a_part_what_it_finds_in_a_document_of_its_own(
     text: str, part: str, other: str

@@ -82,7 +82,7 @@ def plain(nodes: object) -> list[object]:
     return nodes
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(rules=st.lists(paths, max_size=12), text=documents())
 def test_it_finds_the_nodes_that_xpath_finds(rules: list[str], text: str) -> None:
     root = parse_document(text.encode(), max_depth=10).getroot()

@@ -131,7 +131,7 @@ def follow(
         yield subtract(answer), values(node.rows()), world.oracle.answer(project)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(before=changes, pattern=patterns(), stream=changes)
 def test_a_pattern_is_kept_in_step(
     before: list[list[Change]], pattern: Pattern, stream: list[list[Change]]
@@ -145,7 +145,7 @@ def test_a_pattern_is_kept_in_step(
         assert whole == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 # Of two equal alternatives of a path, Oxigraph walks one.
 @given(pattern=patterns(complex_paths=False), stream=changes)
 def test_what_is_evaluated_anew_is_right_too(pattern: Pattern, stream: list[list[Change]]) -> None:
@@ -154,7 +154,7 @@ def test_what_is_evaluated_anew_is_right_too(pattern: Pattern, stream: list[list
         assert whole == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(first=patterns(depth=2), second=patterns(depth=2), stream=changes)
 def test_queries_come_and_go_while_others_run(
     first: Pattern, second: Pattern, stream: list[list[Change]]
@@ -179,7 +179,7 @@ def test_queries_come_and_go_while_others_run(
     world.network.leave(other, _deaf)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(pattern=patterns())
 def test_a_network_without_queries_holds_nothing(pattern: Pattern) -> None:
     world = World()

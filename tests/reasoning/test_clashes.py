@@ -103,7 +103,7 @@ STATEMENTS = [
 ]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(chosen=st.sets(st.sampled_from(STATEMENTS), min_size=3, max_size=9))
 def test_nothing_is_called_a_contradiction_that_has_a_model(
     java: JavaProcess, chosen: set[str]

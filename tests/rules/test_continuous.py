@@ -111,7 +111,7 @@ def compares_iris(pattern: Pattern) -> bool:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     before=changes,
     pattern=patterns(),

@@ -66,7 +66,7 @@ def fires(
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     steps=st.lists(
         st.tuples(

@@ -184,7 +184,7 @@ TAKEN_BACK = (
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(text=st.sampled_from(RULES), stream=steps)
 # A solution that a message ended which was taken back, and that an individual leaves then.
 @example(*TAKEN_BACK)

@@ -84,7 +84,7 @@ _PARTS = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.frozensets(st.tuples(_NAMES, st.sampled_from(["p", "q"]), _NAMES), min_size=1),
     st.lists(_PARTS, min_size=1, max_size=3),
@@ -190,7 +190,7 @@ def sinces(alerts: tuple[Alert, ...]) -> list[Since | None]:
     return [each.evidence.since for each in alerts if each.evidence is not None]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from([None, 20, 31, 40])), max_size=12))
 def test_an_alert_after_a_time_tells_since_when_its_condition_held(
     said: list[tuple[int, int | None]],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.language import parse
@@ -49,7 +49,6 @@ def departure(name: IRI, told: set[Triple], inferred: set[Triple]) -> Departure:
     return Departure(Individual(name, 1, 0, 0, 0, "m0", statements), 1, tuple(sorted(inferred)))
 
 
-@settings(deadline=None)
 @given(
     triggers=st.lists(st.sampled_from(TRIGGERS), max_size=8),
     added=st.sets(triples, max_size=6),

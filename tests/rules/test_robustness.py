@@ -40,7 +40,7 @@ PIECES = (
         max_size=3,
     )
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_rule_compiles_or_says_where_it_does_not(edits: list[tuple[int, int, str]]) -> None:
     text = RULE
     for start, length, piece in edits:

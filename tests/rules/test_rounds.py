@@ -120,7 +120,7 @@ facts = st.lists(
 
 
 @given(messages=st.lists(facts, min_size=1, max_size=5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_recursive_rule_reaches_the_closure(
     play: Play, messages: list[list[tuple[str, str]]]
 ) -> None:
@@ -163,7 +163,7 @@ class Shuffled:
 
 
 @given(random=st.randoms(use_true_random=False), messages=st.lists(facts, min_size=1, max_size=3))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_order_of_answers_changes_nothing(
     play: Play, random: Random, messages: list[list[tuple[str, str]]]
 ) -> None:

@@ -31,7 +31,7 @@ def silences(spoken: list[int], length: int, end: int) -> list[str]:
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     steps=st.lists(
         st.tuples(st.integers(0, 4), st.sets(st.sampled_from("ab"), max_size=2)), max_size=15

@@ -137,7 +137,7 @@ graphs = st.sets(st.tuples(names, st.sampled_from("pq"), names), max_size=10)
 
 
 @given(update=st.sampled_from(UPDATES), graph=graphs)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_an_operation_does_what_oxigraph_does(
     play: Play, update: str, graph: set[tuple[str, str, str]]
 ) -> None:

@@ -22,7 +22,7 @@ def told(result: Any) -> list[str]:
     return sorted(alert.text.replace(E, "") for alert in result.alerts)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.lists(

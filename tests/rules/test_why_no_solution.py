@@ -157,7 +157,7 @@ def test_a_count_of_nothing_is_a_solution_and_what_it_counts_is_nobody_outside()
     assert all(each.held for each in found.steps)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     background=st.lists(triples, max_size=4, unique=True),
     inner=patterns(depth=2),

@@ -193,7 +193,7 @@ def _more(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.frozensets(st.tuples(_NAMES, st.sampled_from(["p", "q"]), _NAMES), min_size=1),
     st.recursive(_BLOCK, _more, max_leaves=3),

@@ -386,9 +386,7 @@ def test_no_width_of_a_query_holds_the_server(web: httpx.Client) -> None:
     body=st.binary(max_size=200)
     | st.text(max_size=100).map(lambda text: text.encode(errors="replace"))
 )
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_body_at_all_is_a_fault_of_the_server(web: httpx.Client, body: bytes) -> None:
     document = described(web)
     for path, operations in document["paths"].items():
@@ -446,7 +444,6 @@ def test_what_a_client_has_already_is_not_sent_again(web: httpx.Client, path: st
 @given(data=st.data())
 @settings(
     max_examples=150,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=(Phase.generate,),
 )

@@ -156,7 +156,7 @@ def _texts(draw: st.DrawFn) -> str:
     return f"SELECT * {{ {opening * depth}{text}{' }' * depth} }}"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(_texts())
 def test_no_text_exhausts_the_stack_of_what_reads_it(text: str) -> None:
     try:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.algebra import (
@@ -18,7 +18,7 @@ from sensorstream.sparql.parser import parse_query, parse_update
 from sensorstream.sparql.printing import query_text, update_text
 from tests.sparql.strategies import queries, updates
 
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=60, deadline=None)
 
 
 @SLOW

@@ -43,7 +43,7 @@ def _read(parse: Callable[[str], _Meaning], text: str) -> _Meaning | QueryError:
         return error
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_broken(QUERY))
 def test_a_broken_query_is_refused_with_a_place_or_means_something(text: str) -> None:
     found = _read(parse_query, text)
@@ -54,7 +54,7 @@ def test_a_broken_query_is_refused_with_a_place_or_means_something(text: str) ->
         assert parse_query(query_text(found)) == found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_broken(UPDATE))
 def test_a_broken_update_is_refused_with_a_place_or_means_something(text: str) -> None:
     found = _read(parse_update, text)

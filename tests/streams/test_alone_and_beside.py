@@ -123,7 +123,7 @@ def told(texts: list[str], happened: list[StreamEvent], silence: int, name: str)
     return mine, processor.queries[name].reports, processor.queries[name].last_report
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     query=queries(),
     others=st.lists(queries(), min_size=1, max_size=2),

@@ -64,7 +64,7 @@ def told(
     return running, reports
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(_CHANGES, st.integers(1, 120), st.none() | st.integers(1, 20))
 def test_those_that_are_not_stopped_report_what_they_report_without_limits(
     changes: list[list[Triple]], rows: int, kept: int | None

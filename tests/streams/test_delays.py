@@ -125,7 +125,7 @@ def _text(term: Any) -> str:
     return str(Decimal(term.lexical)) if isinstance(term, Literal) else str(term)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(query=asked, gaps=said_by, cut=st.integers(0, 9), late=st.integers(0, 20))
 def test_every_instant_sees_each_group_as_it_was(
     query: Asked, gaps: list[tuple[int, IRI, int]], cut: int, late: int

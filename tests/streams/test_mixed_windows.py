@@ -211,7 +211,7 @@ def reported(reports: list[Report]) -> dict[int, tuple[Counter[Any], Counter[Any
     return found
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     pattern=st.sampled_from(PATTERNS),
     chosen=st.tuples(windows, windows),

@@ -92,7 +92,7 @@ def events_of(given: list[tuple[int, str, str, int]]) -> list[StreamEvent]:
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(given=gaps, order=st.permutations([FALL, ALARM]))
 def test_rules_over_time_see_what_a_pattern_constructs_at_its_moment(
     given: list[tuple[int, str, str, int]], order: list[str]
@@ -113,7 +113,7 @@ def test_rules_over_time_see_what_a_pattern_constructs_at_its_moment(
     assert machine.made("alarm") == rule.made("alarm")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(given=gaps, order=st.permutations([FALL, ALARM, AFTER]))
 def test_a_pattern_sees_what_rules_make_of_what_another_pattern_constructs(
     given: list[tuple[int, str, str, int]], order: list[str]

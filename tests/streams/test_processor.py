@@ -74,7 +74,7 @@ def content(stream: list[StreamEvent], low: int, high: int) -> Content:
     return frozenset(t for e in stream if low < e.time <= high for t in e.triples)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(gaps=events, span=st.integers(1, 9), step=st.integers(1, 9), origin=st.integers(0, 3))
 def test_a_window_with_a_step_reports_its_content_at_the_multiples_of_the_step(
     gaps: list[tuple[int, list[Triple]]], span: int, step: int, origin: int
@@ -91,7 +91,7 @@ def test_a_window_with_a_step_reports_its_content_at_the_multiples_of_the_step(
     assert by_time(reports(text, stream), Operation.RESULT) == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(gaps=events, span=st.integers(1, 6), relation=st.sampled_from(["", "I", "D"]))
 def test_a_window_without_a_step_reports_every_change_at_its_instant(
     gaps: list[tuple[int, list[Triple]]], span: int, relation: str
@@ -123,7 +123,7 @@ def net(found: list[Report]) -> dict[Any, int]:
     return {key: weight for key, weight in weights.items() if weight}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(gaps=events, size=st.integers(1, 5))
 def test_a_window_of_triples_holds_the_last_ones(
     gaps: list[tuple[int, list[Triple]]], size: int
@@ -141,7 +141,7 @@ class Appearance:
     name: IRI
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(gaps=events, size=st.integers(1, 3))
 def test_a_window_of_individuals_keeps_them_whole(
     gaps: list[tuple[int, list[Triple]]], size: int
@@ -173,7 +173,7 @@ def test_only_instances_of_the_class_are_individuals_of_its_window() -> None:
     assert [(each.time, list(each.rows)) for each in found] == [(2, [(NAMES[0], NAMES[2])])]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(gaps=events, other=events, spans=st.tuples(st.integers(1, 5), st.integers(1, 5)))
 def test_windows_over_several_streams_keep_one_clock(
     gaps: list[tuple[int, list[Triple]]],

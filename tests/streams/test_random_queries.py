@@ -103,7 +103,7 @@ def content(told: list[StreamEvent], name: IRI, span: int, count: int) -> set[Tr
     return set([t for e in told for t in e.triples][-count:])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     background=st.lists(triples, max_size=4, unique=True),
     inner=patterns(depth=2),

@@ -109,7 +109,7 @@ def told(reports: list[Report]) -> list[Any]:
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     texts=st.lists(
         st.builds(

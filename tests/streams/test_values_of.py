@@ -28,7 +28,7 @@ def alignments(template: list[TriplePattern], triples: list[Triple]) -> list[dic
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     predicates=st.lists(st.sampled_from(NAMES), min_size=1, max_size=5),
     left_out=st.sets(st.integers(0, 4)),

@@ -47,7 +47,7 @@ def content(window: Window) -> object:
     return sorted((each.name, each.time, repr(each.statements)) for each in window)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(spec=_SPECS, events=_EVENTS)
 def test_it_changes_at_the_instant_it_says_and_not_before(
     spec: WindowSpec, events: list[tuple[int, int]]

@@ -143,7 +143,7 @@ def test_every_window_is_what_the_equations_define(
     check()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(definitions(COMBINATIONS), streams(1), st.randoms(use_true_random=False))
 def test_undoing_changes_leaves_no_trace(
     definition: Definition, events: list[Event], dice: random.Random
@@ -166,7 +166,7 @@ def test_undoing_changes_leaves_no_trace(
         assert [gone.name for gone in first.departures] == [gone.name for gone in second.departures]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(definitions(COMBINATIONS), streams(1), st.randoms(use_true_random=False))
 def test_a_restored_window_goes_on_as_the_old_one(
     definition: Definition, events: list[Event], dice: random.Random
@@ -186,7 +186,7 @@ def test_a_restored_window_goes_on_as_the_old_one(
             assert old.retract(gone, each.time).delta == new.retract(gone, each.time).delta
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(definitions(COMBINATIONS), streams(), st.randoms(use_true_random=False))
 def test_everything_that_came_is_in_the_window_waiting_or_handed_out(
     definition: Definition, events: list[Event], dice: random.Random
@@ -206,7 +206,7 @@ def test_everything_that_came_is_in_the_window_waiting_or_handed_out(
     assert came == content(window) | gone | waiting
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(definitions(COMBINATIONS), definitions(COMBINATIONS), streams(1), st.integers(0, 19))
 def test_a_state_of_another_window_is_sorted_anew_and_loses_nothing(
     first: Definition, second: Definition, events: list[Event], cut: int
@@ -231,7 +231,7 @@ def test_a_state_of_another_window_is_sorted_anew_and_loses_nothing(
     assert came == content(new) | gone | waiting
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     # A gradually filling window is computed at every instant, and dates have more of them.
     definitions([c for c in COMBINATIONS if c[1] is Unit.TIME and c[0] is not Kind.FILLING]),
@@ -254,7 +254,7 @@ def test_dates_are_only_longer_numbers(definition: Definition, events: list[Even
         assert first.delta.removed == second.delta.removed
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(definitions(COMBINATIONS), streams())
 def test_no_trace_is_left_of_what_has_gone(definition: Definition, events: list[Event]) -> None:
     window = definition.window()

@@ -12,7 +12,7 @@ from tests.network.oracle import GRAPHS, LITERALS, NODES, Oracle, patterns, valu
 from tests.network.test_against_oxigraph import ANCHOR, has_fixed_path, selected
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=data_sets, pattern=patterns())
 def test_a_pattern_has_the_solutions_of_oxigraph(
     archive_world: World, data: list[tuple[Triple, IRI | None]], pattern: Pattern

@@ -49,7 +49,7 @@ def test_a_text_reads_back_as_the_number(number: Decimal) -> None:
 forms = st.from_regex(r"[+-]?[0-9]{1,20}([.][0-9]{0,20})?([eE][+-]?[0-9]{1,2})?", fullmatch=True)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(texts=st.lists(forms, min_size=20))
 def test_duckdb_reads_a_literal_as_the_model_does(archive_world: World, texts: list[str]) -> None:
     names = [f"{XSD}{name}" for name in ("integer", "decimal", "double", "byte", "string")]
@@ -63,7 +63,7 @@ def test_duckdb_reads_a_literal_as_the_model_does(archive_world: World, texts: l
         assert found == numbers.literal_number(text, datatype), (text, datatype)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(one=decimals, other=decimals)
 def test_duckdb_compares_as_python_does(archive_world: World, one: Decimal, other: Decimal) -> None:
     query = "select a < b, a = b, a > b from (select ?::double[] as a, ?::double[] as b)"

@@ -14,7 +14,7 @@ from tests.history.sparql.test_times import NAMES, bound, operands
 from tests.network.expressions.times import questions, terms
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(values=st.tuples(terms, terms, terms), asked=questions(operands))
 def test_an_expression_of_times_has_the_value_of_the_network(
     archive_world: World, values: tuple[Any, Any, Any], asked: Expression

@@ -14,7 +14,7 @@ from tests.network.test_against_oxigraph import ANCHOR, has_fixed_path, selected
 data_sets = st.lists(st.tuples(triples, st.sampled_from((None, None, None, *GRAPHS))), max_size=14)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(data=data_sets, pattern=patterns())
 def test_a_pattern_has_the_solutions_of_oxigraph(
     world: World, data: list[tuple[Triple, IRI | None]], pattern: Pattern

@@ -52,7 +52,7 @@ DAY = Literal("P1D", XSD_DAY_TIME_DURATION)
 NO_LENGTH = Literal("PT1H", XSD_YEAR_MONTH_DURATION)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @example(values=(DAY, DAY, NO_LENGTH), asked=[Comparison("=", Variable("a"), Variable("c"))])
 @example(values=(DAY, DAY, NO_LENGTH), asked=[Sign("-", Variable("c"))])
 @given(
@@ -76,7 +76,7 @@ def test_an_expression_of_times_has_the_value_of_the_network(
     assert set(world.answer(query)) == {expected}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(found=st.lists(terms, min_size=2, max_size=12, unique=True))
 def test_times_are_ordered_as_in_the_network(world: World, found: list[Any]) -> None:
     variable = Variable("a")

@@ -352,7 +352,6 @@ def test_a_circle_is_a_closed_polygon_whose_corners_have_the_radius() -> None:
 degrees = st.decimals(allow_nan=False, min_value=-90, max_value=90, places=5)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(degrees, degrees), min_size=2, max_size=6), st.sampled_from(", ;"))
 def test_coordinates_keep_their_numbers(
     positions: list[tuple[Decimal, Decimal]], between: str
@@ -365,7 +364,6 @@ def test_coordinates_keep_their_numbers(
     ]
 
 
-@settings(deadline=None)
 @given(
     st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9),
     st.sampled_from(["milliseconds", "seconds", "minutes", "hours", "days", "weeks"]),
@@ -387,7 +385,6 @@ def test_a_duration_of_a_number_has_exactly_that_length(number: Decimal, unit: s
     assert run("duration iso", made) == [made]
 
 
-@settings(deadline=None)
 @given(st.datetimes(), st.sampled_from([(6, "seconds"), (3, "milliseconds")]))
 def test_a_number_since_1970_is_that_moment(moment: datetime, form: tuple[int, str]) -> None:
     digits, word = form
@@ -406,7 +403,6 @@ numbers = st.decimals(
 )
 
 
-@settings(deadline=None)
 @given(numbers, st.sampled_from(["+", "-", "*"]), numbers)
 def test_arithmetic_is_exact(value: Decimal, operator: str, operand: Decimal) -> None:
     (made,) = run(f"{operator} {operand:f}", f"{value:f}")
@@ -415,7 +411,7 @@ def test_arithmetic_is_exact(value: Decimal, operator: str, operand: Decimal) ->
     assert Decimal(made) == expected
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(numbers)
 def test_units_there_and_back_are_the_same_value(value: Decimal) -> None:
     (made,) = run('unit "degF" to "kelvin" |> unit "kelvin" to "degF" |> round 6', f"{value:f}")
@@ -426,7 +422,6 @@ def test_units_there_and_back_are_the_same_value(value: Decimal) -> None:
     assert abs(Fraction(kelvin) - exact) <= abs(exact) * Fraction(1, 10**26)
 
 
-@settings(deadline=None)
 @given(numbers)
 def test_a_number_with_separators_is_read_as_python_writes_it(value: Decimal) -> None:
     written = f"{value:,f}".translate(str.maketrans(",.", ".,"))
@@ -434,7 +429,6 @@ def test_a_number_with_separators_is_read_as_python_writes_it(value: Decimal) ->
     assert Decimal(made) == value
 
 
-@settings(deadline=None)
 @given(
     st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(2037, 1, 1)),  # noqa: DTZ001
     st.sampled_from(["Europe/Athens", "America/New_York", "Asia/Kolkata", "UTC"]),
@@ -447,7 +441,6 @@ def test_a_time_of_a_zone_is_the_same_moment(local: datetime, zone: str) -> None
 _PICTURES = ("%Y%m%d%H%M%S", "%Y%m%d%H%M", "%Y%m%d%H", "%Y%m%d", "%y%m%d%H%M", "%Y%j", "%d%b%Y%H%M")
 
 
-@settings(deadline=None)
 @given(
     st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(2037, 1, 1)),  # noqa: DTZ001
     st.sampled_from(_PICTURES),
@@ -484,7 +477,6 @@ def test_a_field_that_stands_alone_may_have_one_digit(value: str) -> None:
     assert run('date "%d.%m.%Y %H:%M"', value) == ["2024-05-01T09:05:00Z"]
 
 
-@settings(deadline=None)
 @given(st.text("ab,; é", max_size=12), st.sampled_from(["a+", "[ab]*b", "(a)(b)?", "^a|b$", r"\s"]))
 def test_expressions_mean_what_they_mean_in_python(text: str, expression: str) -> None:
     found = re.search(expression, text)

@@ -307,7 +307,7 @@ keys = st.sampled_from(["1", "2", "3", ""])
 sides = st.lists(st.tuples(st.lists(keys, max_size=2), keys), max_size=4)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(sides, sides)
 def test_a_join_finds_what_its_definition_says(
     children: list[tuple[list[str], str]], parents: list[tuple[list[str], str]]

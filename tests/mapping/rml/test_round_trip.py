@@ -190,7 +190,7 @@ messages = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rule_files(), st.lists(messages, min_size=2, max_size=4))
 def test_rules_mean_the_same_as_rml_and_back(file: syntax.RuleFile, xmls: Sequence[str]) -> None:
     assert not check([file], SCHEMA)
@@ -209,7 +209,7 @@ def test_rules_mean_the_same_as_rml_and_back(file: syntax.RuleFile, xmls: Sequen
             assert unlabelled(said(as_rml, xml)) == unlabelled(expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rule_files(), st.lists(messages, min_size=2, max_size=4))
 def test_values_of_ancestors_say_the_same_in_maps_of_their_own(
     file: syntax.RuleFile, xmls: Sequence[str]
@@ -248,7 +248,7 @@ def test_a_source_is_printed_as_it_is_read(written: str) -> None:
     assert read_rml(print_rml(mapping)).maps == mapping.maps
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(rule_files())
 def test_printed_rml_reads_as_the_same_mapping(file: syntax.RuleFile) -> None:
     mapping, _ = from_rules(file, SCHEMA)

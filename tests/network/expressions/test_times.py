@@ -32,7 +32,7 @@ def is_doubtful(question: Expression) -> bool:
     )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(questions())
 def test_an_expression_of_times_has_the_value_that_oxigraph_computes(question: Expression) -> None:
     found, expected = computed(question), oxigraph_value(question)

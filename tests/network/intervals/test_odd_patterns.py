@@ -74,7 +74,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("where", ODD.values(), ids=ODD)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(gaps=streams, background=st.lists(triples, max_size=2, unique=True), cut=st.integers(0, 7))
 def test_an_odd_pattern_finds_what_its_definition_says_also_over_a_restart(
     where: str, gaps: list[tuple[int, int, list[Triple]]], background: list[Triple], cut: int

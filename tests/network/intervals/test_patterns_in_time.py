@@ -135,7 +135,7 @@ def run(text: str, said: list[StreamEvent], background: list[Triple]) -> list[So
     return found_in(reports)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(text=texts, gaps=streams, background=backgrounds)
 def test_every_solution_is_told_once_with_its_interval_when_it_is_over(
     text: str, gaps: list[tuple[int, int, list[Triple]]], background: list[Triple]
@@ -163,7 +163,7 @@ grouped = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=grouped, gaps=streams, background=backgrounds, cut=st.integers(0, 7))
 def test_aggregates_are_told_when_something_ends_and_survive_a_restart(
     text: str, gaps: list[tuple[int, int, list[Triple]]], background: list[Triple], cut: int
@@ -189,7 +189,7 @@ choosing = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=choosing, gaps=streams, order=st.randoms(use_true_random=False), cut=st.integers(0, 7))
 def test_a_consuming_seq_chooses_among_what_fits_and_survives_a_restart(
     text: str, gaps: list[tuple[int, int, list[Triple]]], order: Any, cut: int
@@ -222,7 +222,7 @@ def restarted(
     return found_in(reports)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(text=texts, gaps=streams, background=backgrounds, cut=st.integers(0, 7))
 def test_a_restart_in_mid_pattern_loses_and_repeats_nothing(
     text: str, gaps: list[tuple[int, int, list[Triple]]], background: list[Triple], cut: int
@@ -232,7 +232,7 @@ def test_a_restart_in_mid_pattern_loses_and_repeats_nothing(
     assert Counter(found) == Counter(run(text, said, background))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=texts, gaps=streams, order=st.randoms(use_true_random=False))
 def test_the_order_of_what_happens_at_one_time_makes_no_difference(
     text: str, gaps: list[tuple[int, int, list[Triple]]], order: Any
@@ -286,7 +286,7 @@ RULES = [
 LAST = "SELECT ?x ?y WHERE { { ?x ?p ?y } EQUALS { ?x ?p ?y } }"
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(rules=st.sampled_from(RULES), gaps=streams, backward=st.booleans())
 def test_what_construct_queries_make_is_part_of_the_stream(
     rules: list[list[str]], gaps: list[tuple[int, int, list[Triple]]], backward: bool
@@ -362,7 +362,7 @@ values = st.one_of(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     said=st.lists(values, min_size=2, max_size=12),
     one=st.sampled_from(["?v", "?v * 0.7", "1e300 * ?v", "?v / 3", "?v / -1e-310", "?v + 1"]),

@@ -81,7 +81,7 @@ def found_and_defined(text: str, gaps: Gaps, background: list[Triple]) -> Any:
     return found, Counter({each for each in expected if timed(each)})
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(text=existing, gaps=streams, background=st.lists(triples, max_size=2, unique=True))
 def test_exists_asks_for_what_has_ended_by_then(
     text: str, gaps: Gaps, background: list[Triple]
@@ -99,7 +99,7 @@ limits = limited.map(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(text=limits, gaps=streams, background=st.lists(triples, max_size=2, unique=True))
 def test_limit_takes_the_solutions_that_end_first(
     text: str, gaps: Gaps, background: list[Triple]
@@ -108,7 +108,7 @@ def test_limit_takes_the_solutions_that_end_first(
     assert found == defined
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(text=st.one_of(existing, limits), gaps=streams, cut=st.integers(0, 7))
 def test_what_was_asked_survives_a_restart(text: str, gaps: Gaps, cut: int) -> None:
     said = events(gaps)
@@ -130,7 +130,7 @@ paths = st.recursive(
 ends = st.sampled_from(["?x", "?y", ":a", ":b"])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(start=ends, path=paths, end=ends, gaps=streams, background=backgrounds)
 def test_a_path_of_any_length_is_followed_in_what_holds_always(
     start: str, path: str, end: str, gaps: Gaps, background: list[Triple]
@@ -152,7 +152,7 @@ def test_a_path_of_any_length_is_followed_in_what_holds_always(
         ),
     ],
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(gaps=streams)
 def test_alternatives_of_a_fixed_length_happen_as_unions_do(
     path: str, written: str, gaps: Gaps
@@ -171,7 +171,7 @@ def test_alternatives_that_come_to_too_many_blocks_are_refused() -> None:
         processor([]).register("q", text, parse_query(text), lambda report: None)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(body=blocks, gaps=streams, background=backgrounds)
 def test_what_a_named_graph_says_holds_always(
     body: str, gaps: Gaps, background: list[Triple]
@@ -216,7 +216,7 @@ ABSENT = [
 ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(gaps=streams)
 def test_exists_knows_what_construct_has_made_at_the_same_moment(gaps: Gaps) -> None:
     said = events(gaps)

@@ -48,7 +48,7 @@ def definition(everything: Mapping[str | None, Ends]) -> dict[str | None, int] |
     return None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(queries=st.dictionaries(st.sampled_from("abcde"), ends, max_size=5), rules=ends | st.none())
 # Who feeds itself is in its own stratum, and rules over time have an order of their own.
 @example(

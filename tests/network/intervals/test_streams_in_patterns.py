@@ -97,7 +97,7 @@ def run(
     return found_in(reports)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     text=texts,
     given_=happening,

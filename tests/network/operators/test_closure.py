@@ -95,7 +95,7 @@ def work(source: Steps, instant: list[tuple[str, Any]]) -> None:
                 source.go(step)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(before=st.lists(steps, max_size=14), ends=fixed, stream=streams)
 def test_the_closure_is_kept_in_step(
     before: list[Row], ends: tuple[Any, Any], stream: list[list[tuple[str, Any]]]
@@ -114,7 +114,7 @@ def test_the_closure_is_kept_in_step(
         assert Counter(machine.node.rows()) == Counter(expected)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(ends=fixed, stream=streams)
 def test_a_closure_that_has_lost_all_steps_holds_nothing(
     ends: tuple[Any, Any], stream: list[list[tuple[str, Any]]]

@@ -48,7 +48,7 @@ def rows_of(content: set[Triple], above: int) -> Counter[tuple[object, ...]]:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     events=st.lists(
         st.tuples(st.integers(0, 4), st.lists(said, min_size=1, max_size=3, unique=True)),

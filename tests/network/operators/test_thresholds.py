@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.kb.index import TripleIndex
@@ -65,7 +65,6 @@ def toggle(index: TripleIndex, triple: Triple) -> None:
     (index.discard if triple in index else index.add)(triple)
 
 
-@settings(deadline=None)
 @given(
     pattern=st.sampled_from(PATTERNS),
     operator=st.sampled_from(("=", "<", ">", "<=", ">=")),

@@ -31,7 +31,7 @@ triples = st.lists(
         ("?y :p ?z MINUS { ?z :q ?u }", True),
     ],
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(graph=triples)
 def test_a_part_that_may_be_missing_sees_the_outer_variable(
     inner: str, kept: bool, graph: list[tuple[str, str, str]]

@@ -83,7 +83,7 @@ changes = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rules=st.lists(st.sampled_from((*RULES, *CLASSICS, *ANY_PROPERTY)), max_size=4, unique=True),
     regime=st.sampled_from(sorted(REGIMES)),
@@ -119,7 +119,7 @@ def test_what_holds_is_what_the_rules_say(
         assert not world.program.faults
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(rules=st.lists(st.sampled_from(RULES), max_size=3, unique=True), stream=changes)
 def test_without_one_of_its_rules_the_others_are_rules_as_any(
     rules: list[DerivationRule], stream: list[list[Change]]

@@ -93,7 +93,7 @@ def rules(draw: st.DrawFn) -> DerivationRule:
     return DerivationRule("r", tuple(draw(st.lists(made, min_size=1, max_size=2))), body)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(rules(), max_size=5),
     st.lists(facts, min_size=1, max_size=6),
@@ -116,7 +116,7 @@ def test_the_conclusions_of_a_triple_are_those_of_the_rules_to_the_fixed_point(
         assert all(any(Kind(p, o).meets(each) for each in told) for _, p, o in found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(rules(), max_size=4),
     st.sets(facts, max_size=2),
@@ -171,7 +171,7 @@ def test_properties_that_no_rule_names_are_not_kept_without_end() -> None:
     assert len(closure._by_class) <= 4096
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(layers=programs(), static=st.sets(facts, max_size=3), stream=streams)
 def test_a_program_with_linear_rules_apart_derives_the_same(
     layers: tuple[tuple[DerivationRule, ...], ...],

@@ -57,7 +57,7 @@ streams = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     beside=st.lists(st.sampled_from(BESIDE), max_size=3, unique=True),
     regime=st.sampled_from([None, *sorted(REGIMES)]),

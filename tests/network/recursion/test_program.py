@@ -17,7 +17,7 @@ def everything(layers: Layers) -> dict[str, DerivationRule]:
     return {rule.name: rule for layer in layers for rule in layer}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(layers=programs(), stream=streams)
 def test_the_derived_graph_is_that_of_recomputation(
     layers: Layers, stream: list[list[Change]]
@@ -37,7 +37,7 @@ def test_the_derived_graph_is_that_of_recomputation(
     assert not world.program.faults
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(layers=programs(), stream=streams)
 def test_a_rule_that_goes_takes_what_it_derived(layers: Layers, stream: list[list[Change]]) -> None:
     world = World(everything(layers).values())
@@ -59,7 +59,7 @@ def test_a_rule_that_goes_takes_what_it_derived(layers: Layers, stream: list[lis
     assert not world.window.watchers
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(layers=programs(), stream=streams)
 def test_the_facts_are_all_that_must_be_kept(layers: Layers, stream: list[list[Change]]) -> None:
     old = World(everything(layers).values())
@@ -86,7 +86,7 @@ ANY_PROPERTY = (
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     rules=st.lists(st.sampled_from((*ANY_PROPERTY, *CLASSICS)), min_size=1, unique=True),
     stream=streams,

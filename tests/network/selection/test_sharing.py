@@ -36,7 +36,7 @@ def count(kind: type[object]) -> int:
     return sum(1 for each in gc.get_objects() if type(each) is kind)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     rules(),
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 8)), min_size=2, max_size=4),

@@ -123,7 +123,7 @@ def definition(rulesets: Iterable[Ruleset]) -> tuple[dict[Member, int], set[froz
     return levels, circles
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 # What a text has made counts no more when it is replaced.
 @example(
     steps=[

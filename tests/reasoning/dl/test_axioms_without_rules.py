@@ -54,7 +54,7 @@ _AXIOMS = PROPERTY_AXIOMS - _LINEAR | {
 }
 
 
-@settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
 @given(text=ontologies(), steps=moves, out=st.sets(st.integers(0, 5), min_size=1, max_size=5))
 def test_what_follows_does_not_depend_on_which_axioms_have_rules(
     java: JavaProcess,
@@ -85,7 +85,7 @@ def test_what_follows_does_not_depend_on_which_axioms_have_rules(
             assert found == expected, where
 
 
-@settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
 @given(text=ontologies(), steps=moves, rows=st.integers(0, 300))
 def test_what_follows_does_not_depend_on_what_a_trial_leaves_out(
     java: JavaProcess,
@@ -107,7 +107,7 @@ def test_what_follows_does_not_depend_on_what_a_trial_leaves_out(
             assert found == expected, where
 
 
-@settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
 @given(text=ontologies(), steps=moves, few=st.integers(0, 2))
 def test_what_follows_does_not_depend_on_how_many_neighbours_rules_compare(
     java: JavaProcess,

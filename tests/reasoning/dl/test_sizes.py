@@ -49,7 +49,7 @@ def largest(window: Iterable[Triple]) -> int:
     return max(map(len, groups), default=1)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(windows=changes)
 def test_the_largest_island_is_that_of_the_links_after_every_change(
     windows: list[set[Triple]],

@@ -61,7 +61,7 @@ def _n3(term: Term) -> str:
     return f"<{_BLANK}{term[2:]}>" if isinstance(term, BlankNode) else term.n3
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(static=schemas, changes=windows)
 def test_what_follows_is_what_owlrl_derives(
     static: set[Triple], changes: list[list[Triple]]

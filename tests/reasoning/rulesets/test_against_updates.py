@@ -24,7 +24,7 @@ TEXTS = {names: "\n".join(map(text_of, names)) for names in COMBINATIONS}
 
 
 @pytest.mark.parametrize("names", COMBINATIONS)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_what_follows_is_what_the_updates_say(names: tuple[str, ...], data: st.DataObject) -> None:
     static, changes = data.draw(schemas), data.draw(windows)

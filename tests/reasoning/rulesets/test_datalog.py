@@ -63,7 +63,7 @@ def facts_of(facts: set[Triple]) -> set[tuple[str, str, str]]:
     return {(name(s), name(p), str(o)) for s, p, o in facts}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.lists(
         st.lists(st.sampled_from(FACTS), min_size=1, max_size=4, unique=True),

@@ -53,7 +53,7 @@ def leaves(found: Derivation, triple: Triple, above: tuple[Triple, ...] = ()) ->
 
 
 @pytest.mark.parametrize("name", ["rdfs", "rhodf", "owl2rl"])
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(static=schemas, changes=windows)
 def test_the_rules_conclude_each_triple_from_the_leaves_of_its_derivation(
     name: str, static: set[Triple], changes: list[list[Triple]]
@@ -158,7 +158,7 @@ def test_a_search_ends_at_its_limit_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("name", ["rdfs", "owl2rl"])
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(static=schemas, changes=windows)
 def test_without_any_leaf_of_a_minimal_derivation_the_others_do_not_conclude_it(
     name: str, static: set[Triple], changes: list[list[Triple]]

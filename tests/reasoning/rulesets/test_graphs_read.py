@@ -51,7 +51,7 @@ def closed(static: Iterable[Triple], window: Iterable[Triple]) -> set[Triple]:
     }
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(static=schemas, changes=windows)
 def test_a_graph_has_what_was_said_there_and_no_conclusions(
     static: set[Triple], changes: list[list[Triple]]

@@ -132,7 +132,7 @@ def check(
         assert sides[0].asked(asked) == sides[1].asked(asked)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=some_rules, static=schemas, changes=windows, asked=goals)
 def test_what_is_asked_is_the_same_without_the_rules_that_are_left_out(
     text: str, static: set[Triple], changes: list[list[Triple]], asked: list[Kind] | None
@@ -142,7 +142,7 @@ def test_what_is_asked_is_the_same_without_the_rules_that_are_left_out(
 
 
 @pytest.mark.parametrize("name", ["owl2rl", "pdstar"])
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(static=schemas, changes=windows, asked=goals)
 def test_so_it_is_for_the_standards(
     name: str, static: set[Triple], changes: list[list[Triple]], asked: list[Kind] | None

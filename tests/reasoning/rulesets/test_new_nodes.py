@@ -76,7 +76,7 @@ def held(world: World) -> ox.Dataset:
     )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     st.lists(
         st.lists(st.sampled_from(FACTS), min_size=1, max_size=4, unique=True),

@@ -32,7 +32,7 @@ stated = st.lists(st.sampled_from(STATED), min_size=1, max_size=6, unique=True).
 )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(static=stated, changes=windows)
 def test_each_inference_of_the_plain_profile_has_a_derivation(
     static: set[Triple], changes: list[list[Triple]]

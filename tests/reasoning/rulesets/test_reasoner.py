@@ -57,7 +57,7 @@ class World:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(static=schemas, changes=windows)
 def test_all_that_holds_is_what_the_updates_say(
     name: str, static: set[Triple], changes: list[list[Triple]]
@@ -79,7 +79,7 @@ STREAMED = sorted(
 
 
 @pytest.mark.parametrize("name", ["rdfs", "owl2rl"])
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(data=st.data(), static=schemas, changes=windows)
 def test_a_schema_that_streams_counts_for_as_long_as_it_is_there(
     name: str, data: st.DataObject, static: set[Triple], changes: list[list[Triple]]
@@ -186,7 +186,7 @@ SAID = st.lists(
 )
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(said=SAID)
 def test_the_statements_of_a_contradiction_are_a_minimal_set(said: list[Triple]) -> None:
     static = APART | graph(":p rdfs:subPropertyOf :r . :r rdfs:domain :E ; owl:inverseOf :q")
@@ -232,7 +232,7 @@ INSERT { ?x :told ?y } WHERE { ?x a :Free ; :q ?y }
 """
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(static=schemas, changes=windows)
 def test_what_a_rule_with_not_exists_concludes_of_the_static_graph_the_window_takes_back(
     static: set[Triple], changes: list[list[Triple]]

@@ -76,7 +76,7 @@ def answered(
     return {tuple((name, from_oxigraph(row[name])) for name in names) for row in rows}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(_patterns, min_size=1, max_size=3), st.sets(_triples, min_size=3, max_size=12))
 def test_solutions_are_those_of_oxigraph(patterns: list[TriplePattern], known: set[Triple]) -> None:
     if not in_scope(BGP(tuple(patterns))):

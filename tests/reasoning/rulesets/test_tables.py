@@ -38,7 +38,7 @@ def always_here() -> Iterator[None]:
 
 @pytest.mark.usefixtures("always_here")
 @pytest.mark.parametrize("name", ["rhodf", "rdfs", "owl2rl"])
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(data=st.data(), static=schemas, changes=windows)
 def test_tables_conclude_what_the_updates_say_whatever_streams(
     name: str, data: st.DataObject, static: set[Triple], changes: list[list[Triple]]

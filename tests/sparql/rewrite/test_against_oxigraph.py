@@ -23,7 +23,7 @@ def filtered(draw: st.DrawFn) -> Pattern:
     return Filter(draw(conditions()), pattern)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(pattern=filtered(), told=data)
 def test_no_rule_changes_an_answer(pattern: Pattern, told: list[tuple[Triple, IRI | None]]) -> None:
     oracle = Oracle()

@@ -189,7 +189,6 @@ def oracle() -> Iterator[random_ontologies.Oracle]:
 
 @settings(
     max_examples=EXAMPLES,
-    deadline=None,
     derandomize="TEST_ONTOLOGIES" not in os.environ,
     suppress_health_check=list(HealthCheck),
 )

@@ -100,7 +100,7 @@ def said(facts: Iterable[tuple[str, str, str]]) -> Facts:
     return {(equal.get(s, s) if p == CONTRADICTION else s, p, o) for s, p, o in found}
 
 
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
 @given(text=against_hermit.ontologies(), steps=changes)
 def test_the_closures_are_those_from_scratch_after_every_change(
     text: str, steps: list[tuple[set[Triple], set[Triple]]]

@@ -86,7 +86,7 @@ class Followed:
         return {(frozenset(each.open), frozenset(each.roots)) for each in parts.values()}
 
 
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 @given(text=ontologies(), steps=changes, rows=st.integers(1, 60))
 @example(text=LATER, steps=COMES, rows=60)
 def test_what_was_refused_leaves_everything_as_before_and_as_from_scratch(
