@@ -52,3 +52,4 @@ def test_the_list_of_pages_opens_and_closes(
     eventually(lambda: not pages.is_displayed() or pages.rect["x"] < 0)
     button.click()
     eventually(lambda: pages.is_displayed() and pages.rect["x"] >= 0)
+    assert pages.is_displayed()
