@@ -45,7 +45,7 @@ def made(
 
 
 @given(
-    st.sampled_from(Timeline),
+    st.sampled_from(list(UNITS)),
     st.lists(
         st.integers(FIRST, END - 1) | st.integers(-(10**12), 10**12) | st.just(FIRST), max_size=60
     ),
@@ -83,7 +83,7 @@ def test_slow_traffic_shares_a_partition_of_a_month_at_most() -> None:
     assert max(each.high - each.low for each in there) == 32 * DAY
 
 
-@pytest.mark.parametrize("timeline", Timeline)
+@pytest.mark.parametrize("timeline", UNITS)
 @pytest.mark.parametrize("order", ["forwards", "backwards", "scattered"])
 def test_ten_thousand_different_days_make_few_partitions(timeline: Timeline, order: str) -> None:
     unit = UNITS[timeline]
