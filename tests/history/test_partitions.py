@@ -139,6 +139,24 @@ def test_a_new_partition_is_analysed_once_it_has_rows(store: PostgresStore, url:
     assert "statements_999948288_1000013824" not in analysed(url)
 
 
+def test_the_planner_knows_how_many_triples_differ(store: PostgresStore, url: str) -> None:
+    connection = psycopg2.connect(url)
+    with connection, connection.cursor() as cursor:
+        Partitions(Timeline.INTEGER).make(cursor, [5])
+        # Each twice, as of two stays.
+        cursor.execute(
+            "insert into store.statements select n / 8, n % 8, n % 100, 1, 5, stay, 1, null, false "
+            "from generate_series(1, 16000) n, generate_series(1, 2) stay"
+        )
+        cursor.execute("analyze store.statements")
+        cursor.execute(
+            "explain (format json) select distinct subject, predicate, object from store.statements"
+        )
+        [([plan],)] = cursor.fetchall()
+    connection.close()
+    assert 12_000 < plan["Plan"]["Plan Rows"] < 20_000
+
+
 def said(number: int, until: int) -> Ended:
     name = IRI(f"http://example.org/{number}")
     triple = (name, IRI("http://example.org/x"), IRI("http://example.org/room"))
