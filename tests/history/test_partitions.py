@@ -45,7 +45,7 @@ def made(
 
 
 @given(
-    st.sampled_from(Timeline),
+    st.sampled_from(list(UNITS)),
     st.lists(
         st.integers(FIRST, END - 1) | st.integers(-(10**12), 10**12) | st.just(FIRST), max_size=60
     ),
@@ -83,7 +83,7 @@ def test_slow_traffic_shares_a_partition_of_a_month_at_most() -> None:
     assert max(each.high - each.low for each in there) == 32 * DAY
 
 
-@pytest.mark.parametrize("timeline", Timeline)
+@pytest.mark.parametrize("timeline", UNITS)
 @pytest.mark.parametrize("order", ["forwards", "backwards", "scattered"])
 def test_ten_thousand_different_days_make_few_partitions(timeline: Timeline, order: str) -> None:
     unit = UNITS[timeline]
@@ -137,6 +137,24 @@ def test_a_new_partition_is_analysed_once_it_has_rows(store: PostgresStore, url:
         assert ("statements_0_65536" in analysed(url)) is (seq == 2)
     assert {"statements", "terms"} <= analysed(url)
     assert "statements_999948288_1000013824" not in analysed(url)
+
+
+def test_the_planner_knows_how_many_triples_differ(store: PostgresStore, url: str) -> None:
+    connection = psycopg2.connect(url)
+    with connection, connection.cursor() as cursor:
+        Partitions(Timeline.INTEGER).make(cursor, [5])
+        # Each twice, as of two stays.
+        cursor.execute(
+            "insert into store.statements select n / 8, n % 8, n % 100, 1, 5, stay, 1, null, false "
+            "from generate_series(1, 16000) n, generate_series(1, 2) stay"
+        )
+        cursor.execute("analyze store.statements")
+        cursor.execute(
+            "explain (format json) select distinct subject, predicate, object from store.statements"
+        )
+        [([plan],)] = cursor.fetchall()
+    connection.close()
+    assert 12_000 < plan["Plan"]["Plan Rows"] < 20_000
 
 
 def said(number: int, until: int) -> Ended:

@@ -28,6 +28,8 @@ from sensorstream.sparql.algebra import Aggregate, Group, Variable
 if TYPE_CHECKING:
     from sensorstream.history.sparql.patterns import Compiler, Place
 
+EXTREMES: Final = ("MIN", "MAX", "SAMPLE")
+"""Aggregates to which how often a value comes makes no difference."""
 _TERM: Final = ("kind", "text", "datatype", "language")
 
 
@@ -117,7 +119,7 @@ def _aggregate(
             made.first(partition, [id_])
         return made.counted(sql("NOT :id IS NULL", id=id_))
     value = frame.light(value_of(aggregate.expression, frame))
-    if aggregate.distinct and aggregate.name not in ("MIN", "MAX", "SAMPLE"):
+    if aggregate.distinct and aggregate.name not in EXTREMES:
         made.first(
             partition, [id_] if id_ is not None else [getattr(value, part) for part in _TERM]
         )

@@ -59,7 +59,7 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.scope import in_scope, names_in
-from sensorstream.sparql.walk import nodes
+from sensorstream.sparql.walk import nodes, variables
 
 _FEW: Final = 1_000
 """Solutions: for more, their values are not looked for first."""
@@ -125,8 +125,7 @@ class Compiler:
             case Values(variables, rows):
                 return self._values([each.name for each in variables], rows)
             case Group():
-                below = self.relation(pattern.pattern, Place(place.graph, outer=place.outer))
-                return grouping.grouped(self, pattern, below, place)
+                return grouping.grouped(self, pattern, self._members(pattern, place), place)
             case OrderBy(inner, conditions):
                 below = self.relation(inner, place)
                 if place.most is not None:
@@ -341,6 +340,18 @@ class Compiler:
             conditions.append(any_of(same, *doubts))
         return exp.Exists(this=where(from_(selected(()), inner.under(alias)), *conditions))
 
+    def _members(self, group: Group, place: Place) -> Relation:
+        """The solutions that are grouped."""
+        once = _is_once(group)
+        below = self.relation(group.pattern, Place(place.graph, once, outer=place.outer))
+        if not (once and below.pending):
+            return below
+        # Values are few beside solutions: these alone are looked up and compared.
+        seen = {each.name for each in variables((group.keys, group.aggregates))}
+        names = [each for each in below.layouts if each in seen]
+        only = modifiers.projected(self, replace(below, order=()), names)
+        return modifiers.distinct(self, only)
+
     # -- values -------------------------------------------------------------------------------
 
     def extended(
@@ -433,6 +444,17 @@ def _most(slice_: Slice) -> int | None:
         ) if 0 < offset + limit <= _FEW:
             return offset + limit
     return None
+
+
+def _is_once(group: Group) -> bool:
+    """Whether how often a solution comes, and what else it has, makes no difference to a group."""
+    return all(
+        each.expression is not None and (each.distinct or each.name in grouping.EXTREMES)
+        for _, each in group.aggregates
+    ) and not any(
+        isinstance(each, Exists) or (isinstance(each, Call) and each.name in _UNREPEATABLE)
+        for each in nodes((group.keys, group.aggregates))
+    )
 
 
 def _below(place: Place, name: str) -> Place:

@@ -337,6 +337,51 @@ def test_the_first_of_an_order_need_no_other_solutions(world: World) -> None:
     assert max(each["Plans"][0]["Actual Rows"] for each in sorted_) <= 2_000
 
 
+@pytest.mark.parametrize(
+    ("aggregate", "found"),
+    [("MAX(?v)", 49), ("MIN(?v)", 0), ("COUNT(DISTINCT ?v)", 50), ("SUM(DISTINCT ?v)", 1225)],
+)
+def test_aggregates_of_what_differs_look_at_each_value_once(
+    world: World, aggregate: str, found: int
+) -> None:
+    data: Graphs = {
+        None: [
+            (IRI(f"http://example.org/s{n}"), P, Literal(str(n % 50), XSD_INTEGER))
+            for n in range(5000)
+        ]
+    }
+    query = compiled(world, f"SELECT ({aggregate} AS ?x) {{ ?s :p ?v }}", data)
+    assert world.answer(query) == [(Literal(str(found), XSD_INTEGER),)]
+    rows = [
+        (each["Actual Rows"], each["Node Type"])
+        for each in world.ran(query)
+        if not each["Node Type"].endswith("Scan")
+    ]
+    # Of 5,000 solutions.
+    assert max(rows) <= (51, ""), rows
+
+
+def test_what_a_group_leaves_out_makes_no_solution_come_twice(world: World) -> None:
+    one, two = Literal("1", XSD_INTEGER), Literal("2", XSD_INTEGER)
+    data: Graphs = {None: [(A, P, one), (B, P, one), (A, P, two), (A, Q, B)]}
+    for text, expected in (
+        ("SELECT (SUM(?v) AS ?x) (MAX(?v) AS ?y) { ?s :p ?v }", ["4", "2"]),
+        ("SELECT (COUNT(?v) AS ?x) (COUNT(DISTINCT ?v) AS ?y) { ?s :p ?v }", ["3", "2"]),
+        ("SELECT (COUNT(DISTINCT *) AS ?x) { ?s :p ?v }", ["3"]),
+        ("SELECT (COUNT(DISTINCT EXISTS { ?s :q ?o }) AS ?x) { ?s :p ?v }", ["2"]),
+        (
+            "SELECT (MAX(?v) AS ?x) (SAMPLE(7) AS ?y) { { ?s :p ?v } UNION { ?v :p ?s } }",
+            ["2", "7"],
+        ),
+        ("SELECT (COUNT(DISTINCT RAND()) AS ?x) { ?s :p ?v }", ["3"]),
+        ("SELECT (MAX(?n) AS ?x) { SELECT ?v (COUNT(*) AS ?n) { ?s :p ?v } GROUP BY ?v }", ["2"]),
+    ):
+        (row,) = ask(world, text, data)
+        assert [getattr(each, "lexical", None) for each in row] == expected, text
+    assert len(ask(world, "SELECT ?s { ?s :p ?v } GROUP BY ?s HAVING (MAX(?v) > 1)", data)) == 1
+    assert ask(world, "SELECT (SAMPLE(7) AS ?x) { ?s :r ?v }", data) == [(None,)]
+
+
 @pytest.mark.parametrize("function", ["STRUUID()", "UUID()", "RAND()", "BNODE()"])
 def test_what_chance_gives_belongs_to_the_row(world: World, function: str) -> None:
     """PostgreSQL may join what refers to no row first, and once for all rows."""
