@@ -180,13 +180,13 @@ class Queries:
             check_named(parsed.meaning)
         registration = parsed.meaning.registration
         name = None if registration is None else str(registration.name)
-        with self._pipeline.lock:
-            running = self._engine.queries.processor.queries
-            beside = {
-                each: query.query
-                for each, query in running.items()
-                if each != (wanted or name) and not isinstance(query, RunningRules)
-            }
+        # A copy, made at once: who waits for the engine here would take a thread of the server.
+        running = dict(self._engine.queries.processor.queries)
+        beside = {
+            each: query.query
+            for each, query in running.items()
+            if each != (wanted or name) and not isinstance(query, RunningRules)
+        }
         return name, query_notes(parsed, replace(self._known(), beside=beside))
 
     def put(self, name: str, text: str, by: str = "", match: Match = None) -> QueryView:

@@ -175,7 +175,7 @@ class FolderReader:
         except OSError as error:
             if found.path not in self._passed_over:
                 self._passed_over.add(found.path)
-                _LOG.warning("input %s: passes over %s: %s", self._name, found.path, error)
+                _LOG.warning("input %s: passes over %s: %s", self._name, _told(found.path), error)
             return None
         if len(content) != found.size:  # it is being written after all
             return None
@@ -198,11 +198,17 @@ class FolderReader:
                 reason_file.write_text(reason, encoding="utf-8", errors="replace")
             found.path.replace(target)
             if not taken.whole:
-                _LOG.warning("input %s: %s: %s", self._name, found.path, reason.strip())
+                _LOG.warning("input %s: %s: %s", self._name, _told(found.path), reason.strip())
         except FileNotFoundError:
-            _LOG.warning("input %s: %s was taken, but is gone", self._name, found.path)
+            _LOG.warning("input %s: %s was taken, but is gone", self._name, _told(found.path))
         except OSError as error:
-            self._stuck[found] = taken, f"cannot move {found.path} to {target}: {error}"
+            told = f"cannot move {_told(found.path)} to {_told(target)}: {error.strerror}"
+            self._stuck[found] = taken, told
+
+
+def _told(path: Path) -> str:
+    """A path as text, with ``\\xff`` for a byte that is no UTF-8: answers and logs are UTF-8."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def _free(path: Path) -> Path:

@@ -89,11 +89,11 @@ def test_measured_are_messages_that_each_replace_one_in_a_full_window(
     assert between > 100
 
 
-def test_only_the_limits_are_axioms_without_rules() -> None:
+def test_no_axiom_is_without_rules() -> None:
     found = {case.name: upper(Terminology.of(case.ontology).stated) for case in cases()}
     assert set(AXIOMS) <= set(found)
     without = [name for name, bound in found.items() if bound.untreated]
-    assert without == ["city, limit without rules", "city, limit elsewhere"]
+    assert without == []
 
 
 def test_a_known_observation_is_no_axiom() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -160,10 +161,10 @@ def test_sql_reads_the_history_beside_the_server(run: Run, served: Served) -> No
     assert [line.split() for line in table] == rows
 
 
-def test_sql_asks_the_server_for_the_window(run: Run, served: Served) -> None:
-    def config(port: int) -> Path:
+def test_sql_asks_the_server_for_the_window(run: Run, served: Served, tmp_path: Path) -> None:
+    def config(port: int, folder: Path) -> Path:
         text = served.config.read_text()
-        file = served.config.with_name(f"port-{port}.toml")
+        file = folder / f"port-{port}.toml"
         file.write_text(text.replace("# port = 8080", f"port = {port}"))
         return file
 
@@ -171,7 +172,7 @@ def test_sql_asks_the_server_for_the_window(run: Run, served: Served) -> None:
         for message in tracker_messages(3):
             client.send(message)
     asked = "select iri, time from live.human order by iri"
-    here = config(urlsplit(served.url).port or 0)
+    here = config(urlsplit(served.url).port or 0, served.config.parent)
     found = json.loads(run("sql", "-c", here, "--json", asked).stdout)
     assert found["columns"] == ["iri", "time"]
     with Client(served.url) as client:
@@ -181,7 +182,10 @@ def test_sql_asks_the_server_for_the_window(run: Run, served: Served) -> None:
     lines = run("sql", "-c", here, "--csv", asked).stdout.splitlines()
     assert lines[0] == "iri,time"
     assert len(lines) == len(names) + 1
-    away = run("sql", "-c", config(9), asked)
+    # The server of a folder is found whatever port is set: this is another folder.
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(served.folder, elsewhere, ignore=shutil.ignore_patterns("data"))
+    away = run("sql", "-c", config(9, elsewhere), asked)
     assert away.exit_code != 0
     assert "which only a running server knows" in away.stderr
 
