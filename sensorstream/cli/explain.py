@@ -225,6 +225,7 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
     from sensorstream.network.plan.text import plan_lines
     from sensorstream.network.sources import DEFAULT
     from sensorstream.streams.event_lines import SECOND, instant_of
+    from sensorstream.streams.planning import check_graphs
     from sensorstream.streams.processor import StreamProcessor
 
     background, default = read_background(static), TripleIndex()
@@ -237,7 +238,9 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
         program = read_program(text, name=name, start=Position(str(query_file), 1, 1))
         return list(plan_lines(processor.check_rules(name, program).patterns))
     ((name, _, _, query),) = read_queries([query_file], background)
-    plan = processor.check(name, query, background.named(query.dataset, query_file))
+    graphs = background.named(query.dataset, query_file)
+    check_graphs(query, graphs)
+    plan = processor.check(name, query, graphs)
     return list(plan_lines(plan, {DEFAULT: default}))
 
 

@@ -48,6 +48,7 @@ from sensorstream.sparql.places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.event_lines import instant_of
 from sensorstream.streams.patterns_in_time import Knowledge
+from sensorstream.streams.planning import check_graphs
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState
@@ -266,10 +267,18 @@ class LiveQueries:
         return parse_query(text)
 
     def _graphs(self, query: Query) -> Mapping[IRI, TripleIndex] | None:
-        """What GRAPH matches in a query: the graphs of its FROM NAMED, without it all there are."""
+        """What GRAPH matches in a query: the graphs of its FROM NAMED, without it all there are.
+
+        Raises:
+            QueryError: one that it names is not there.
+        """
         graphs = self._terms.graphs
-        if graphs is None or not query.dataset.named:
-            return graphs
+        if graphs is not None and query.dataset.named:
+            graphs = self._named(query, graphs)
+        check_graphs(query, graphs)
+        return graphs
+
+    def _named(self, query: Query, graphs: Mapping[IRI, TripleIndex]) -> dict[IRI, TripleIndex]:
         found: dict[IRI, TripleIndex] = {}
         for name in query.dataset.named:
             try:

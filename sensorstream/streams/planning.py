@@ -12,6 +12,7 @@ from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.sources import DEFAULT, Past, Source, Sources, merged
 from sensorstream.sparql.algebra import Describe, Graph, Query, Variable
+from sensorstream.sparql.places import give_place
 from sensorstream.sparql.printing.query_forms import valid_time_text
 from sensorstream.sparql.printing.term_text import node_text
 from sensorstream.sparql.walk import nodes
@@ -50,7 +51,9 @@ def check_graphs(query: Query, named: Mapping[IRI, TripleIndex] | None) -> None:
         if not there:
             known = ", ".join(f"<{name}>" for name in named)
             told = f"the query has {known}" if named else "name a file with --static"
-            raise QueryError(f"GRAPH {node_text(each.name)}: no such graph; {told}", part=each)
+            error = QueryError(f"GRAPH {node_text(each.name)}: no such graph; {told}", part=each)
+            give_place(error, query.places)
+            raise error
 
 
 def sources_of(

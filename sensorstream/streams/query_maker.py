@@ -23,7 +23,7 @@ from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns, constructed
-from sensorstream.streams.planning import check_graphs, planned, sources_of, windows_read
+from sensorstream.streams.planning import planned, sources_of, windows_read
 from sensorstream.streams.report import Sink
 from sensorstream.streams.selections import RunningRules, Selections
 from sensorstream.streams.shape import WindowShape
@@ -60,14 +60,9 @@ class QueryMaker:
         self._selections = selections
 
     def plan(self, name: str, query: Query, named: Mapping[IRI, TripleIndex] | None) -> Plan:
-        """The plan of a query; no operator or window is made.
-
-        Raises:
-            QueryError: also if it names a graph that is not there.
-        """
+        """The plan of a query; no operator or window is made."""
         try:
             self._lengths.schedule(query)
-            check_graphs(query, named)
             if is_in_time(query):
                 return self._patterns.plan(name, query, named or ())
             return planned(query, self._shapes(query), named)

@@ -85,7 +85,7 @@ def test_names_of_individuals_and_texts_of_alerts_are_no_code(
         ((person, name),) = client.query(select).rows
         assert name == ALL
         alert = next(each["id"] for each in client.alerts() if ALL in each["text"])
-        client.register(f"SELECT ?name {{ ?person <{TRACKING}hasName> ?name }}", "hostile")
+        client.register(select, "hostile")
     pages = {
         places.individual(str(person)): "Its past",
         places.message(sent): "Deliveries",

@@ -36,6 +36,8 @@ INSERT { ?x ?p ?v }
 WHERE {
   ?x ?p ?y
   FILTER(f:isOf(?y, DATATYPE(?y)) && DATATYPE(?y) = xsd:float)
+  # Numbers that are computed have no negative zero, which is another value.
+  FILTER(?y != 0 || !STRSTARTS(STR(?y), "-"))
   BIND(xsd:float(?y) AS ?v)
   FILTER(!sameTerm(?v, ?y))
 } ;
@@ -46,6 +48,8 @@ INSERT { ?x ?p ?v }
 WHERE {
   ?x ?p ?y
   FILTER(f:isOf(?y, DATATYPE(?y)) && DATATYPE(?y) = xsd:double)
+  # Numbers that are computed have no negative zero, which is another value.
+  FILTER(?y != 0 || !STRSTARTS(STR(?y), "-"))
   BIND(xsd:double(?y) AS ?v)
   FILTER(!sameTerm(?v, ?y))
 } ;
