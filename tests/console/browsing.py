@@ -78,8 +78,8 @@ def marked(browser: webdriver.Chrome) -> list[str]:
 
 
 def follow(browser: webdriver.Chrome, text: str) -> None:
-    """Follow the link with this text, the first if there are more."""
-    _click(browser, f"//main//a[normalize-space()={json.dumps(text)}]")
+    """Follow the link that has this text, the first if there are more."""
+    _click(browser, f"//main//a[contains(normalize-space(), {json.dumps(text)})]")
 
 
 def shown(browser: webdriver.Chrome) -> str:

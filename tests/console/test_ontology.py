@@ -6,7 +6,16 @@ from selenium import webdriver
 
 from sensorstream import Client
 from sensorstream.console.ontology import Term, trees_of
-from tests.console.browsing import faults, field, open_page, press, send_face, shown, take_picture
+from tests.console.browsing import (
+    faults,
+    field,
+    follow,
+    open_page,
+    press,
+    send_face,
+    shown,
+    take_picture,
+)
 from tests.console.conftest import Keyed
 
 Eventually = Callable[[Callable[[], object]], None]
@@ -40,7 +49,7 @@ def test_an_engineer_sees_how_many_members_a_class_has(
     browser.refresh()
     # The name of the address is looked for, and a property leads to its uses.
     eventually(lambda: "hasXLocation" in shown(browser) and "hasName" not in shown(browser))
-    browser.find_element("partial link text", "hasXLocation").click()
+    follow(browser, "hasXLocation")
     eventually(lambda: "Jobs" in shown(browser) and "/ask?" in browser.current_url)
     press(browser, "Ask")
     # One of those that have it: other tests of pages share the window, and a table has pages.
