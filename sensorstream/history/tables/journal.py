@@ -37,7 +37,7 @@ messages: Final = Table(
     # Of a message that an input took: what names it among all that inputs have delivered. Of one
     # that came with an idempotency key: sensorstream.journal.message.
     Column("origin", Text),
-    # Of a message: sensorstream.journal.facts. Of one that was held: those of then, and within
+    # Of a message: sensorstream.journal.effects. Of one that was held: those of then, and within
     # them as "settled" those of later.
     Column("facts", JSONB),
     # When somebody took it out of quarantine.
