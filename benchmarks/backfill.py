@@ -18,10 +18,8 @@ from pathlib import Path
 from time import perf_counter
 
 from sensorstream.backfill.documents import Document, Refused, documents
-from sensorstream.backfill.executors import map_on_spark
-from sensorstream.backfill.filling import backfill
+from sensorstream.backfill.filling import backfill, map_in_processes, map_on_spark
 from sensorstream.backfill.mapping import Mapped, batches
-from sensorstream.backfill.processes import map_in_processes
 from sensorstream.cli.workspace import TEMPLATES, make_workspace
 from sensorstream.history import embedded
 from sensorstream.history.store import PostgresStore

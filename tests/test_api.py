@@ -72,7 +72,7 @@ def test_the_page_names_every_method_of_the_clients() -> None:
     table = PAGE.split("\n## A server\n")[1].split("| method | |")[1].split("\n\n")[0]
     named = set(re.findall(r"`(\w+)\(", table)) - {"close"}
     for client in (Client, AsyncClient):
-        public = {name for name in vars(client) if not name.startswith("_")}
+        public = {name for name in dir(client) if not name.startswith("_")}
         assert public - {"close"} == named
 
 
@@ -86,7 +86,7 @@ def test_importing_the_package_loads_nothing_else() -> None:
 
 def test_both_clients_have_the_same_methods() -> None:
     def methods(kind: type) -> set[str]:
-        return {name for name in vars(kind) if not name.startswith("_")}
+        return {name for name in dir(kind) if not name.startswith("_")}
 
     assert methods(Client) == methods(AsyncClient)
 

@@ -124,7 +124,6 @@ class Webhooks:
         self._timeline = timeline
         self._url = url
         self._changing = Lock()
-        # None of a webhook that an earlier version has registered.
         self.versions = Versions(
             url,
             _KINDS,
@@ -221,19 +220,6 @@ class Webhooks:
             if now is None:
                 return self._put(entry, new_secret())
             if text != definition(entry):
-                if not self._registered.changes().get(webhook_id):
-                    # What an earlier version has registered can be put back, too.
-                    before = PutWebhook(
-                        webhook_id,
-                        now.url,
-                        now.queries,
-                        now.format,
-                        "",
-                        now.changes,
-                        now.group,
-                        now.escalated,
-                    )
-                    self._pipeline.change(before).result()
                 self._put(entry, now.secret)
         return None
 

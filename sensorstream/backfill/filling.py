@@ -2,17 +2,122 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
+from itertools import chain, islice
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Final
 
 from sensorstream.backfill.documents import Document, Refused, documents
-from sensorstream.backfill.executors import map_on_spark
-from sensorstream.backfill.mapping import Mapped, batches
-from sensorstream.backfill.processes import map_in_processes
+from sensorstream.backfill.mapping import (
+    BATCH,
+    DocumentMapper,
+    Group,
+    Mapped,
+    Results,
+    batches,
+    map_group,
+)
 from sensorstream.backfill.storing import Filler, filler
+from sensorstream.errors import SparkError
+from sensorstream.extras import require
 from sensorstream.settings import Settings
+from sensorstream.spark.launch import spark_session
+
+# Another process takes seconds to start: fewer documents are mapped and stored sooner without.
+_WORTH_A_PROCESS: Final = 10_000
+
+
+def map_in_processes(
+    settings: Settings, source: str, groups: Iterator[Group], processes: int | None = None
+) -> Iterator[Results]:
+    """The results of groups of documents, in no certain order.
+
+    This process maps as well as long as the others have nothing ready, such as while they start: so
+    it is not slower than without them.
+
+    Args:
+        settings: those of the deployment.
+        source: the source of the documents.
+        groups: what to map.
+        processes: how many map, this one included; None: as many as there are processors, and
+            none but this one if the documents are few.
+    """
+    mapper = DocumentMapper(settings, source)
+    first = list(islice(groups, _WORTH_A_PROCESS // BATCH))
+    if processes is None:
+        few = len(first) < _WORTH_A_PROCESS // BATCH
+        processes = 1 if few else len(os.sched_getaffinity(0))
+    every = chain(first, groups)
+    if processes == 1:
+        for group in every:
+            yield [mapper.map(each) for each in group]
+        return
+    others = processes - 1
+    with ProcessPoolExecutor(others, get_context("spawn")) as pool:
+        waiting: set[Future[Results]] = set()
+        for group in every:
+            if len(waiting) < 2 * others:
+                waiting.add(pool.submit(map_group, settings.path, source, group))
+                continue
+            yield [mapper.map(each) for each in group]
+            done, waiting = wait(waiting, timeout=0)
+            for each in done:
+                yield each.result()
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for each in done:
+                yield each.result()
+
+
+_GROUPS_A_CORE: Final = 4
+"""Groups of one job for each core: a job takes a tenth of a second to start."""
+
+
+def map_on_spark(settings: Settings, source: str, groups: Iterator[Group]) -> Iterator[Results]:
+    """The results of groups of documents, in order; Spark runs at ``spark.master``.
+
+    The documents are read here and sent to the executors, which need the deployment's files in the
+    same places, and nothing of the recordings. While a job runs, the caller has the results of the
+    one before.
+
+    Raises:
+        MissingExtra: the extra "spark" is not installed.
+        SparkError: Spark does not start, or a job failed.
+    """
+    require("spark", "backfill on Spark")
+    from pyspark.errors import PySparkException
+
+    with spark_session(settings.spark.master) as spark, ThreadPoolExecutor(1) as jobs:
+        context = spark.sparkContext
+        mapped = partial(map_group, settings.path, source)
+
+        def run(part: list[Group]) -> list[Results]:
+            found: list[Results] = context.parallelize(part, len(part)).map(mapped).collect()
+            return found
+
+        most = _GROUPS_A_CORE * context.defaultParallelism
+        running = None
+        try:
+            while part := list(islice(groups, most)):
+                before, running = running, jobs.submit(run, part)
+                if before is not None:
+                    yield from before.result()
+            if running is not None:
+                yield from running.result()
+        except PySparkException as error:
+            raise SparkError(f"the documents cannot be mapped on Spark: {error}") from error
 
 
 @dataclass(slots=True)

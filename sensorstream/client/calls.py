@@ -66,8 +66,13 @@ def credentials(key: str, ca: str | Path | None) -> dict[str, Any]:
     return found
 
 
-def send(message: bytes | str, source: str | None, key: str | None = None) -> Call[dict[str, Any]]:
-    """One XML message."""
+def send(
+    message: bytes | str, source: str | None = None, *, key: str | None = None
+) -> Call[dict[str, Any]]:
+    """Send one XML message of a source; its outcome.
+
+    With an idempotency ``key`` it may be sent again: it is taken once.
+    """
     return Call(
         "POST",
         "/messages",
@@ -81,9 +86,12 @@ def send(message: bytes | str, source: str | None, key: str | None = None) -> Ca
 
 
 def send_batch(
-    messages: Sequence[str], source: str | None, key: str | None = None
+    messages: Sequence[str], source: str | None = None, *, key: str | None = None
 ) -> Call[list[dict[str, Any]]]:
-    """Many XML messages, in order; each has an ``outcome`` or a ``problem``."""
+    """Send many XML messages in order; each has an ``outcome`` or a ``problem``.
+
+    With an idempotency ``key`` they may be sent again: each is taken once.
+    """
     return Call(
         "POST",
         "/messages/batch",
@@ -114,19 +122,31 @@ class Scope:
         return {name: value for name, value in given.items() if value is not None}
 
 
-def query(text: str, scope: Scope) -> Call[Results]:
-    """A SELECT query over the knowledge base."""
-    return _sparql(text, SOLUTIONS, scope, read_solutions)
+def query(
+    text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
+) -> Call[Results]:
+    """The solutions of a SELECT query over the knowledge base; see :class:`Scope`."""
+    return _sparql(text, SOLUTIONS, Scope(on, at, during), read_solutions)
 
 
-def ask(text: str, scope: Scope) -> Call[bool]:
-    """An ASK query over the knowledge base."""
+def ask(
+    text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
+) -> Call[bool]:
+    """The answer to an ASK query over the knowledge base; see :class:`Scope`."""
+    scope = Scope(on, at, during)
     return _sparql(text, SOLUTIONS, scope, lambda answer: bool(json_object(answer)["boolean"]))
 
 
-def construct(text: str, accept: str, scope: Scope) -> Call[str]:
-    """A CONSTRUCT or DESCRIBE query over the knowledge base; the graph in a format."""
-    return _sparql(text, accept, scope, lambda response: response.text)
+def construct(
+    text: str,
+    accept: str = "application/n-triples",
+    *,
+    on: str = "cache",
+    at: str | None = None,
+    during: str | None = None,
+) -> Call[str]:
+    """The graph of a CONSTRUCT or DESCRIBE query, in a format; see :class:`Scope`."""
+    return _sparql(text, accept, Scope(on, at, during), lambda response: response.text)
 
 
 def sparql(text: str, accept: str, scope: Scope) -> Call[tuple[str, str]]:
@@ -134,20 +154,23 @@ def sparql(text: str, accept: str, scope: Scope) -> Call[tuple[str, str]]:
     return _sparql(text, accept, scope, lambda response: (media_type(response), response.text))
 
 
-def plan(text: str, scope: Scope) -> Call[dict[str, Any]]:
-    """How a query over the knowledge base is answered."""
+def plan(
+    text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
+) -> Call[dict[str, Any]]:
+    """How a query would be answered: ``algebra``, ``sql`` and ``plan``, each of lines."""
     headers = {"Content-Type": _SPARQL}
-    sent = {"content": text.encode(), "params": scope.parameters(), "headers": headers}
+    params = Scope(on, at, during).parameters()
+    sent = {"content": text.encode(), "params": params, "headers": headers}
     return Call("POST", "/sparql/plan", json_object, sent)
 
 
-def sql(text: str, on: str) -> Call[Results]:
-    """An SQL query over ``history`` or its ``archive``."""
+def sql(text: str, *, on: str = "history") -> Call[Results]:
+    """The rows of an SQL query over ``history`` or its ``archive``."""
     return Call("POST", "/sql", read_table, {"json": {"query": text}, "params": {"on": on}})
 
 
-def sql_arrow(text: str, on: str) -> Call[pyarrow.Table]:
-    """An SQL query over ``history`` or its ``archive``, all its rows.
+def sql_arrow(text: str, *, on: str = "history") -> Call[pyarrow.Table]:
+    """All rows of an SQL query over history, as an Arrow table (extra "frames").
 
     Raises:
         MissingExtra: the extra "frames" is not installed.
@@ -157,8 +180,8 @@ def sql_arrow(text: str, on: str) -> Call[pyarrow.Table]:
     return Call("POST", "/sql", read_arrow, sent)
 
 
-def register(text: str, name: str | None) -> Call[dict[str, Any]]:
-    """Start a continuous query."""
+def register(text: str, name: str | None = None) -> Call[dict[str, Any]]:
+    """Start a continuous query; its name and present state."""
     params = {} if name is None else {"name": name}
     headers = {"Content-Type": _SPARQL}
     options = {"params": params, "content": text.encode(), "headers": headers}
@@ -171,17 +194,17 @@ def unregister(name: str) -> Call[None]:
 
 
 def queries() -> Call[list[dict[str, Any]]]:
-    """All continuous queries."""
+    """All continuous queries, in the order of their registration."""
     return Call("GET", "/queries", lambda response: list(json_object(response)["queries"]))
 
 
 def query_state(name: str) -> Call[dict[str, Any]]:
-    """The present state of one continuous query."""
+    """A continuous query as it is now."""
     return Call("GET", _query_path(name), json_object)
 
 
 def query_graph(name: str) -> Call[dict[str, Any]]:
-    """The operators of a continuous query."""
+    """The operators of a continuous query with their counters."""
     return Call("GET", f"{_query_path(name)}/graph", json_object)
 
 
@@ -196,8 +219,8 @@ def answer(name: str, accept: str) -> Call[tuple[str, str]]:
     return Call("GET", _results_path(name), lambda each: (media_type(each), each.text), headers)
 
 
-def steps(name: str, last: int) -> Call[list[dict[str, Any]]]:
-    """The last recorded instants of a continuous query."""
+def steps(name: str, last: int = 10) -> Call[list[dict[str, Any]]]:
+    """The last recorded instants of a query, operator by operator; the first call begins it."""
     path = f"{_query_path(name)}/step"
     return Call(
         "GET",
@@ -208,7 +231,7 @@ def steps(name: str, last: int) -> Call[list[dict[str, Any]]]:
 
 
 def end_steps(name: str) -> Call[None]:
-    """End the record of instants of a continuous query."""
+    """End the record of instants of a query."""
     return Call("DELETE", f"{_query_path(name)}/step", lambda _: None)
 
 

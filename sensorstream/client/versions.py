@@ -21,10 +21,19 @@ MEDIA_TYPES: Final[dict[Kind, str]] = {
 
 
 def put(
-    kind: Kind, text: bytes, name: str, type_: str | None, digest: str | None
+    kind: Kind,
+    text: bytes,
+    name: str = "",
+    *,
+    media_type: str | None = None,
+    digest: str | None = None,
 ) -> Call[dict[str, Any]]:
-    """Put a text in force; with a digest, only instead of the text that has it."""
-    headers = {"Content-Type": type_ or MEDIA_TYPES[kind]}
+    """Put a rule file, a query, a webhook or the ontology in force.
+
+    With the ``digest`` of the present text it is put only if that is still there. The ontology
+    has no name; ``media_type`` is by default that of the kind (the ontology: Turtle).
+    """
+    headers = {"Content-Type": media_type or MEDIA_TYPES[kind]}
     if digest:
         headers["If-Match"] = f'"{digest}"'
     # A reasoner that is built anew may take longer than other requests.
@@ -32,25 +41,27 @@ def put(
     return Call("PUT", _path(kind, name), json_object, options)
 
 
-def try_put(kind: Kind, text: bytes, name: str, type_: str | None) -> Call[dict[str, Any]]:
-    """What is wrong with a text, or what it would change; nothing is put."""
+def try_put(
+    kind: Kind, text: bytes, name: str = "", *, media_type: str | None = None
+) -> Call[dict[str, Any]]:
+    """What is wrong with a text, or what :meth:`put` would change; nothing is put."""
     options = {
         "content": text,
-        "headers": {"Content-Type": type_ or MEDIA_TYPES[kind]},
+        "headers": {"Content-Type": media_type or MEDIA_TYPES[kind]},
         "params": {"dry-run": "true"},
         "timeout": httpx.Timeout(None),
     }
     return Call("PUT", _path(kind, name), json_object, options)
 
 
-def versions(kind: Kind, name: str) -> Call[list[dict[str, Any]]]:
-    """The versions, oldest first, without their texts."""
+def versions(kind: Kind, name: str = "") -> Call[list[dict[str, Any]]]:
+    """The versions of a rule file, a query, a webhook or the ontology, oldest first."""
     path = f"{_path(kind, name)}/versions"
     return Call("GET", path, lambda response: list(json_object(response)["versions"]))
 
 
-def version(kind: Kind, name: str, change: str) -> Call[tuple[bytes, str]]:
-    """The text of one version, and its media type."""
+def version(kind: Kind, change: str, name: str = "") -> Call[tuple[bytes, str]]:
+    """The text that a change has put, and its media type."""
     path = f"{_path(kind, name)}/versions/{quote(change, safe='')}"
     return Call("GET", path, lambda response: (response.content, media_type(response)))
 

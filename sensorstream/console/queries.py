@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from nicegui import ui
@@ -16,10 +18,37 @@ from sensorstream.console.listings import heading
 from sensorstream.console.notices import Notice
 from sensorstream.console.ontology import terms_of
 from sensorstream.console.pages import Visit
-from sensorstream.console.presets import presets
 from sensorstream.console.refreshing import keep_fresh
 from sensorstream.console.tables import Action, Column, Row, Table
 from sensorstream.console.trials import Trial
+from sensorstream.resources import bundled
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A query to begin with; ``about`` is the comment that it begins with, which may be empty."""
+
+    name: str
+    about: str
+    text: str
+
+
+def presets() -> list[Preset]:
+    """All of them, by the folders of their examples."""
+    folder = bundled("examples")
+    return [
+        _read(folder, path) for path in sorted([*folder.glob("*/*.rq"), *folder.glob("*/*.dotr")])
+    ]
+
+
+def _read(folder: Path, path: Path) -> Preset:
+    text = path.read_text("utf-8")
+    lines = text.splitlines()
+    comment: list[str] = []
+    while len(comment) < len(lines) and lines[len(comment)].startswith("#"):
+        comment.append(lines[len(comment)].removeprefix("#").strip())
+    return Preset(path.relative_to(folder).as_posix(), " ".join(comment), text)
+
 
 _PAUSE: Final = 2.0
 _COLUMNS: Final = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -13,9 +13,7 @@ from lark import Token
 from sensorstream.app.file_kinds import is_over_time, is_rule_set
 from sensorstream.editor.cursor import Cursor, Inside, cursor_in_rules, cursor_in_sparql
 from sensorstream.editor.document import OpenDocument
-from sensorstream.editor.over_time import WORDS, labels_of, selector_start
 from sensorstream.editor.paths import last_path, next_steps
-from sensorstream.editor.roles import Role, role_in_rules, role_in_sparql
 from sensorstream.editor.samples import scope_of
 from sensorstream.editor.text import Span
 from sensorstream.editor.vocabulary import OntologyName
@@ -35,6 +33,94 @@ from sensorstream.sparql.lexer import AGGREGATES
 from sensorstream.sparql.lexer import FUNCTIONS as SPARQL_FUNCTIONS
 from sensorstream.sparql.lexer import KEYWORDS as SPARQL_KEYWORDS
 from sensorstream.sparql.parser import expected_after as expected_in_sparql
+
+
+class Role(Enum):
+    """What a name stands for at a place."""
+
+    CLASS = "class"
+    PROPERTY = "property"
+    DATATYPE = "datatype"
+    INDIVIDUAL = "individual"
+
+
+_BEFORE_CLASSES: Final = frozenset(("_A", "EXISTS", "COUNT", "_OF"))
+_OPEN: Final = frozenset(("OPEN", "OPEN_LIST"))
+_CLOSE: Final = frozenset(("_CLOSE", "_CLOSE_LIST"))
+
+
+def role_in_rules(tokens: Sequence[Token]) -> Role:
+    """The role of a name behind some tokens of a rule."""
+    depth = 0
+    for index in range(len(tokens) - 1, -1, -1):
+        kind = tokens[index].type
+        before = tokens[index - 1].type if index else ""
+        is_last = index == len(tokens) - 1
+        if kind in _CLOSE:
+            depth += 1
+        elif kind in _OPEN and depth:
+            depth -= 1
+        elif depth:
+            continue
+        elif kind == "_DATATYPE" and is_last:
+            return Role.DATATYPE
+        elif kind in _BEFORE_CLASSES or (before == "_ON" and kind in ("INSERT", "EXPIRE")):
+            return Role.CLASS
+        elif before == "_ON" and kind == "UPDATE":
+            return Role.PROPERTY
+        elif kind == "KNOWN" or (is_last and kind == "_GRAPH"):
+            return Role.INDIVIDUAL
+        elif is_last and kind in ("_SEMICOLON", "_WITH", "OPEN"):
+            return Role.PROPERTY
+        elif kind in ("_SEMICOLON", "_INDIVIDUAL", "OPEN"):
+            return Role.INDIVIDUAL
+    return Role.INDIVIDUAL
+
+
+def role_in_sparql(tokens: Sequence[Token], expected: Collection[str]) -> Role:
+    """The role of a name behind some tokens of a query, which expects these kinds of token."""
+    last = tokens[-1] if tokens else None
+    if last is not None and (last.type == "_A" or last.value in ("rdf:type", "rdfs:subClassOf")):
+        return Role.CLASS
+    if last is not None and last.type == "_DATATYPE":
+        return Role.DATATYPE
+    return Role.PROPERTY if "_A" in expected else Role.INDIVIDUAL
+
+
+WORDS: Final = (
+    "rule", "mode", "instant", "window", "define", "from", "and", "each", "first", "last", "not",
+    "within", "between", "where", "with", "consuming", "alert", "info", "warning", "critical",
+    "key", "as", "distinct",
+    "count", "sum", "avg", "min", "max", "ms", "s", "h", "d", "PREFIX", "BASE", "SELECT",
+)  # fmt: skip
+"""The words of the language, and units of time."""
+
+
+def selector_start(tokens: Sequence[Token]) -> int | None:
+    """Where the query of the selector begins in which the last token stands; None: in none."""
+    depth, after = 0, ""
+    for index in range(len(tokens) - 1, -1, -1):
+        value = tokens[index].value
+        if value in (")", "}"):
+            depth += 1
+        elif value in ("(", "{") and depth:
+            depth -= 1
+        elif value == "(" and after.lower() == "select":
+            return index + 1
+        after = value
+    return None
+
+
+def labels_of(tokens: Sequence[Token]) -> list[str]:
+    """The labels of selectors, from the ``from`` of the rule in which the last token stands."""
+    found: dict[str, None] = {}
+    for name, bracket, word in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if name.value.lower() == "define":
+            found.clear()
+        elif bracket.value == "(" and word.value.lower() == "select":
+            found[str(name.value)] = None
+    return list(found)
+
 
 MOST: Final = 500
 """Completions that are offered at a time."""

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from pygls import uris
 
-from sensorstream.editor.deployment import Ontologies, deployment_of
+from sensorstream.app.function_files import read_functions
+from sensorstream.editor.deployment import Ontologies, deployment_of, state_of
 from sensorstream.editor.document import OpenDocument
 from sensorstream.editor.text import SourceText
-from sensorstream.editor.value_functions import Functions
+from sensorstream.mapping.functions import Definition, Library, definitions
+
+
+class Functions:
+    """The functions that are built in, and those of the user's own."""
+
+    def __init__(self) -> None:
+        self._states: object = None
+        self._found: Mapping[str, Definition] = {}
+
+    def known(self, files: Sequence[Path]) -> Mapping[str, Definition]:
+        """All functions by name; ``files`` are those of the user. Those with faults are missing."""
+        states = tuple(map(state_of, files))
+        if states != self._states:
+            own, _ = read_functions(files)
+            self._found, self._states = definitions(Library(own=own)), states
+        return self._found
 
 
 class OpenFiles:

@@ -2,8 +2,7 @@
 
 The bytes are a mark of four letters, a checksum of sixteen bytes over all that follows, and the
 JSON, compressed. Its ``version`` says what the fields mean; how they are written is said by
-:mod:`sensorstream.engine.codec`. States of older versions are brought to the present one step by
-step (:mod:`sensorstream.engine.upgrades`).
+:mod:`sensorstream.engine.codec`.
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ from typing import Any, Final
 
 from sensorstream.engine.codec import decode, texts
 from sensorstream.engine.engine import EngineState
-from sensorstream.engine.upgrades import UPGRADES
 from sensorstream.errors import DamagedCheckpoint
 
 _MARK: Final = b"SSCP"
 _CHECKSUM: Final = 16
-_VERSION: Final = len(UPGRADES) + 1
+_VERSION: Final = 1
 
 
 def dump(state: EngineState) -> bytes:
@@ -34,28 +32,22 @@ def dump(state: EngineState) -> bytes:
 
 
 def load(content: bytes) -> EngineState:
-    """The state that :func:`dump` wrote, in this version or an older one.
+    """The state that :func:`dump` wrote.
 
     Raises:
-        DamagedCheckpoint: the bytes are not whole, or were written by a newer version.
+        DamagedCheckpoint: the bytes are not whole, or were written by another version.
     """
     data = _read(content)
     version = data.get("version") if isinstance(data, dict) else None
-    if not isinstance(version, int) or version < 1:
-        raise DamagedCheckpoint("the checkpoint does not say its version")
-    if version > _VERSION:
+    if version != _VERSION:
         raise DamagedCheckpoint(
-            f"the checkpoint has version {version}, expected at most {_VERSION}: it was written "
-            "by a newer SensorStream"
+            f"the checkpoint has version {version}, expected {_VERSION}: it was written by "
+            "another SensorStream"
         )
     try:
-        for upgrade in UPGRADES[version - 1 :]:
-            data = upgrade(data)
         return decode(data["state"], EngineState)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise DamagedCheckpoint(
-            f"the checkpoint of version {version} cannot be read: {error!r}"
-        ) from error
+        raise DamagedCheckpoint(f"the checkpoint cannot be read: {error!r}") from error
 
 
 def text_of(content: bytes) -> str:
@@ -68,12 +60,10 @@ def text_of(content: bytes) -> str:
 
 
 def _read(content: bytes) -> Any:
-    # Before version 3 there was no mark; zlib has a checksum of its own.
-    if content.startswith(_MARK):
-        rest = content[len(_MARK) :]
-        checksum, content = rest[:_CHECKSUM], rest[_CHECKSUM:]
-        if checksum != _checksum(content):
-            raise DamagedCheckpoint("the checkpoint is damaged: its checksum does not fit")
+    start = len(_MARK) + _CHECKSUM
+    checked, content = content[:start], content[start:]
+    if checked != _MARK + _checksum(content):
+        raise DamagedCheckpoint("the checkpoint is damaged: its checksum does not fit")
     try:
         return json.loads(zlib.decompress(content))
     except (zlib.error, ValueError) as error:

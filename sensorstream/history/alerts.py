@@ -66,7 +66,7 @@ def alerts_of_rules(
 
 
 def evidence_of_alert(database: Engine, id_: str) -> tuple[RaisedAlert, Evidence | None]:
-    """An alert, and why its rule fired; None: the system raised it, or a version before 0024.
+    """An alert, and why its rule fired; None: the system raised it.
 
     Raises:
         UnknownAlert: there is no alert with this id.
@@ -100,8 +100,8 @@ def messages_behind(
 ) -> tuple[RaisedAlert, list[Behind]]:
     """An alert, and up to ``limit`` of the messages behind it, in order, with numbers above one.
 
-    They are those that said, or caused, what the alert's rule matched. An alert of the system, or
-    of a version before revision 0012, has the message that raised it.
+    They are those that said, or caused, what the alert's rule matched. An alert of the system
+    has the message that raised it.
 
     Raises:
         UnknownAlert: there is no alert with this id.

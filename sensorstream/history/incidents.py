@@ -267,10 +267,7 @@ def _one(connection: Connection, alert: str, now: datetime) -> Incident:
 
 
 def _unknown(alert: str) -> UnknownAlert:
-    return UnknownAlert(
-        f"there is no alert '{alert}', or an earlier version has raised it: "
-        "expected the 'id' of one in the list"
-    )
+    return UnknownAlert(f"there is no alert '{alert}': expected the 'id' of one in the list")
 
 
 def incident_of(row: Row[*tuple[Any, ...]]) -> Incident:

@@ -24,7 +24,7 @@ class KeptMessage:
     """A message without its content, which has ``size`` bytes.
 
     ``received`` is its time of arrival on the time line. ``status`` is None until it is taken in.
-    ``facts`` are those of :func:`.facts_of`; None: not yet, or an earlier version took it in.
+    ``facts`` are those of :func:`.facts_of`; None: not yet.
     ``replay_of`` names the quarantined message that it came instead of; "": none.
     """
 

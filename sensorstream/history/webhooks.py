@@ -128,7 +128,7 @@ class PostgresWebhooks:
 
     def end_stale_alerts(self, now: datetime) -> None:
         """End the alerts that webhooks are disabled which are not: the server was killed between
-        the alert and what it tells of, or an earlier version has enabled them."""
+        the alert and what it tells of."""
         with translating("cannot read the webhooks"), self._database.begin() as connection:
             last_event(connection)
             stale = connection.execute(_STALE, {"kind": WEBHOOK_DISABLED}).scalars().all()

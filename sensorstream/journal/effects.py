@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from itertools import chain
 from typing import Any
 
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status, counts
 from sensorstream.errors import Contradiction, Inconsistent
-from sensorstream.journal.facts import facts_of
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import (
     Effects,
@@ -22,7 +21,36 @@ from sensorstream.journal.records import (
 )
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.model.events import Alert, Cleared, Departure, Ended
-from sensorstream.quoting import shortened
+from sensorstream.quoting import few, shortened
+
+
+def facts_of(outcome: Outcome) -> dict[str, Any]:
+    """The outcome of one message, ready for JSON.
+
+    Alerts are named by their ids, for they are kept themselves; contradictions are not here.
+    ``error`` has the code, the message and the position of what rejected it; None: nothing did.
+    """
+    error = outcome.rejection
+    return {
+        "status": outcome.status.value,
+        "matched": list(outcome.matched),
+        "individuals": list(outcome.individuals),
+        "alerts": [each.id for each in outcome.alerts],
+        "expired": len(outcome.departures),
+        "filtered": [each.name for each in outcome.filtered],
+        "shed": [each.name for each in outcome.shed],
+        "timings": outcome.timings,
+        "replies": list(outcome.replies),
+        "warnings": list(few(outcome.warnings)),
+        "time": outcome.time,
+        "error": None
+        if error is None
+        else {
+            "code": error.code,
+            "message": error.message,
+            "position": None if error.position is None else asdict(error.position),
+        },
+    }
 
 
 def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effects:

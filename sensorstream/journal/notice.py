@@ -37,7 +37,6 @@ class _Notice(Entry):
 class ReportDifferences(_Notice):
     """A cross-check of the inferences found differences."""
 
-    # The journals of earlier versions have it.
     kind: ClassVar[str] = "audit"
     alert: ClassVar[tuple[str, str]] = ("cross-check-difference", "cross-check")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 from collections.abc import Callable, Sequence
 from functools import partial
 from ssl import SSLContext
@@ -13,18 +14,128 @@ from typing import Any, Final
 
 import uvicorn
 from prometheus_client import Gauge
-from starlette.types import ASGIApp
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
 from sensorstream.server.addresses import with_mapped
-from sensorstream.server.connections import Connections
+from sensorstream.server.connections import Connections, peer_of
 from sensorstream.server.console import ConsoleProcess, console
-from sensorstream.server.handshakes import Handshake
 from sensorstream.server.main import create_app
+from sensorstream.server.problems import http_problem, respond
 from sensorstream.server.protocol import Guarded
-from sensorstream.server.starting import Starting
 from sensorstream.settings import LimitSettings, Network
 from sensorstream.settings_file import Given
+
+_RETRY_AFTER: Final = {"Retry-After": "5"}
+
+
+class Starting:
+    """ASGI application: ``/healthz`` says that it lives, ``/readyz`` what the start does, and all
+    else to come again.
+    """
+
+    def __init__(self, ailment: Callable[[], str], doing: Callable[[], str]) -> None:
+        self._ailment = ailment
+        self._doing = doing
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        doing = self._doing()
+        if scope["path"] == "/healthz":
+            if ailment := self._ailment():
+                answer = respond(http_problem(503, ailment))
+            else:
+                answer = JSONResponse({"status": "alive", "held": 0})
+        else:
+            told = http_problem(503, f"the server starts: {doing}")
+            more = None
+            if scope["path"] == "/readyz":
+                more = {"parts": {"start": {"ready": False, "detail": doing, "age": 0.0}}}
+            answer = respond(told, _RETRY_AFTER, more=more or {})
+        await answer(scope, receive, send)
+
+
+# An event loop that is told to serve TLS hides a connection until its handshake is over: clients
+# that never begin one would take all open files without being counted. This needs a loop on which
+# ``pause_reading`` counts from the beginning of a connection: asyncio's, not uvloop.
+
+_MOST_EARLY: Final = 65_536
+"""Bytes that may come between the end of the handshake and the beginning of HTTP."""
+
+
+class Handshake(asyncio.Protocol):
+    """A connection until its handshake is over; then it is that of ``made``.
+
+    It gives its place to another connection, or ends when it takes longer than a request's header.
+    """
+
+    def __init__(
+        self,
+        context: ssl.SSLContext,
+        connections: Connections,
+        made: Callable[[], asyncio.Protocol],
+    ) -> None:
+        self._context = context
+        self._connections = connections
+        self._made = made
+        self._loop = asyncio.get_running_loop()
+        self._until = self._loop.time() + connections.header_seconds
+        self._transport: asyncio.Transport | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._early = b""
+        self._ended = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._transport = transport
+        if self._connections.enter(self, peer_of(transport)).stays:
+            # What comes is for the handshake, which begins when the loop comes to it.
+            transport.pause_reading()
+            self._task = self._loop.create_task(self._shake(transport))
+        else:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        # What the client sent right behind its handshake.
+        self._early += data
+        if len(self._early) > _MOST_EARLY:
+            self.give_way()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ended = True
+        self._connections.leave(self)
+
+    def check(self, now: float) -> None:
+        """End it if it has taken too long."""
+        if now > self._until:
+            self.give_way()
+
+    def give_way(self) -> None:
+        """Close it."""
+        self._ended = True
+        self._connections.leave(self)
+        if self._task is not None:
+            self._task.cancel()
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def _shake(self, transport: asyncio.Transport) -> None:
+        try:
+            secure = await self._loop.start_tls(transport, self, self._context, server_side=True)
+        except OSError:  # of which ssl.SSLError is one: not TLS, or not one of ours
+            secure = None
+        finally:
+            self._connections.leave(self)
+        if secure is None or self._ended:
+            transport.abort()
+            return
+        protocol = self._made()
+        secure.set_protocol(protocol)
+        protocol.connection_made(secure)
+        if self._early:
+            protocol.data_received(self._early)
+
 
 _IDLE: Final = 75
 """Seconds that an unused connection stays open: longer than the minute between two reports."""
@@ -55,7 +166,7 @@ class _Listening(uvicorn.Server):
         connections = Connections(limits, proxies)
         config = _Config(
             app,
-            # uvloop reads at once what start_tls must read: see :mod:`.handshakes`.
+            # uvloop reads at once what start_tls must read: see :class:`Handshake`.
             loop="uvloop" if tls is None else "asyncio",
             http=_spoken(tls, connections),
             ws="none",
@@ -172,7 +283,7 @@ class Waiting:
 def _spoken(tls: SSLContext | None, connections: Connections) -> type[asyncio.Protocol]:
     """What is spoken on a new connection: HTTP, or TLS first.
 
-    uvicorn does not get the context: see :mod:`.handshakes`.
+    uvicorn does not get the context: see :class:`Handshake`.
     """
     if tls is None:
         return Guarded

@@ -284,10 +284,9 @@ class ContinuousQuery:
         self.last_report = state.last_report
         self._added, self._removed = [], []
         self._arrived = state.arrived
-        # Versions before counted a stream once for each window on it.
-        self._computed = min(state.computed, self._steps())
+        self._computed = state.computed
         self._answer = state.answer
-        readable = state.layout in ("", self.layout)
+        readable = state.layout == self.layout
         if readable:
             self._restore_rows(state)
         if self._triples is not None:

@@ -52,7 +52,7 @@ class QueryState:
     since: Instant | None = None
     """The first moment that rules over time have taken events of; None: all there are."""
     layout: str = ""
-    """What its rows are of (:mod:`.layout`); empty in checkpoints of older versions."""
+    """What its rows are of (:mod:`.layout`)."""
     delays: tuple[tuple[LaterChange, ...], ...] = ()
     """What each of its delayed groups has still to give out."""
 

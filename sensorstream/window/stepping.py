@@ -1,6 +1,6 @@
 """When the elements of a window enter and leave: equations (3)-(5) and (11), for any element.
 
-:mod:`.individual_window` and :mod:`.triple_window` define what an element is.
+:mod:`.window` defines what an element is.
 """
 
 from __future__ import annotations

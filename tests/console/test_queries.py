@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 
 from sensorstream import Client, QueryReport, Results
 from sensorstream.console.operator_graph import Spot, details, drawing, layout
-from sensorstream.console.presets import presets
+from sensorstream.console.queries import presets
 from sensorstream.console.query import lines_of
 from sensorstream.console.steps import Change, Step, step_at, steps_of
 from tests.console.browsing import (

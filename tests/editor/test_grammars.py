@@ -9,7 +9,7 @@ import pytest
 
 from sensorstream.cli.group import COMMANDS
 from sensorstream.dotr.reader import read_program
-from sensorstream.editor.over_time import WORDS
+from sensorstream.editor.completion import WORDS
 from sensorstream.errors import Position
 from sensorstream.language import parse
 from sensorstream.language.lexer import KEYWORDS, RuleText, tokens

@@ -11,11 +11,9 @@ from typing import Any
 
 import psycopg2
 import pytest
-from alembic import command
 
 from sensorstream.engine.outcome import Status
 from sensorstream.history.database import engine
-from sensorstream.history.migrations import configuration, migrate
 from sensorstream.history.reader_role import reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
@@ -99,22 +97,6 @@ def test_sets_follow_statements_that_come_before_with_and_after_a_stay(
         having, wrong = stays_with_wrong_classes(store.url)
         assert wrong == [], seq
     assert having > 20
-
-
-def test_the_upgrade_fills_the_sets_of_what_is_there(store: PostgresStore) -> None:
-    departures = [left(n, n, CLASSES[: n % 4]) for n in range(1, 30)]
-    ended = [each for gone in departures for each in gone.ended()]
-    commit(store, 1, departures, [*ended, typed(3, CLASSES[2], 1, 2)], [])
-    stays = "select stay, name, entered, time, expired_at, message from store.stays order by 1"
-    before = asked(store.url, stays)
-    database = engine(store.url)
-    with database.begin() as connection:
-        command.downgrade(configuration(connection), "0014")
-    migrate(database)
-    database.dispose()
-    assert asked(store.url, stays) == before
-    having, wrong = stays_with_wrong_classes(store.url)
-    assert (having, wrong) == (22, [])
 
 
 def asked(url: str, query: str) -> list[tuple[Any, ...]]:

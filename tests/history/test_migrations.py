@@ -10,6 +10,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from sensorstream.errors import HistoryError
+from sensorstream.history import migrations
 from sensorstream.history.database import engine
 from sensorstream.history.migrations import configuration, migrate, newest
 from sensorstream.history.tables import STORE, metadata
@@ -75,38 +76,19 @@ def test_a_schema_from_a_newer_version_is_refused(url: str) -> None:
     database.dispose()
 
 
-def test_deliveries_of_before_keep_their_state_when_events_stand_once(url: str) -> None:
+def test_an_upgrade_removes_generated_views_and_no_others(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     database = engine(url)
     migrate(database)
+    views = (
+        "create schema history; create view history.old as select * from store.statements; "
+        "comment on view history.old is 'SensorStream: old [0]'; "
+        "create view history.mine as select * from store.statements"
+    )
     with database.begin() as connection:
-        command.downgrade(configuration(connection), "0023")
-        connection.execute(
-            text(
-                "insert into store.webhooks (id, url, secret, created_at, disabled_at) values "
-                "('a', 'http://a', 's', now(), null), ('b', 'http://b', 's', now(), now()); "
-                "insert into store.alerts "
-                "(id, rule, kind, severity, text, key, time, raised_at, message_id) "
-                "select 'm' || n, 'r', 'rule', 'info', '', '', n, now(), 'm' || n "
-                "from generate_series(1, 2) n; "
-                "insert into store.deliveries (webhook_id, alert_id, status, attempts) values "
-                "('a', 'm1', 'delivered', 1), ('b', 'm1', 'dead', 0), ('a', 'm2', 'pending', 2); "
-                "insert into store.deliveries "
-                "(webhook_id, report_id, report_query, report_data, reported_at) "
-                "values ('a', 'q-1', 'q', '{}', now())"
-            )
-        )
-    told = "select webhook_id, coalesce(alert_id, report_id), status, attempts from "
-    before = [
-        ("a", "m1", "delivered", 1),
-        ("a", "m2", "pending", 2),
-        ("a", "q-1", "pending", 0),
-        ("b", "m1", "dead", 0),
-    ]
+        connection.execute(text(views))
+    monkeypatch.setattr(migrations, "newest", lambda: "0002")
     migrate(database)
-    with database.begin() as connection:
-        assert connection.execute(text(f"{told} store.outbox order by 1, 2")).all() == before
-        places = connection.execute(text("select number, place from store.webhooks order by 1"))
-        assert places.all() == [(1, 3), (2, 3)]
-        command.downgrade(configuration(connection), "0023")
-        assert connection.execute(text(f"{told} store.deliveries order by 1, 2")).all() == before
+    assert inspect(database).get_view_names("history") == ["mine"]
     database.dispose()

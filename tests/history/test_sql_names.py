@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.history.sql_names import snake_case, sql_names
+from sensorstream.history.view_definitions import snake_case, sql_names
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 

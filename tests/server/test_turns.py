@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.server.turns import Turns
+from sensorstream.server.questions import Turns
 
 clients = st.sampled_from("abc")
 steps = st.lists(st.tuples(st.sampled_from(["take", "end", "leave"]), clients), max_size=60)

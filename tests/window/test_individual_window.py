@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.window.individual_window import IndividualWindow
 from sensorstream.window.spec import Kind, Unit, WindowSpec
+from sensorstream.window.window import IndividualWindow
 
 P = IRI("http://e/p")
 Q = IRI("http://e/q")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
-from sensorstream.window.individual_window import IndividualWindow
 from sensorstream.window.partition import partition_of
 from sensorstream.window.spec import Kind, Partition, Unit, WindowSpec
+from sensorstream.window.window import IndividualWindow
 
 ROOM = IRI("http://e/room")
 P = IRI("http://e/p")

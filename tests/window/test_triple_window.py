@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.window.spec import Elements, Kind, Unit, WindowSpec
-from sensorstream.window.triple_window import TripleWindow
+from sensorstream.window.window import TripleWindow
 
 P = IRI("http://e/p")
 Q = IRI("http://e/q")

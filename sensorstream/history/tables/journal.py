@@ -37,13 +37,13 @@ messages: Final = Table(
     # Of a message that an input took: what names it among all that inputs have delivered. Of one
     # that came with an idempotency key: sensorstream.journal.message.
     Column("origin", Text),
-    # Of a message: sensorstream.journal.facts. Of one that was held: those of then, and within
+    # Of a message: sensorstream.journal.effects. Of one that was held: those of then, and within
     # them as "settled" those of later.
     Column("facts", JSONB),
     # When somebody took it out of quarantine.
     Column("dismissed_at", MOMENT),
     Index("messages_origin_idx", "origin", postgresql_where=text("origin is not null")),
-    # A B-tree would refuse a source over 2.7 kB: earlier versions took any.
+    # A B-tree would refuse a source over 2.7 kB.
     Index("messages_source_idx", text('"left"(source, 200)'), "seq"),
     Index("messages_status_idx", "status", "seq", postgresql_where=text("status <> 'accepted'")),
     Index("messages_received_idx", "received_at", postgresql_using="brin", postgresql_with=FINE),

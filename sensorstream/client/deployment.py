@@ -1,11 +1,11 @@
-"""Requests about the operation of a server: alerts, window, ontology, health."""
+"""Requests about a running deployment: alerts, window, ontology, health."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypedDict
+from typing import Any, Final, TypedDict, Unpack
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -27,8 +27,8 @@ class OntologyInForce:
     origin: str
 
 
-def alerts(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
-    """The newest alerts below a ``seq``, newest first."""
+def alerts(limit: int = 1000, before: int | None = None) -> Call[list[dict[str, Any]]]:
+    """The newest alerts that the server keeps, newest first, with ``seq`` below ``before``."""
     return Call(
         "GET",
         "/alerts",
@@ -37,50 +37,72 @@ def alerts(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
     )
 
 
-def alert_messages(id_: str, limit: int, after: int) -> Call[dict[str, Any]]:
-    """An alert, and a page of the messages that led to it."""
+def alert_messages(id_: str, limit: int = 100, after: int = 0) -> Call[dict[str, Any]]:
+    """An alert, and a page of the messages that led to it, with ``seq`` above ``after``."""
     params = {"limit": limit, "after": after}
     return Call("GET", f"/alerts/{quote(id_, safe='')}/messages", json_object, {"params": params})
 
 
 def why(id_: str) -> Call[dict[str, Any]]:
-    """Why an alert was raised."""
+    """Why an alert was raised: its rule, what that found, and where in which message."""
     return Call("GET", f"/alerts/{quote(id_, safe='')}/why", json_object)
 
 
 def why_statement(statement: str) -> Call[dict[str, Any]]:
-    """Why a statement holds."""
+    """Why a statement holds: who said it, or by which rules it follows.
+
+    ``statement`` is as in Turtle, with the prefixes of the rule files: ``:ann a :Person``.
+    """
     return Call("GET", "/why", json_object, {"params": {"statement": statement}})
 
 
-def why_not(rule: str, individual: str, variable: str) -> Call[dict[str, Any]]:
-    """Why a rule does not fire for an individual."""
+def why_not(rule: str, individual: str, variable: str = "") -> Call[dict[str, Any]]:
+    """What keeps a rule from firing for an individual (an IRI), as things are now."""
     params = {"rule": rule, "individual": individual, "variable": variable}
     return Call("GET", "/why-not", json_object, {"params": params})
 
 
-def alerts_in(state: str, limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
-    """Alerts of one rule and key together, by state; the last opened first."""
+def alerts_in(
+    state: str, limit: int = 1000, before: int | None = None
+) -> Call[list[dict[str, Any]]]:
+    """What is ``open``, ``acknowledged`` or ``cleared``: alerts of one rule and key together.
+
+    The last opened first, with ``seq`` below ``before``.
+    """
     options = _page(limit, before)
     options["params"]["state"] = state
     return Call("GET", "/alerts", lambda response: list(json_object(response)["alerts"]), options)
 
 
 def alert(id_: str) -> Call[dict[str, Any]]:
-    """What an alert belongs to."""
+    """The state of what an alert belongs to, and how often it was raised."""
     return Call("GET", f"/alerts/{quote(id_, safe='')}", json_object)
 
 
-def alert_history(id_: str, limit: int, after: int) -> Call[dict[str, Any]]:
-    """A page of the changes of an alert."""
+def alert_history(id_: str, limit: int = 100, after: int = 0) -> Call[dict[str, Any]]:
+    """A page of what became of an alert, oldest first, with ``seq`` above ``after``."""
     params = {"limit": limit, "after": after}
     return Call("GET", f"/alerts/{quote(id_, safe='')}/history", json_object, {"params": params})
 
 
-def change_alert(id_: str, what: str, body: Mapping[str, str]) -> Call[dict[str, Any]]:
-    """Acknowledge, clear, comment on or assign an alert."""
-    path = f"/alerts/{quote(id_, safe='')}/{what}"
-    return Call("POST", path, json_object, {"json": dict(body)})
+def acknowledge(id_: str, text: str = "") -> Call[dict[str, Any]]:
+    """Say that somebody sees to an alert."""
+    return _alert_change(id_, "acknowledge", {"text": text})
+
+
+def clear_alert(id_: str, text: str = "") -> Call[dict[str, Any]]:
+    """Say that what an alert told of has ended."""
+    return _alert_change(id_, "clear", {"text": text})
+
+
+def comment(id_: str, text: str) -> Call[dict[str, Any]]:
+    """Add a text to the history of an alert."""
+    return _alert_change(id_, "comment", {"text": text})
+
+
+def assign(id_: str, to: str) -> Call[dict[str, Any]]:
+    """Say who is to see to an alert; "": nobody in particular."""
+    return _alert_change(id_, "assign", {"to": to})
 
 
 def silences() -> Call[list[dict[str, Any]]]:
@@ -88,13 +110,30 @@ def silences() -> Call[list[dict[str, Any]]]:
     return Call("GET", "/silences", lambda response: list(json_object(response)["silences"]))
 
 
-def silence(body: Mapping[str, object]) -> Call[dict[str, Any]]:
-    """Begin a silence."""
-    return Call("POST", "/silences", json_object, {"json": dict(body)})
+def silence(
+    ends_at: datetime,
+    *,
+    rule: str | None = None,
+    key: str | None = None,
+    severity: str | None = None,
+    comment: str = "",
+) -> Call[dict[str, Any]]:
+    """Do not tell receivers of alerts that match, until ``ends_at`` (aware).
+
+    ``*`` in ``rule`` and ``key`` is for any signs; at least one of the three is given.
+    """
+    body = {
+        "rule": rule,
+        "key": key,
+        "severity": severity,
+        "ends_at": ends_at.isoformat(),
+        "comment": comment,
+    }
+    return Call("POST", "/silences", json_object, {"json": body})
 
 
 def end_silence(silence_id: int) -> Call[None]:
-    """End a silence."""
+    """Tell receivers again of what a silence matched."""
     return Call("DELETE", f"/silences/{silence_id}", lambda _: None)
 
 
@@ -119,8 +158,10 @@ class Chosen(ChosenAbove, total=False):
     before: int | None
 
 
-def quarantine(limit: int, before: int | None, chosen: ChosenAbove) -> Call[list[dict[str, Any]]]:
-    """The newest messages that were not taken in below a ``seq``, newest first."""
+def quarantine(
+    limit: int = 100, before: int | None = None, **chosen: Unpack[ChosenAbove]
+) -> Call[list[dict[str, Any]]]:
+    """Messages that were not taken in, or not whole, newest first."""
     params = _parameters(chosen) | _page(limit, before)["params"]
     return Call(
         "GET",
@@ -130,32 +171,40 @@ def quarantine(limit: int, before: int | None, chosen: ChosenAbove) -> Call[list
     )
 
 
-def replay_all(limit: int, chosen: Chosen) -> Call[dict[str, Any]]:
-    """Take quarantined messages in anew, the oldest first; how it went."""
+def replay_all(limit: int = 1000, **chosen: Unpack[Chosen]) -> Call[dict[str, Any]]:
+    """Take quarantined messages in anew, the oldest first, at most 1000; how it went.
+
+    What is ``left`` is taken in by :func:`replay_more`, with the answer's ``next``.
+    """
     options = {"params": _parameters(chosen) | {"limit": limit}, "timeout": httpx.Timeout(None)}
     return Call("POST", _REPLAY, json_object, options)
 
 
 def replay_more(following: str) -> Call[dict[str, Any]]:
-    """Take in anew what an answer has left: ``following`` is its ``next``."""
+    """Take in anew what an answer of :func:`replay_all` has left."""
     parameters = urlsplit(following).query
     return Call("POST", f"{_REPLAY}?{parameters}", json_object, {"timeout": httpx.Timeout(None)})
 
 
-def dismiss(id_: str) -> Call[None]:
-    """Take a message out of quarantine."""
-    return Call("DELETE", f"/quarantine/{quote(id_, safe='')}", lambda _: None)
+def dismiss(message_id: str) -> Call[None]:
+    """Take a message out of quarantine; the journal keeps it."""
+    return Call("DELETE", f"/quarantine/{quote(message_id, safe='')}", lambda _: None)
 
 
-def dismiss_all(chosen: Chosen) -> Call[dict[str, Any]]:
-    """Take messages out of quarantine; how many, and how many are left."""
+def dismiss_all(**chosen: Unpack[Chosen]) -> Call[dict[str, Any]]:
+    """Take messages out of quarantine; how many (``dismissed``), and how many are ``left``."""
     return Call("DELETE", "/quarantine", json_object, {"params": _parameters(chosen)})
 
 
 def messages(
-    limit: int, before: int | None, status: str | None, source: str | None, since: datetime | None
+    limit: int = 100,
+    before: int | None = None,
+    *,
+    status: str | None = None,
+    source: str | None = None,
+    since: datetime | None = None,
 ) -> Call[list[dict[str, Any]]]:
-    """The newest messages below a ``seq``, newest first."""
+    """The newest messages below a ``seq``, newest first; ``since`` is an aware time."""
     asked = {"status": status, "source": source, "since": since and since.isoformat()}
     params = {name: each for name, each in asked.items() if each is not None}
     page = {"limit": limit} | ({} if before is None else {"before": before})
@@ -167,43 +216,49 @@ def messages(
     )
 
 
-def message(id_: str) -> Call[dict[str, Any]]:
-    """What became of a message."""
-    return Call("GET", f"/messages/{quote(id_, safe='')}", json_object)
+def message(message_id: str) -> Call[dict[str, Any]]:
+    """What became of a message up to now."""
+    return Call("GET", f"/messages/{quote(message_id, safe='')}", json_object)
 
 
-def message_content(id_: str) -> Call[bytes]:
+def message_content(message_id: str) -> Call[bytes]:
     """The content of a message, as it came."""
-    path = f"/messages/{quote(id_, safe='')}/content"
+    path = f"/messages/{quote(message_id, safe='')}/content"
     return Call("GET", path, lambda response: response.content)
 
 
-def replay(id_: str, content: bytes | None) -> Call[dict[str, Any]]:
-    """Take a quarantined message in anew."""
-    path = f"/quarantine/{quote(id_, safe='')}/replay"
+def replay(message_id: str, content: bytes | None = None) -> Call[dict[str, Any]]:
+    """Take a quarantined message in anew, or another one instead of it; the outcome."""
+    path = f"/quarantine/{quote(message_id, safe='')}/replay"
     sent = {} if content is None else {"content": content, "headers": {"Content-Type": _XML}}
     return Call("POST", path, json_object, sent)
 
 
-def window(limit: int, offset: int) -> Call[dict[str, Any]]:
-    """The window and a page of its individuals."""
+def window(limit: int = 10_000, offset: int = 0) -> Call[dict[str, Any]]:
+    """The window's definition, its totals and a page of its individuals, oldest first."""
     return Call("GET", "/window", json_object, {"params": {"limit": limit, "offset": offset}})
 
 
-def individual(iri: str, *, rules: bool) -> Call[dict[str, Any]]:
-    """The latest values of an individual."""
+def individual(iri: str, *, rules: bool = False) -> Call[dict[str, Any]]:
+    """An individual: of each property the values it has in the window, or had last.
+
+    With ``rules``, inferred values of now have the rule that derives them.
+    """
     options: dict[str, Any] = {"params": {"rules": "true"}} if rules else {}
     return Call("GET", f"/individuals/{quote(iri, safe='')}", json_object, options)
 
 
-def latest(class_: str, limit: int, after: str) -> Call[dict[str, Any]]:
-    """A page of the individuals of a class, with their latest values."""
+def latest(class_: str, limit: int = 100, after: str = "") -> Call[dict[str, Any]]:
+    """A page of the individuals of a class with their latest values.
+
+    ``after`` is that of the page before; None there: it was the last page.
+    """
     params = {"class": class_, "limit": limit, "after": after}
     return Call("GET", "/latest", json_object, {"params": params})
 
 
 def rules() -> Call[list[dict[str, Any]]]:
-    """The rules in force."""
+    """The mapping rules and the semantic rules in force."""
     return Call("GET", "/rules", lambda response: list(json_object(response)["rules"]))
 
 
@@ -218,35 +273,45 @@ def rule_file(name: str) -> Call[str]:
 
 
 def put_rule_file(name: str, text: str) -> Call[str]:
-    """Put a rule file in force; the journal's id of the change."""
+    """Put a rule file in force, new or instead of the present one; the id of the change."""
     headers = {"Content-Type": "text/plain; charset=utf-8"}
     options = {"content": text.encode(), "headers": headers, "timeout": _REASONER}
     return Call("PUT", _rule_path(name), _change, options)
 
 
-def put_rule_files(files: Mapping[str, str], digest: str) -> Call[str]:
-    """Put a whole set of rule files in force; the journal's id of the change."""
+def put_rule_files(files: Mapping[str, str], digest: str = "") -> Call[str]:
+    """Put a whole set of rule files in force, texts by name; the id of the change.
+
+    ``digest`` is that of the set that is to be replaced; empty: whatever is there.
+    """
     headers = {"If-Match": f'"{digest}"'} if digest else {}
     options = {"json": {"files": dict(files)}, "headers": headers, "timeout": _REASONER}
     return Call("PUT", "/rules", _change, options)
 
 
 def try_rule_files(files: Mapping[str, str]) -> Call[dict[str, Any]]:
-    """What a whole set of rule files would change; nothing is put."""
+    """What a whole set of rule files would change, told by recent messages; nothing is put."""
     options = {"json": {"files": dict(files)}, "params": {"dry-run": "true"}}
     return Call("PUT", "/rules", json_object, options)
 
 
 def try_message(
-    content: str, files: Mapping[str, str], source: str, after: int
+    content: str,
+    files: Mapping[str, str] | None = None,
+    source: str = "rest",
+    *,
+    after: int = 0,
 ) -> Call[dict[str, Any]]:
-    """What rules would make of a message; nothing is taken in."""
-    body = {"message": content, "source": source, "files": dict(files), "after": after}
+    """What the rules make of a message, with other texts of some files; nothing is taken in.
+
+    So many of the last messages come first (``after``), without being told themselves.
+    """
+    body = {"message": content, "source": source, "files": dict(files or {}), "after": after}
     return Call("POST", "/trials", json_object, {"json": body, "timeout": _REASONER})
 
 
 def delete_rule_file(name: str) -> Call[str]:
-    """Take a rule file out of force; the journal's id of the change."""
+    """Take a rule file out of force; the id of the change."""
     return Call("DELETE", _rule_path(name), _change, {"timeout": _REASONER})
 
 
@@ -255,20 +320,20 @@ def ontology() -> Call[OntologyInForce]:
     return Call("GET", "/ontology", _ontology)
 
 
-def put_ontology(content: bytes | str, kind: str) -> Call[str]:
-    """Put another ontology in force; the journal's id of the change."""
+def put_ontology(content: bytes | str, media_type: str = "text/turtle") -> Call[str]:
+    """Put another ontology in force, which may take seconds; the id of the change."""
     text = content.encode() if isinstance(content, str) else content
-    options = {"content": text, "headers": {"Content-Type": kind}, "timeout": _REASONER}
+    options = {"content": text, "headers": {"Content-Type": media_type}, "timeout": _REASONER}
     return Call("PUT", "/ontology", _change, options)
 
 
 def settings() -> Call[list[dict[str, Any]]]:
-    """The settings that the server has read."""
+    """The settings that the server has read: ``name``, ``value`` and ``origin`` of each."""
     return Call("GET", "/settings", lambda response: list(json_object(response)["settings"]))
 
 
-def audit(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
-    """The newest changes below a ``seq``, newest first."""
+def audit(limit: int = 100, before: int | None = None) -> Call[list[dict[str, Any]]]:
+    """Who changed what, newest first, with ``seq`` below ``before``."""
     return Call(
         "GET",
         "/audit",
@@ -278,17 +343,17 @@ def audit(limit: int, before: int | None) -> Call[list[dict[str, Any]]]:
 
 
 def alive() -> Call[dict[str, Any]]:
-    """Whether the pipeline runs."""
+    """Whether the server runs, and how many messages it holds; else :class:`.Unavailable`."""
     return Call("GET", "/healthz", json_object)
 
 
 def ready() -> Call[dict[str, Any]]:
-    """Every part that does its work."""
+    """Its parts; :class:`.Unavailable` if one cannot work (``error.problem["parts"]``)."""
     return Call("GET", "/readyz", lambda response: dict(json_object(response)["parts"]))
 
 
 def metrics() -> Call[str]:
-    """The metrics in the text format of Prometheus."""
+    """The server's metrics in Prometheus' text format."""
     return Call("GET", "/metrics", lambda response: response.text)
 
 
@@ -302,6 +367,10 @@ def _parameters(chosen: ChosenAbove) -> dict[str, Any]:
 
 def _page(limit: int, before: int | None) -> dict[str, Any]:
     return {"params": {"limit": limit} | ({} if before is None else {"before": before})}
+
+
+def _alert_change(id_: str, what: str, body: dict[str, str]) -> Call[dict[str, Any]]:
+    return Call("POST", f"/alerts/{quote(id_, safe='')}/{what}", json_object, {"json": body})
 
 
 def _rule_path(name: str) -> str:
