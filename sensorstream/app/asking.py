@@ -182,7 +182,7 @@ class Asking:
         told = self._archived()
         from sensorstream.archive.sparql.asking import Archive
 
-        return Archive(self._url(), told.folder, self._deployment().timeline, self._memory)
+        return Archive(self._url(), told.folder, self._memory)
 
     def _archived(self) -> ArchiveSettings:
         require("archive", "the archive")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Timer
@@ -19,6 +19,7 @@ from sensorstream.archive.relations import LIVE_VIEWS, definitions
 from sensorstream.errors import ArchiveError, Overrun, QueryError
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.read_only_sql import SqlResult
+from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 
@@ -63,19 +64,19 @@ def run_archive_sql(
         HistoryError: the manifest cannot be read.
     """
     parts = kept_parts(url, State.ARCHIVED)
-    with closing(open_archive(parts, folder, schema, timeline, memory)) as connection:
+    views = view_definitions(schema, timeline)
+    with closing(open_archive(parts, folder, views, memory)) as connection:
         return ask(connection, text, timeout=timeout, row_limit=row_limit, stop=stop)
 
 
 def open_archive(
     parts: Sequence[Part],
     folder: Path,
-    schema: Schema,
-    timeline: Timeline,
+    views: Iterable[View],
     memory: int,
     prepare: Callable[[duckdb.DuckDBPyConnection], None] = lambda _: None,
 ) -> duckdb.DuckDBPyConnection:
-    """A DuckDB in memory that has the views of history over some parts, and sees nothing else.
+    """A DuckDB in memory that has views of history over some parts, and sees nothing else.
 
     It opens no other file, loads no extension, and its settings are locked. ``prepare`` makes what
     a question needs besides, before that.
@@ -106,7 +107,7 @@ def open_archive(
         connection.execute("set allowed_paths = $1", [paths])
         connection.execute("set enable_external_access = false")
         patterns = {table: list(map(pattern, several)) for table, several in files.items()}
-        for statement in definitions(patterns, schema, timeline):
+        for statement in definitions(patterns, views):
             connection.execute(statement)
         prepare(connection)
         connection.execute("set search_path = 'history'")

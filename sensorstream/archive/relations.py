@@ -7,23 +7,15 @@ Columns beside it have the term's parts, so no query joins the terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sensorstream.archive.layout import STATEMENTS, STAYS, ArchivedTable
-from sensorstream.history.view_definitions import (
-    HISTORY,
-    View,
-    look_up_all,
-    terms_of,
-    view_definitions,
-)
-from sensorstream.model.schema import Schema
+from sensorstream.history.view_definitions import HISTORY, View, look_up_all, terms_of
 from sensorstream.model.terms import IRI
-from sensorstream.model.timeline import Timeline
 
 LIVE_VIEWS: Final = frozenset({"messages", "alerts"})
 """Views of what is never archived."""
@@ -65,9 +57,9 @@ _DUCKDB_TYPES: Final[Mapping[pa.DataType, str]] = {
 
 
 def definitions(
-    files: Mapping[ArchivedTable, Sequence[str]], schema: Schema, timeline: Timeline
+    files: Mapping[ArchivedTable, Sequence[str]], views: Iterable[View]
 ) -> Iterator[str]:
-    """The statements that make the tables over some files, and the views of history over them.
+    """The statements that make the tables over some files, and views of history over them.
 
     ``files`` are patterns of paths, see :func:`.pattern`.
     """
@@ -75,7 +67,7 @@ def definitions(
     yield f"create schema {HISTORY}"
     for table, query in _TABLES.items():
         yield query.format(_rows(table, files[table]))
-    for view in view_definitions(schema, timeline):
+    for view in views:
         if view.name not in LIVE_VIEWS:
             name = exp.table_(view.name, db=HISTORY, quoted=True).sql("duckdb")
             yield f"create view {name} as {archived_query(view).sql('duckdb', identify=True)}"

@@ -21,4 +21,4 @@ def archive_of(settings: Settings, url: str) -> Archive:
     from sensorstream.archive.sparql.asking import Archive
 
     told = settings.archive
-    return Archive(url, told.folder, settings.time.timeline, settings.limits.question_memory)
+    return Archive(url, told.folder, settings.limits.question_memory)

@@ -130,10 +130,10 @@ def test_time_and_memory_are_limited(history: str, archived: Path, schema: Schem
         ask(history, archived, large, schema, memory=64)
 
 
-def test_a_file_that_is_gone_is_told(history: str, archived: Path, schema: Schema) -> None:
+def test_a_file_that_is_gone_is_told(history: str, archived: Path) -> None:
     archive(history, archived, END, LINE)
     parts = kept_parts(history, State.ARCHIVED)
     for path in archived.rglob("*.parquet"):
         path.unlink()
     with pytest.raises(ArchiveError, match="is missing: expected"):
-        open_archive(parts, archived, schema, LINE, 256)
+        open_archive(parts, archived, (), 256)

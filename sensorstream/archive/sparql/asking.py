@@ -24,9 +24,7 @@ from sensorstream.history.asking.run import Limits
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.sparql.forms import compile_query, constants
 from sensorstream.history.sparql.scope import TOO_DEEP, Id, SqlQuery, text_of
-from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, Term
-from sensorstream.model.timeline import Timeline
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 
@@ -48,7 +46,6 @@ class Archive:
 
     url: str
     folder: Path
-    timeline: Timeline
     memory: int
 
 
@@ -148,4 +145,4 @@ def _opened(archive: Archive) -> duckdb.DuckDBPyConnection:
         connection.execute(TERMS)
 
     # The views for people are not asked.
-    return open_archive(parts, archive.folder, Schema(), archive.timeline, archive.memory, prepare)
+    return open_archive(parts, archive.folder, (), archive.memory, prepare)

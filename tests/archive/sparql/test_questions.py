@@ -35,7 +35,7 @@ class Archived:
             case.question.time: house.exported(url, case.question.time) for case in house.cases()
         }
         archive(url, folder, 10**9, LINE)
-        self.archive = Archive(url, folder, LINE, 512)
+        self.archive = Archive(url, folder, 512)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_the_plan_shows_the_sql_and_what_duckdb_does(archived: Archived) -> None
 
 
 def test_a_file_that_is_missing_is_told(archived: Archived) -> None:
-    elsewhere = Archive(archived.archive.url, archived.archive.folder / "no", LINE, 512)
+    elsewhere = Archive(archived.archive.url, archived.archive.folder / "no", 512)
     with pytest.raises(ArchiveError, match="is missing"):
         ask(elsewhere, "SELECT * { ?s ?p ?o }")
 
