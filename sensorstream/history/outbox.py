@@ -179,6 +179,8 @@ def is_for(event: str, receiver: str) -> str:
 
 _ALERT: Final = ", ".join(f"a.{each.name} as alert_{each.name}" for each in alerts.c)
 _WEBHOOK: Final = ", ".join(f"w.{name} as webhook_{name}" for name in WEBHOOK_NAMES)
+# What is new is taken in the order of its numbers, for the receiver's place passes all below. Their
+# times are not in this order: each was read before the transaction that gave the number.
 _DUE: Final = text(
     f"""
     select e.seq as event, w.number, taken.attempts, e.report_id, e.report_query, e.report_data,
@@ -193,11 +195,15 @@ _DUE: Final = text(
         where d.webhook_id = w.id and d.status = 'pending' and d.next_attempt_at <= :now
         order by d.next_attempt_at, d.event limit :one)
         union all
-        (select n.seq, 0, n.due_at
-        from store.events n
-        where w.place < (select last from store.event_head) and n.seq > w.place
-          and {is_for("n", "w")} and n.due_at <= :now
-        order by n.seq limit :one)
+        (select seq, 0, due_at
+        from (
+          select n.seq, max(n.due_at) over (order by n.seq) as due_at
+          from store.events n
+          where w.place < (select last from store.event_head) and n.seq > w.place
+            and {is_for("n", "w")}
+          order by n.seq limit :one
+        ) next
+        where due_at <= :now)
       ) tried_and_new
       order by due_at, seq limit :one
     ) taken
