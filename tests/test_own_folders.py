@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import sensorstream
 from sensorstream.own_folders import own_folder
 
 _HOLD = """
@@ -40,3 +42,15 @@ def test_the_folder_of_a_killed_process_goes_and_that_of_another_stays(tmp_path:
             assert not left.exists()
         assert first.stat().st_mode & 0o777 == 0o700
     assert sorted(each.name for each in tmp_path.iterdir()) == ["mine-link", "other"]
+
+
+def test_all_that_is_made_for_a_while_is_made_so() -> None:
+    package = Path(sensorstream.__file__).parent
+    others = re.compile(r"TemporaryDirectory|NamedTemporaryFile|mkdtemp|mkstemp")
+    found = {
+        str(each.relative_to(package))
+        for each in package.rglob("*.py")
+        if others.search(each.read_text())
+    }
+    # The folder of a new cluster is given to PostgreSQL's own user.
+    assert found == {"own_folders.py", "history/embedded.py"}

@@ -12,7 +12,7 @@ class Change:
 
     ``kind`` and ``who`` are those of an :class:`.Identity`; ``at`` is wall time, aware. ``path``
     is without the query string. A command on the deployment itself has the method "command", and
-    the status 0.
+    the status 0. So has what tells of refused requests that are not kept one by one, "refused".
     """
 
     at: datetime

@@ -13,6 +13,7 @@ from anyio.to_thread import run_sync
 
 from sensorstream.access.audit import Change
 from sensorstream.access.keys import MARK, Key, KeyRing
+from sensorstream.access.refusals import Refusals
 from sensorstream.access.roles import ANYBODY, Identity
 from sensorstream.access.tokens import Tokens, Trust, admits
 from sensorstream.clock import Clock
@@ -79,6 +80,7 @@ class Access:
         self._ring = KeyRing()
         self._used: dict[str, datetime] = {}
         self._noted = self._shortened = clock.now()
+        self._refused, self._refused_changes = Refusals(), Refusals()
         self._halt = Event()
         self._thread = Thread(target=self._run, name="access", daemon=True)
 
@@ -95,6 +97,7 @@ class Access:
         """End the thread; the use of keys is noted."""
         self._halt.set()
         self._thread.join()
+        self._tell_refused(last=True)
         try:
             self._tidy(last=True)
         except HistoryError as error:
@@ -145,32 +148,45 @@ class Access:
         return self._clock.now()
 
     def note(self, change: Change) -> None:
-        """Write a request into the server's log."""
-        AUDIT.info("%s", told(change))
+        """Write a request into the server's log; of many that are refused, see Refusals."""
+        if self._refused.admits(change):
+            AUDIT.info("%s", told(change))
 
     def record(self, change: Change) -> None:
         """Write a change into the audit log, and into the server's; there alone if the database
-        fails.
+        fails. Of many that are refused, see Refusals.
         """
-        self.note(change)
-        try:
-            self._changes.add(change)
-        except HistoryError as error:
-            _LOG.error("a change is not in the audit log: %s: %s", told(change), error)
+        if self._refused_changes.admits(change):
+            self._keep(change)
 
     def changes(self, before: int | None, limit: int) -> Sequence[Change]:
         """Changes, newest first, with a number below ``before``."""
         return self._changes.before(before, limit)
 
+    def _keep(self, change: Change) -> None:
+        AUDIT.info("%s", told(change))
+        try:
+            self._changes.add(change)
+        except HistoryError as error:
+            _LOG.error("a change is not in the audit log: %s: %s", told(change), error)
+
     def _run(self) -> None:
         while not self._halt.wait(_REFRESH):
             try:
+                self._tell_refused()
                 self.refresh()
                 self._tidy()
             except HistoryError as error:
                 _LOG.warning("the keys are those of some time ago: %s", error)
             except Exception:
                 _LOG.exception("internal error in the control of access")
+
+    def _tell_refused(self, *, last: bool = False) -> None:
+        now = self._clock.now()
+        for each in self._refused.left_out(now, last=last):
+            AUDIT.info("%s", told(each))
+        for each in self._refused_changes.left_out(now, last=last):
+            self._keep(each)
 
     def _tidy(self, *, last: bool = False) -> None:
         now = self._clock.now()

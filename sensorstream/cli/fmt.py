@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Final
 
 import click
 
 from sensorstream.errors import LanguageError, Position, SensorStreamError, SettingsError
+from sensorstream.own_folders import own_folder
 
 _STANDARD_INPUT: Final = "-"
 _QUERY: Final = ".rq"
+_MAKING: Final = ".sensorstream-fmt-"
+"""The name of a folder with a new file begins so, until it has replaced the old one."""
 _OVER_TIME: Final = (".dotr", ".dlog")
 
 
@@ -105,15 +107,12 @@ def _laid_out(file: Path, only_check: bool, to_stdout: bool) -> bool:
 
 def _replace(file: Path, content: bytes) -> None:
     """Give the file a new content; who reads it meanwhile sees the old one or the new one."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    new = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
+    # To be renamed, it must be in the same file system.
+    with own_folder(_MAKING, file.parent) as folder:
+        new = folder / "new"
+        with new.open("wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         new.chmod(file.stat().st_mode)
         new.replace(file)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise

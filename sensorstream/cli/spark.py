@@ -11,12 +11,12 @@ from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Final
 
 import click
 
 from sensorstream.cli.options import config_option
+from sensorstream.own_folders import own_folder
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
@@ -99,7 +99,7 @@ class _Shell:
         from sensorstream.spark.jobs.runner import Runner
         from sensorstream.spark.snapshot import Place
 
-        self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="sensorstream-")))
+        self._folder = stack.enter_context(own_folder("sensorstream-shell-"))
         place = Place(open_kept(settings.history, stack), settings.archive.folder)
         self._schema = deployed_ontology(settings.ontology).schema
         line, limit = settings.time.timeline, settings.limits.question_seconds
@@ -123,7 +123,7 @@ class _Shell:
             self._worker.close()
             self._worker = self._start()
         with (
-            TemporaryDirectory(dir=self._folder) as folder,
+            own_folder("answer-", self._folder) as folder,
             working("Spark starts") as say,
             _interrupted() as cancelled,
         ):
@@ -133,9 +133,9 @@ class _Shell:
                 say("Spark answers", done)
 
             rows = self._worker.ask(
-                question, self._schema, Path(folder), _MOST_BYTES, told, lambda: bool(cancelled)
+                question, self._schema, folder, _MOST_BYTES, told, lambda: bool(cancelled)
             )
-            with (Path(folder) / ANSWER).open("rb") as answer:
+            with (folder / ANSWER).open("rb") as answer:
                 shown = _show_terms(answer) if question.language == SPARQL else _show_table(answer)
         if rows > shown:
             click.echo(f"the first {shown} of {rows} rows", err=True)

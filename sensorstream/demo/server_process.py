@@ -13,7 +13,7 @@ from sensorstream.clock import SystemClock
 from sensorstream.errors import ServerUnreachable, SparkError
 from sensorstream.pipes import readable
 
-_SERVE: Final = (sys.executable, "-m", "sensorstream", "serve")
+_SERVE: Final = (sys.executable, "-m", "sensorstream.demo.served")
 _READY: Final = "listening on "
 _START_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 30.0
@@ -39,7 +39,7 @@ class ServerProcess:
 
     What it logs goes to ``server.log`` beside the file.
 
-    Use as a context manager: leaving stops the server.
+    Use as a context manager: leaving stops the server, and so does the end of this process.
     """
 
     def __init__(self, config: Path, port: int = 0) -> None:
@@ -47,6 +47,7 @@ class ServerProcess:
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [*_SERVE, "-c", str(config), "--port", str(port)],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 # Ctrl-C goes to this process only, which then stops that one.
@@ -82,8 +83,9 @@ class ServerProcess:
             self._process.kill()
             return self._process.wait()
         finally:
-            if self._process.stdout is not None:
-                self._process.stdout.close()
+            for pipe in (self._process.stdin, self._process.stdout):
+                assert pipe is not None
+                pipe.close()
 
     def __enter__(self) -> ServerProcess:
         return self

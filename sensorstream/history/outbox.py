@@ -179,33 +179,43 @@ def is_for(event: str, receiver: str) -> str:
 
 _ALERT: Final = ", ".join(f"a.{each.name} as alert_{each.name}" for each in alerts.c)
 _WEBHOOK: Final = ", ".join(f"w.{name} as webhook_{name}" for name in WEBHOOK_NAMES)
+# What is new is taken in the order of its numbers, for the receiver's place passes all below. Their
+# times are not in this order: each was read before the transaction that gave the number.
 _DUE: Final = text(
     f"""
+    with taken as materialized (
+      select w.number, each.* from store.webhooks w cross join lateral (
+        select *, row_number() over (order by due_at, seq) as rank
+        from (
+          (select d.event as seq, d.attempts, d.next_attempt_at as due_at
+          from store.deliveries d
+          where d.webhook_id = w.id and d.status = 'pending' and d.next_attempt_at <= :now
+          order by d.next_attempt_at, d.event limit :one)
+          union all
+          (select seq, 0, due_at
+          from (
+            select n.seq, max(n.due_at) over (order by n.seq) as due_at
+            from store.events n
+            where w.place < (select last from store.event_head) and n.seq > w.place
+              and {is_for("n", "w")}
+            order by n.seq limit :one
+          ) next
+          where due_at <= :now)
+        ) tried_and_new
+        order by due_at, seq limit :one
+      ) each
+      where w.disabled_at is null and w.id <> all(cast(:busy as text[]))
+      order by rank, due_at, seq, number limit :limit
+    )
     select e.seq as event, w.number, taken.attempts, e.report_id, e.report_query, e.report_data,
       e.group_data, e.raised_at as reported_at, e.change as change_seq, c.*,
       i.rule, i.kind, i.key, i.first_at,
       {_ALERT}, {_WEBHOOK}
-    from store.webhooks w cross join lateral (
-      select *, row_number() over (order by due_at, seq) as rank
-      from (
-        (select d.event as seq, d.attempts, d.next_attempt_at as due_at
-        from store.deliveries d
-        where d.webhook_id = w.id and d.status = 'pending' and d.next_attempt_at <= :now
-        order by d.next_attempt_at, d.event limit :one)
-        union all
-        (select n.seq, 0, n.due_at
-        from store.events n
-        where w.place < (select last from store.event_head) and n.seq > w.place
-          and {is_for("n", "w")} and n.due_at <= :now
-        order by n.seq limit :one)
-      ) tried_and_new
-      order by due_at, seq limit :one
-    ) taken
+    from taken join store.webhooks w on w.number = taken.number
     join store.events e on e.seq = taken.seq left join store.alerts a on a.id = e.alert_id
     left join store.alert_changes c on c.seq = e.change
     left join store.incidents i on i.id = c.incident
-    where w.disabled_at is null and w.id <> all(cast(:busy as text[]))
-    order by taken.rank, taken.due_at, taken.seq, w.number limit :limit
+    order by taken.rank, taken.due_at, taken.seq, w.number
     """
 )
 _LATEST: Final = text(
@@ -286,17 +296,18 @@ _PRUNE_EVENTS: Final = text(
         ) end
     """
 )
+# Once for each receiver: the planner would look for the bound again for each row of the log.
 _PRUNE: Final = text(
     """
-    delete from store.deliveries d
-    using (
+    with bounds as materialized (
       select w.id, greatest(:oldest, (
         select attempted_at from store.deliveries
         where webhook_id = w.id and status = 'delivered' and attempted_at is not null
         order by attempted_at desc offset :kept limit 1
       )) as bound
       from store.webhooks w
-    ) b
+    )
+    delete from store.deliveries d using bounds b
     where d.webhook_id = b.id and d.status = 'delivered' and d.attempted_at <= b.bound
     """
 )

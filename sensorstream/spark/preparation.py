@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +17,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from sensorstream.errors import SparkError
+from sensorstream.own_folders import own_folder
 from sensorstream.spark.class_cache import cache_file, keep
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.stream_settings import STREAM_SETTINGS
@@ -64,12 +64,12 @@ def prepare() -> Path:
     cache = cache_file()
     cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # In the same folder: to be renamed, it must be in the same file system.
-    with tempfile.TemporaryDirectory(prefix="making-", dir=cache.parent) as name:
-        made = Path(name) / "classes.aot"
+    with own_folder("making-", cache.parent) as folder:
+        made = folder / "classes.aot"
         with spark_session("local[2]", {"spark.sql.shuffle.partitions": "2"}, made) as spark:
             spark.dataSource.register(Numbers)
-            _ask(spark, Path(name) / "answer")
-            _stream(spark, Path(name) / "state")
+            _ask(spark, folder / "answer")
+            _stream(spark, folder / "state")
         return keep(made)
 
 

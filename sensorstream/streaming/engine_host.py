@@ -16,6 +16,7 @@ import sys
 import traceback
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing import AuthenticationError
 from pathlib import Path
 from socket import socket
@@ -27,6 +28,7 @@ from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.clock import SystemClock
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.records import Record
+from sensorstream.own_folders import lock_folder
 from sensorstream.reasoning.ontology import parse_put
 from sensorstream.streaming.chunk import PROTOCOL, pack, unpack
 from sensorstream.streaming.controls import Controls
@@ -240,6 +242,9 @@ def main() -> None:
     """
     folder, listening, leader = Path(sys.argv[1]), socket(fileno=int(sys.argv[2])), sys.argv[3]
     task: HostTask = pickle.load(sys.stdin.buffer)
+    # On a machine where Spark itself does not run, whose command has locked it there.
+    with suppress(BlockingIOError):
+        lock_folder(folder)
     serve_partitions(listening, folder, task, int(leader))
 
 

@@ -7,12 +7,10 @@ import os
 import pickle
 import re
 import secrets
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.app.wiring import read_rules, runner_of, version_of
@@ -25,6 +23,7 @@ from sensorstream.history.views import install_views
 from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
+from sensorstream.own_folders import own_folder
 from sensorstream.settings import Settings
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.stream_settings import STREAM_SETTINGS
@@ -99,16 +98,16 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
         prefixes = prefixes_of(settings)
         key_reader(settings.pipeline.key, prefixes, settings.server.max_depth)
         check_folder(settings, store)
-        sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="sensorstream-"))
+        sockets = stack.enter_context(own_folder("sensorstream-stream-"))
         if settings.spark.master.startswith("local"):
             # While the JVM starts; on a cluster the first worker of a machine does it.
-            start_hosts(Path(sockets), task, os.getpid())
+            start_hosts(sockets, task, os.getpid())
         with ThreadPoolExecutor(1) as thread:
             shown = thread.submit(_show_views, url, settings, deployment.ontology.schema)
             master = _patient(settings.spark.master)
             spark = stack.enter_context(spark_session(master, _CONFIGURATION))
             shown.result()
-        query = _start(spark, settings, task, sockets, HistorySink(store, told), prefixes)
+        query = _start(spark, settings, task, str(sockets), HistorySink(store, told), prefixes)
         stack.callback(query.stop)
         yield Running(store, query)
 

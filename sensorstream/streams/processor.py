@@ -38,7 +38,6 @@ from sensorstream.streams.broken import Broken
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
-from sensorstream.streams.operator_graph import window_text
 from sensorstream.streams.patterns_in_time import Knowledge, Patterns
 from sensorstream.streams.query_maker import QueryMaker
 from sensorstream.streams.relief import too_costly
@@ -46,7 +45,7 @@ from sensorstream.streams.report import Sink
 from sensorstream.streams.selections import Selections
 from sensorstream.streams.state import ProcessorState, QueryState
 from sensorstream.streams.stream_window import WindowedStream
-from sensorstream.streams.trace import Trace
+from sensorstream.streams.trace import Trace, Traces
 
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""
@@ -99,14 +98,13 @@ class StreamProcessor:
     ) -> None:
         self.network = Network(limits, now=lambda: self.now)
         self.queries: dict[str, ContinuousQuery] = {}
-        self.traces: dict[str, Trace] = {}
         self.counts = Counts()
         self.now: Instant | None = None
         self.faults: list[tuple[str, Exception]] = []
         """Queries that a fault of ours or an :class:`.Overrun` has stopped, and what it was."""
         self.emptied: list[str] = []
         """Queries whose rows could not be read at a :meth:`restore`: they remember nothing."""
-        self._default = default
+        self._traces = Traces(self.network, default, lambda: self.now)
         lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
         self.patterns = Patterns(
@@ -245,23 +243,11 @@ class StreamProcessor:
             KeyError: no query has that name.
         """
         running = self.queries[name]
-        if name not in self.traces:
-            graphs = [(window_text(each), each.graph) for each in running.windows]
-            graphs.append(("outside the windows", self._default))
-            broken = partial(self._broken.note, running)
-            trace = Trace(running.root, graphs, lambda: self.now, time, broken)
-            self.traces[name] = trace
-            for window in running.windows:
-                self._agenda.note(window)
-            self.network.observers.append(trace.observe)
-        return self.traces[name]
+        return self._traces.of(running, time, partial(self._broken.note, running))
 
     def untrace(self, name: str) -> None:
         """End the record of a query's instants, if there is one."""
-        trace = self.traces.pop(name, None)
-        if trace is not None:
-            self.network.observers.remove(trace.observe)
-            trace.close()
+        self._traces.end(name)
 
     def state(self) -> ProcessorState:
         """All that must survive a restart; between two events."""

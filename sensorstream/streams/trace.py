@@ -10,15 +10,19 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.dispatch import Watched
 from sensorstream.network.intervals.plan import OCCURRENCE
+from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.operators.scoped_join import OLDEST
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.making import rule_of, triples_of
 from sensorstream.network.selection.ruleset import Firings
+from sensorstream.streams.continuous_query import ContinuousQuery
+from sensorstream.streams.operator_graph import window_text
 from sensorstream.streams.report_data import bindings
 
 _SHOWN: Final = 100
@@ -106,6 +110,43 @@ class Trace:
         """Stop collecting."""
         for _, changes in self._graphs:
             changes.close()
+
+
+class Traces:
+    """The records of the queries of a network, by their names; see :class:`Trace`."""
+
+    def __init__(
+        self, network: Network, default: TripleIndex, now: Callable[[], Instant | None]
+    ) -> None:
+        self._network = network
+        self._default = default
+        self._now = now
+        self._traces: dict[str, Trace] = {}
+
+    def of(
+        self,
+        query: ContinuousQuery,
+        time: Callable[[Instant], object],
+        on_fault: Callable[[Exception], None],
+    ) -> Trace:
+        """The record of a query's instants, begun now if it does not exist yet."""
+        trace = self._traces.get(query.name)
+        if trace is None:
+            graphs = [(window_text(each), each.graph) for each in query.windows]
+            graphs.append(("outside the windows", self._default))
+            trace = Trace(query.root, graphs, self._now, time, on_fault)
+            self._traces[query.name] = trace
+            for window in query.windows:
+                self._network.agenda.note(window)
+            self._network.observers.append(trace.observe)
+        return trace
+
+    def end(self, name: str) -> None:
+        """End the record of a query's instants, if there is one."""
+        trace = self._traces.pop(name, None)
+        if trace is not None:
+            self._network.observers.remove(trace.observe)
+            trace.close()
 
 
 def _step(node: Node) -> dict[str, Any]:

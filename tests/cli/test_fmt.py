@@ -23,6 +23,15 @@ def test_a_file_gets_the_standard_layout_and_keeps_its_mode(run: Run, tmp_path: 
     assert sorted(tmp_path.iterdir()) == [file, neat]
 
 
+def test_what_one_that_was_killed_has_left_is_removed(run: Run, tmp_path: Path) -> None:
+    left = tmp_path / ".sensorstream-fmt-x"
+    left.mkdir()
+    (left / "new").touch()
+    (tmp_path / "a.rules").write_text(UGLY)
+    assert run("fmt", tmp_path / "a.rules").exit_code == 0
+    assert [each.name for each in tmp_path.iterdir()] == ["a.rules"]
+
+
 def test_a_link_goes_on_leading_to_the_file(run: Run, tmp_path: Path) -> None:
     file, link = tmp_path / "a.rules", tmp_path / "link.rules"
     file.write_text(UGLY)

@@ -23,6 +23,7 @@ from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
 from sensorstream.streams.report import Operation, Report
+from tests.history.alerting import commit
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -117,6 +118,35 @@ def test_each_receiver_gets_what_a_row_for_each_would_give_it(
             name: sum(row.status == "pending" for row in each.rows)
             for name, each in naive.there.items()
         }
+
+
+@settings(
+    max_examples=20,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.lists(st.integers(0, 3), min_size=2, max_size=5),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3), st.integers(1, 3)), max_size=4),
+)
+def test_what_is_stored_with_an_earlier_time_takes_nobodys_turn(
+    store: PostgresStore,
+    database: Engine,
+    times: list[int],
+    looks: list[tuple[int, int, int]],
+) -> None:
+    """Who stores an event has read the time before, and may have waited for another who stored one;
+    who looks for what is due has, too. And a dispatcher may be killed after any delivery."""
+    outbox, registered = PostgresOutbox(database), PostgresWebhooks(database)
+    for each in registered.all():
+        registered.delete(each.webhook.id, START)
+    registered.put(Webhook("a", "http://localhost/a", "whsec_x", START), 1)
+    raised = [commit(store, START + each * MINUTE, ("k", "info"))[0] for each in times]
+    told = []
+    for late, limit, taken in [*looks, *((3, 1, 1) for _ in times)]:
+        for delivery in outbox.due(START + late * MINUTE, limit)[:taken]:
+            outbox.delivered({delivery.id: Attempt(START, 0.1)})
+            told.append(delivery.event.id)
+    assert told == raised
 
 
 def _take(

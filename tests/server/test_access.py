@@ -53,7 +53,7 @@ class Kept:
         return self.client.request(method, path, headers=headers, **more).status_code  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def kept(listen: Callable[[Application], Iterator[str]]) -> Iterator[Kept]:
     application = MemoryApplication()
     keys, log, clock = MemoryKeys(), MemoryAuditLog(), ManualClock(NOW)

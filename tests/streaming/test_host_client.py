@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from sensorstream.errors import SparkError
+from sensorstream.own_folders import own_folder
 from sensorstream.settings import Settings
 from sensorstream.streaming.chunk import pack
 from sensorstream.streaming.host_client import HostClient, start_hosts
@@ -109,6 +110,21 @@ def test_hosts_end_with_the_process_that_leads_them(settings: Settings, folder: 
     assert leader.stdin is not None
     leader.stdin.close()
     assert gone(folder)
+
+
+def test_a_folder_on_a_workers_machine_stays_as_long_as_there_are_hosts(
+    settings: Settings, folder: Path
+) -> None:
+    task, used = HostTask(settings, "", None, b"secret"), folder / "used-1"
+    with closing(HostClient(used, 0, task)) as client:
+        with own_folder("used-", folder):
+            assert isinstance(messages(client, "north", 3), Done)
+            assert used.exists()
+        for each in hosts(used):
+            each.kill()
+        assert gone(used)
+    with own_folder("used-", folder):
+        assert not used.exists()
 
 
 def test_a_deployment_that_is_not_valid_is_told(settings: Settings, folder: Path) -> None:

@@ -25,7 +25,7 @@ class ChangeBody(BaseModel):
     address: str = Field(description="the client's address")
     method: str
     path: str
-    status: int = Field(description="of the answer; 0: of a command")
+    status: int = Field(description="of the answer; 0: of a command, or of more than one request")
 
 
 class AuditBody(BaseModel):
