@@ -144,8 +144,9 @@ class Harvest:
             values = [o for s, p, o in said if s == subject and p == name]
             if len(values) > 1:
                 yield (
-                    f"{subject} is updated more than once for one time: it has {len(values)} values "
-                    f"of {name} at once ({_listed(values)}); expected a name that tells them apart"
+                    f"{subject} is updated more than once for one time: it has {len(values)} "
+                    f"values of {name} at once ({_listed(values)}); expected a name that tells "
+                    "them apart"
                 )
 
     def blank_node(self) -> BlankNode:
