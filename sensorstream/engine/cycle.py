@@ -7,7 +7,7 @@ Here messages come in the order in which they are to be taken; who puts them int
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -37,12 +37,13 @@ from sensorstream.model.events import (
     Alert,
     Cleared,
     Delta,
+    Event,
     Message,
     net_delta,
 )
 from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.unread_axioms import unread_axiom
 from sensorstream.rules.answers import Answer
@@ -381,6 +382,7 @@ class Cycle:
     ) -> Outcome:
         message, mapped = arrived.message, arrived.mapped
         verdicts = Verdicts(self.archived)
+        latest = self.window.now
         applied = self._enter(arrived, run, verdicts, closing)
         now = self.present(message.received if self.window.now is None else self.window.now)
         said = {t[0] for event in mapped.events for t in event.triples} if self.rules.listen else ()
@@ -403,11 +405,30 @@ class Cycle:
                 *mapped.notes,
                 *verdicts.warnings(),
                 *([unread] if unread else []),
+                *self._unrepaired(run.said, latest),
                 *outcome.warnings,
             ),
             archived=tuple(verdicts.departures),
             filtered=tuple(verdicts.filtered),
             shed=tuple(verdicts.shed),
+        )
+
+    def _unrepaired(self, said: Sequence[Event], latest: Instant | None) -> Iterator[str]:
+        """What order would have given and a message from before the latest one does not."""
+        first = min((each.time for each in said), default=latest)
+        if latest is None or first is None or first >= latest:
+            return
+        time, now = map(self.timeline.format, (first, latest))
+        inferred = ""
+        if not isinstance(self.reasoner, NoReasoner):
+            inferred = (
+                f"what is inferred from it begins at {now} only (repaired by: sensorstream "
+                f"rereason --from {time} --to {now} --apply), "
+            )
+        yield (
+            f"late-update: its time {time} is before {now}, the latest so far: what it says has "
+            f"its place in history, but {inferred}values that messages only add to, departures "
+            "and what rules did stay as they came: docs/history.md, late updates"
         )
 
     def ruled(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from operator import attrgetter
@@ -18,7 +18,7 @@ from sensorstream.mapping.rule_cost import Steep, largest
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.events import Event, Message
 from sensorstream.model.frozen import frozen
-from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
+from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 
 _MOST_NOTES: Final = 3
@@ -143,10 +143,10 @@ class Harvest:
             said = self.by_time[time].merged()
             values = [o for s, p, o in said if s == subject and p == name]
             if len(values) > 1:
-                told = ", ".join(str(each) for each in values[:_MOST_NOTES])
                 yield (
                     f"{subject} is updated more than once for one time: it has {len(values)} "
-                    f"values of {name} at once ({told}); expected a name that tells them apart"
+                    f"values of {name} at once ({_listed(values)}); expected a name that tells "
+                    "them apart"
                 )
 
     def blank_node(self) -> BlankNode:
@@ -160,6 +160,38 @@ class Harvest:
         if node is None:
             node = self.blank_names[name] = self.blank_node()
         return node
+
+
+class _Updates:
+    """What the messages of one document have updated so far, and at which time."""
+
+    def __init__(self) -> None:
+        self._latest: dict[tuple[Instant, Subject, IRI], tuple[int, list[Term]]] = {}
+
+    def again(self, number: int, events: Iterable[Event]) -> Iterator[str]:
+        """Take in those of a message, by its number; yields what replaces values of an earlier
+        one that were said for the same time.
+        """
+        for event in events:
+            said: dict[tuple[Subject, IRI], list[Term]] = {}
+            for subject, name, value in event.triples:
+                # The label of a blank node is another one in each message.
+                if (subject, name) in event.replaces and not isinstance(value, BlankNode):
+                    said.setdefault((subject, name), []).append(value)
+            for (subject, name), values in said.items():
+                key = event.time, subject, name
+                earlier, old = self._latest.get(key, (number, values))
+                self._latest[key] = number, values
+                if set(old) != set(values):
+                    yield (
+                        f"{subject} was updated for the same time by message {earlier} already: "
+                        f"of {name}, {_listed(values)} replaces {_listed(old)}; expected a name "
+                        "or a time that tells them apart"
+                    )
+
+
+def _listed(values: Iterable[Term]) -> str:
+    return ", ".join(str(each) for each in islice(values, _MOST_NOTES))
 
 
 RunRule: TypeAlias = Callable[[Element, Harvest, Nodes | None], bool]
@@ -262,6 +294,7 @@ class MappingPlan:
         warnings: list[str] = []
         hints: list[str] = []
         notes: list[str] = []
+        updates = _Updates()
         first_error: MappingError | None = None
         harvest = Harvest(message, again=again)
         for number, part in enumerate(self.in_turn(parts), 1):
@@ -276,10 +309,12 @@ class MappingPlan:
                 continue
             if found:
                 matched.update(dict.fromkeys(found))
-                events += harvest.events()
+                new = harvest.events()
+                events += new
                 individuals |= harvest.individuals
                 if len(notes) < _MOST_NOTES:
-                    notes += (f"{which}: {each}" for each in harvest.notes())
+                    told = (*harvest.notes(), *updates.again(number, new))
+                    notes += (f"{which}: {each}" for each in told)
             else:
                 hints.append(self._hint(part))
                 warnings.append(f"{which}: no mapping rule matched: {hints[-1]}")
@@ -291,7 +326,7 @@ class MappingPlan:
             tuple(individuals),
             "" if matched else hints[0],
             tuple(warnings) if matched else (),
-            tuple(notes),
+            tuple(notes[:_MOST_NOTES]),
         )
 
     def _run(self, root: Element, harvest: Harvest) -> tuple[str, ...]:

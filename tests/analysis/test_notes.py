@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sensorstream.analysis import Known, Note, query_notes, update_notes
@@ -7,6 +9,7 @@ from sensorstream.errors import Position
 from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
+from sensorstream.model.vocabulary import RDFS_DOMAIN, RDFS_SUBPROPERTY_OF
 from sensorstream.sparql.parser import parse_query, read_query, read_update
 
 E = "http://example.org/"
@@ -429,6 +432,30 @@ def test_what_no_pattern_in_time_reads_is_not_told(making: str, reading: str) ->
         reading = reading.replace("?v }", ":Other }").replace("?w }", ":Other }")
     assert "feeds-nothing" not in dict(coded(making, beside(reading)))
     assert "feeds-nothing" not in dict(coded(reading, beside(making)))
+
+
+@pytest.mark.parametrize(
+    ("axiom", "read", "told"),
+    [
+        (
+            ("fell", RDFS_SUBPROPERTY_OF, "moved"),
+            "?x :moved ?v",
+            ":moved, which follows from :fell,",
+        ),
+        (("fell", RDFS_DOMAIN, "Sinking"), "?x a :Sinking", ":Sinking, which follows from :fell,"),
+        (("moved", RDFS_SUBPROPERTY_OF, "fell"), "?x :moved ?v", ""),
+    ],
+)
+def test_what_a_pattern_in_time_reads_by_inference_is_told_too(
+    axiom: tuple[str, IRI, str], read: str, told: str
+) -> None:
+    schema = Schema.of([(IRI(E + axiom[0]), axiom[1], IRI(E + axiom[2]))])
+    reading = FELL.replace("?x :fell ?v", read).replace("?x :fell ?w", read.replace("?v", "?w"))
+    known = replace(beside(MAKES), schema=schema)
+    notes = [text for code, text in coded(reading, known) if code == "feeds-nothing"]
+    assert [told in text for text in notes] == [True] * bool(told)
+    making = coded(MAKES, replace(beside(reading), schema=schema))
+    assert [told in text for code, text in making if code == "feeds-nothing"] == [True] * bool(told)
 
 
 def coded(text: str, known: Known) -> list[tuple[str, str]]:

@@ -139,6 +139,17 @@ def test_an_update_of_a_known_individual_supersedes_its_old_values(make: Make) -
     assert [old.triple[1] for old in outcome.ended] == [iri("level")]
 
 
+@pytest.mark.parametrize("profile", ["none", "plain"])
+def test_a_late_update_says_what_of_it_is_not_as_in_order(make: Make, profile: str) -> None:
+    engine = make(profile=profile)
+    assert send(engine, 1, person("a", 5)).warnings == ()
+    assert send(engine, 2, person("b", 5)).warnings == ()
+    (told,) = send(engine, 3, person("a", 3)).warnings
+    assert told.startswith("late-update: its time 3 is before 5, the latest so far")
+    assert ("rereason --from 3 --to 5 --apply" in told) == (profile == "plain")
+    assert send(engine, 4, person("a", 6)).warnings == ()
+
+
 def test_a_message_nothing_matches_is_kept_and_loud(make: Make) -> None:
     engine = make()
     before = graph(engine)

@@ -78,6 +78,29 @@ def test_messages_of_one_time_stay_events_of_their_own() -> None:
     assert [event.time for event in mapped.events] == [5, 5]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("time='5'><p id='1' x='7'/>", "time='5'><p id='1' x='8'/>", True),
+        ("time='5'><p id='1' x='7'/>", "time='5'><p id='1' x='7'/>", False),
+        ("time='5'><p id='1' x='7'/>", "time='6'><p id='1' x='8'/>", False),
+        ("time='5'><p id='1' x='7'/>", "time='5'><p id='2' x='8'/>", False),
+    ],
+)
+def test_two_readings_of_one_individual_in_two_messages_of_a_document_are_told(
+    first: str, second: str, told: bool
+) -> None:
+    xml = f"<Messages><Message {first}</Message>{TWO}<Message {second}</Message></Messages>"
+    mapped = apply(xml, RULES.replace("insert", "update"))
+    assert mapped.warnings == ()
+    assert [each.partition(";")[0] for each in mapped.notes] == [
+        f"message 3 of 3, at line 2: {T}i-1 was updated for the same time by message 1 already: of "
+        f'{T}x, "8"^^<http://www.w3.org/2001/XMLSchema#integer> replaces '
+        '"7"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    ] * told
+    assert apply(xml).notes == ()
+
+
 def test_a_message_keeps_the_namespaces_around_it() -> None:
     rules = RULES.replace("/b:Batch/Message", "/b:Batch/b:Message").replace(
         "{/Message}", "{/b:Message}"
