@@ -50,8 +50,7 @@ class Memo:
         count = len(facts.names)
         if count > _LARGEST or not self._size:
             return None
-        of = self._classes.of
-        values = {(n, p, of(text, kind, language)) for n, p, text, kind, language in facts.values}
+        values = set(self._classes.told(facts.values))
         if count == 1:
             # Sets, because repeated assertions have no effect.
             told = (frozenset(facts.types), frozenset(values), frozenset(facts.links))

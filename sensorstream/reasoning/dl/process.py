@@ -26,7 +26,8 @@ from sensorstream.reasoning.dl.protocol import (
 
 HEAP: Final = 1024
 """MiB; classified ontologies of ten thousand axioms and islands of hundreds fit well."""
-_START_SECONDS: Final = 120.0
+_START_SECONDS: Final = 40.0
+"""With a question, so that a start of which nothing comes ends within a minute."""
 _CHUNK: Final = 1 << 16
 _TOLD_BYTES: Final = 2000
 
@@ -181,7 +182,7 @@ class Worker:
     ) -> None:
         """``java`` is the home of a Java runtime ("" = the one that comes with SensorStream).
 
-        ``timeout`` limits one question, in seconds; the start may take two minutes more. ``heap``
+        ``timeout`` limits one question, in seconds; the start may take 40 seconds more. ``heap``
         limits the memory of Java's objects, in MiB. ``nice`` lowers the process's priority.
         """
         self._load = LoadAxioms(reasoner, axioms.decode())

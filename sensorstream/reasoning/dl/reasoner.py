@@ -100,8 +100,8 @@ class DlReasoner:
             raise OntologyError(
                 f"the ontology cannot be reasoned with: {error}; its "
                 f"{len(self._terminology.stated)} axioms are classified before the first message. "
-                "Expected a part of it (Protégé, or 'robot extract'), or a profile that classifies "
-                "nothing: owl2rl, plain"
+                "Expected a part of it (Protégé, or 'robot extract'), a profile that classifies "
+                "nothing (owl2rl, plain), or a longer reasoning.timeout"
             ) from error
         if not consistent:
             raise OntologyError("the ontology contradicts itself: its axioms have no model")

@@ -109,12 +109,8 @@ def folded(facts: IslandFacts, values: ValueClasses) -> Folded | None:
     told: list[set[Hashable]] = [set() for _ in facts.names]
     for n, name in facts.types:
         told[n].add(name)
-    owners: dict[Hashable, set[int]] = {}
-    for n, _, text, kind, language in facts.values:
-        owners.setdefault((text, kind, language), set()).add(n)
-    for n, prop, text, kind, language in facts.values:
-        alone = len(owners[text, kind, language]) == 1
-        told[n].add((prop, values.of_twin(prop, (text, kind, language), alone=alone)))
+    for n, prop, value in values.told(facts.values):
+        told[n].add((prop, value))
     kinds: dict[Hashable, list[_Part]] = {}
     for part, key in _parts(facts.names, edges, told):
         kinds.setdefault(key, []).append(part)

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeAlias
 
 from sensorstream.errors import TermError
 from sensorstream.model.datatypes import (
@@ -68,6 +68,8 @@ _DISJOINT: Final = frozenset(
     f"{OWL}{word}" for word in ("propertyDisjointWith", "AllDisjointProperties")
 )
 _HAS_KEY: Final = f"{OWL}hasKey"
+Value: TypeAlias = tuple[int, str, str, str, str | None]
+"""The number of its owner, property, text, datatype and language."""
 _BELOW: Final = frozenset({RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY})
 _UNIVERSAL: Final = frozenset(f"{OWL}{word}" for word in ("topDataProperty", "bottomDataProperty"))
 
@@ -113,19 +115,26 @@ class ValueClasses:
             return lexical, datatype, language
         return self._class_of(lexical, datatype)
 
-    def of_twin(self, prop: str, value: tuple[str, str, str | None], *, alone: bool) -> Hashable:
-        """The class of a valid literal, as far as it tells its owner from others.
+    def told(self, values: Sequence[Value]) -> Iterator[tuple[int, str, Hashable]]:
+        """The owner, property and class of each value of a question.
 
         Where only keys compare values, those of other properties are in the classes of any. So is
-        one that nobody else has (``alone``), if there are as many of its class as one likes.
+        one that nobody else has, if there are as many of its class as one likes: which one it is
+        cannot matter.
         """
-        lexical, datatype, language = value
-        endless = datatype == XSD_STRING or (datatype == XSD_INTEGER and not self._exact)
-        if self._keyed is None or language is not None:
-            return self.of(*value)
-        if prop not in self._keyed or (alone and endless):
-            return self._class_of(lexical, datatype)
-        return value
+        if self._keyed is None:
+            yield from ((n, prop, self.of(*value)) for n, prop, *value in values)
+            return
+        owners: dict[tuple[str, str, str | None], set[int]] = {}
+        for n, _, text, kind, language in values:
+            owners.setdefault((text, kind, language), set()).add(n)
+        for n, prop, text, kind, language in values:
+            endless = kind == XSD_STRING or (kind == XSD_INTEGER and not self._exact)
+            alone = endless and len(owners[text, kind, language]) == 1
+            if language is None and (alone or prop not in self._keyed):
+                yield n, prop, self._class_of(text, kind)
+            else:
+                yield n, prop, self.of(text, kind, language)
 
     def _class_of(self, lexical: str, datatype: str) -> Hashable:
         if datatype in _EXACT:

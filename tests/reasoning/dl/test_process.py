@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.errors import ReasonerError
-from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.protocol import IslandFacts
+from sensorstream.errors import OntologyError, ReasonerError
+from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.reasoning.dl.process import JavaProcess, Worker
+from sensorstream.reasoning.dl.protocol import IslandFacts, Message
+from sensorstream.reasoning.ontology import Ontology
+from sensorstream.reasoning.profiles import make_reasoner
 from tests.waiting import eventually
 
 AXIOMS = b"""
@@ -105,6 +108,26 @@ def test_axioms_that_cannot_be_read_are_an_error_and_leave_no_process() -> None:
 def test_a_folder_without_java_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ReasonerError, match="no Java runtime"):
         Worker("hermit", AXIOMS, java=str(tmp_path)).start()
+
+
+def test_an_ontology_that_is_not_classified_is_refused_within_a_minute(
+    monkeypatch: pytest.MonkeyPatch, shipped: Ontology
+) -> None:
+    given = []
+
+    def exchange(process: JavaProcess, request: Message, seconds: float) -> Message:
+        given.append(seconds)
+        raise ReasonerError(f"HermiT gave no answer within {seconds:g} s")
+
+    monkeypatch.setattr(JavaProcess, "exchange", exchange)
+    reasoner = make_reasoner("hermit", shipped)
+    kb = KnowledgeBase()
+    try:
+        with pytest.raises(OntologyError, match=r"no answer.*a longer reasoning\.timeout"):
+            reasoner.start(kb)
+    finally:
+        reasoner.close()
+    assert sum(given) <= 60
 
 
 def test_the_process_ends_when_its_owner_is_killed() -> None:

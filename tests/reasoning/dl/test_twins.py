@@ -27,8 +27,8 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.reasoning.dl import questions, twins
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.islands import of_facts
-from sensorstream.reasoning.dl.memo import Answer
+from sensorstream.reasoning.dl.islands import Island, of_facts
+from sensorstream.reasoning.dl.memo import Answer, Memo
 from sensorstream.reasoning.dl.process import JavaProcess
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.questions import Questions
@@ -77,12 +77,14 @@ keyed = st.builds(
 )
 
 
-def triples_of(parts: Sequence[tuple[set[tuple[str, IRI, object]], int]]) -> Iterator[Triple]:
+def triples_of(
+    parts: Sequence[tuple[set[tuple[str, IRI, object]], int]], own: str = ""
+) -> Iterator[Triple]:
     for kind, (said, count) in enumerate(parts):
         for number in range(count):
             for s, p, o in said:
                 if o == "own":
-                    o = Literal(f"{kind}-{number}")
+                    o = Literal(f"{own}{kind}-{number}")
                 subject, value = (
                     IRI(f"{BASE}m{kind}-{number}-{end}") if end in ("0", "1") else end
                     for end in (s, o)
@@ -98,12 +100,15 @@ def java() -> Iterator[JavaProcess]:
     process.close()
 
 
-@settings(
+campaign = settings(
     max_examples=int(os.environ.get("TEST_ONTOLOGIES", "15")),
     deadline=None,
     derandomize="TEST_ONTOLOGIES" not in os.environ,
     suppress_health_check=list(HealthCheck),
 )
+
+
+@campaign
 @given(text=st.one_of(ontologies(), keyed), parts=kinds, more=of_hubs)
 def test_the_answer_about_an_island_is_the_same_with_two_of_its_twins(
     java: JavaProcess,
@@ -118,14 +123,7 @@ def test_the_answer_about_an_island_is_the_same_with_two_of_its_twins(
     except ReasonerError:
         assume(False)
     assume(worker._consistent)
-    triples = [*triples_of(parts), *sorted(more)]
-    nodes = (end for s, _, o in triples for end in (s, o))
-    known = (n for n in nodes if n not in CLASSES and not isinstance(n, Literal))
-    members = dict.fromkeys([*HUBS, *known])
-    try:
-        island = of_facts(terminology, members, triples)
-    except Inconsistent:
-        assume(False)
+    island = island_of(terminology, [*triples_of(parts), *sorted(more)])
     answers: list[Answer] = []
     for folded in (lambda *_: None, twins.folded):
         with pytest.MonkeyPatch.context() as patch:
@@ -133,6 +131,37 @@ def test_the_answer_about_an_island_is_the_same_with_two_of_its_twins(
             patch.setattr(questions, "folded", folded)
             answers += Questions(terminology, worker, 0).ask([island])
     assert answers[1] == answers[0]
+
+
+def island_of(terminology: Terminology, triples: Sequence[Triple]) -> Island:
+    nodes = (end for s, _, o in triples for end in (s, o))
+    known = (n for n in nodes if n not in CLASSES and not isinstance(n, Literal))
+    try:
+        return of_facts(terminology, dict.fromkeys([*HUBS, *known]), triples)
+    except Inconsistent:
+        assume(False)
+        raise
+
+
+@campaign
+@given(text=keyed, parts=kinds, more=of_hubs)
+def test_islands_that_differ_by_values_of_their_own_have_one_answer(
+    java: JavaProcess,
+    text: str,
+    parts: list[tuple[set[tuple[str, IRI, object]], int]],
+    more: set[Triple],
+) -> None:
+    note(text)
+    terminology = Terminology.of(ontology(text))
+    try:
+        worker = resident(java, "hermit", terminology.document())
+    except ReasonerError:
+        assume(False)
+    assume(worker._consistent)
+    islands = [island_of(terminology, [*triples_of(parts, own), *more]) for own in ("", "other ")]
+    asked = Questions(terminology, worker, 0)
+    remembered = Questions(terminology, worker, 10)
+    assert [remembered.ask([each]) for each in islands] == [asked.ask([each]) for each in islands]
 
 
 def star(observations: int) -> IslandFacts:
@@ -194,3 +223,20 @@ def test_values_that_only_keys_compare_are_alike_where_nobody_else_has_them() ->
     assert found is not None
     # Three have the same value, which are two; and two of those who have one of their own.
     assert len(found.facts.names) == 1 + 2 + 2
+
+
+def test_an_answer_is_known_where_others_have_values_of_their_own() -> None:
+    terminology = Terminology.of(ontology(":A owl:hasKey ( :d ) ."))
+    d = IRI(f"{BASE}d")
+    some = [[(IRI(f"{BASE}{n}"), d, Literal(f"{n // same}")) for n in (2, 3)] for same in (1, 2)]
+    other: list[Triple] = [(IRI(f"{BASE}{n}"), d, Literal(f"other {n}")) for n in (2, 3)]
+    memo = Memo(ValueClasses(Axioms(terminology.axioms), frozenset()), 10)
+    alone, shared, again = (
+        memo.shape(of_facts(terminology, [s for s, *_ in told], told).facts)
+        for told in (*some, other)
+    )
+    assert alone is not None
+    assert shared is not None
+    assert again is not None
+    assert alone.key == again.key
+    assert alone.key != shared.key

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count, islice
+from itertools import count, islice, permutations
 from random import Random
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -52,7 +52,7 @@ _AT_A_HUB: Final = 24
 """Individuals that are linked to one, all in the same way."""
 _ROWS_AT_A_HUB: Final = 8_000
 """Rows of the last of them; what grows with their square or faster needs more."""
-_HUBS: Final = 60
+_HUBS: Final = 120
 """Ways to be linked to one that are tried."""
 _ALIKE: Final = 4
 """Axioms that have made at least one of so many parts of what the first has made go with it."""
@@ -158,6 +158,8 @@ def _try_hubs(pair: Pair, terminology: Terminology) -> None:
         try:
             for number in range(_AT_A_HUB):
                 said = way.said(IRI(f"{_NAME}{number}"), _HUB)
+                if way.hub is not None and not come:
+                    said.append((_HUB, RDF_TYPE, way.hub))
                 budget.end()
                 with budget.within(Limits(_ROWS_AT_A_HUB)):
                     moved = pair.update(said, ())
@@ -197,9 +199,11 @@ class Way(NamedTuple):
 def ways(axioms: Axioms, schema: Schema, names: frozenset[str]) -> Iterator[Way]:
     """The ways that axioms speak of, with the classes that they name at that end.
 
+    Then again with that one of each class that the same axiom names, as it may speak of these only.
     ``names`` are those of the axioms, as rules have them.
     """
     found: dict[tuple[IRI, bool], dict[IRI, None]] = {}
+    one_of: dict[tuple[IRI, bool], dict[tuple[IRI, IRI], None]] = {}
     for triple in axioms.triples:
         if name_of(triple) not in names:
             continue
@@ -215,11 +219,17 @@ def ways(axioms: Axioms, schema: Schema, names: frozenset[str]) -> Iterator[Way]
             for outward in (False, True):
                 ends = [each for each in kinds if (each == triple[0]) is not outward]
                 found.setdefault((link, outward), {}).update(dict.fromkeys(ends))
+                pairs = dict.fromkeys(permutations(ends if outward else kinds, 2))
+                one_of.setdefault((link, outward), {}).update(pairs)
     few = _few(axioms)
     for (link, outward), classes in sorted(found.items()):
         if (link, outward) not in few:
             for kind in classes or (None,):
                 yield Way(link, kind, outward)
+    for (link, outward), pairs in sorted(one_of.items()):
+        if (link, outward) not in few:
+            for kind, hub in pairs:
+                yield Way(link, kind, outward, hub)
 
 
 def _few(axioms: Axioms) -> set[tuple[Term, bool]]:

@@ -129,6 +129,16 @@ def test_an_axiom_that_costs_more_the_more_are_linked_to_one_has_no_rules(
     assert rows[-1] <= 3 * rows[9]
 
 
+def test_an_axiom_about_one_of_a_class_is_tried_with_one_of_that_class() -> None:
+    """Nobody who is not known to be a C has to be counted: members of B are among these."""
+    text = """:B owl:equivalentClass [ a owl:Class ; owl:intersectionOf ( :C [ a owl:Restriction ;
+        owl:onProperty :p ; owl:minQualifiedCardinality "3"^^xsd:nonNegativeInteger ;
+        owl:onClass :A ] ) ] ."""
+    trial, pair = tried(text + CHOICE, [])
+    assert len(trial.left_out) == 1
+    assert not [each for each in pair.least if each[0] == IRI("urn:sensorstream:trial:hub")]
+
+
 def test_an_axiom_that_costs_as_much_for_each_who_is_linked_to_one_has_rules() -> None:
     universal = """:B owl:equivalentClass [ a owl:Restriction ; owl:onProperty :p ;
         owl:allValuesFrom :A ] ."""
