@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.equivalence import surface
+from tests.equivalence import corpora, surface, w3c
 from tests.equivalence.items import Item, Tools, outcome_of, tools
 
 SECTIONS: Final[Mapping[str, Callable[[Tools], Iterator[Item]]]] = {
@@ -24,6 +24,12 @@ SECTIONS: Final[Mapping[str, Callable[[Tools], Iterator[Item]]]] = {
     "commands": surface.commands,
     "settings": surface.settings,
     "errors": surface.codes,
+    "w3c-texts": w3c.texts,
+    "w3c": w3c.answers,
+    "sparql-now": corpora.of_process,
+    "sparql-history": corpora.of_history,
+    "sparql-spark": corpora.of_spark,
+    "w3c-spark": w3c.of_spark,
 }
 """What gives the items of each section; the cheap ones first."""
 

@@ -20,6 +20,7 @@ from tests.w3c import results
 Row: TypeAlias = Sequence[str]
 
 CHECKOUT: Final = Path(__file__).parents[2]
+SHARED: Final = CHECKOUT.parent / "shared"
 
 _MASKS: Final = (
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uuid>"),
@@ -40,12 +41,17 @@ def digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def masked(text: str, *folders: Path) -> str:
-    """A text without what is another one in each run: folders, identifiers, durations."""
+def placed(text: str, *folders: Path) -> str:
+    """A text without the places of the checkout and of some folders."""
     for folder in folders:
         text = text.replace(str(folder), "<folder>")
-    text = text.replace(str(CHECKOUT.parent / "shared"), "<shared>")
     text = text.replace(str(CHECKOUT), "<checkout>")
+    return text.replace(str(SHARED), "<shared>")
+
+
+def masked(text: str, *folders: Path) -> str:
+    """A text without what is another one in each run: folders, identifiers, durations."""
+    text = placed(text, *folders)
     for pattern, name in _MASKS:
         text = pattern.sub(name, text)
     return text

@@ -22,12 +22,11 @@ from sensorstream.history import embedded
 from sensorstream.history.database import engine
 from sensorstream.history.migrations import migrate
 from tests.databases import Databases
-from tests.equivalence.canonical import CHECKOUT, digest, masked
+from tests.equivalence.canonical import digest, masked, placed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SHARED: Final = CHECKOUT.parent / "shared"
 _WORDS: Final = re.compile(r"\W+")
 
 
@@ -50,7 +49,7 @@ class Outcome:
 def outcome_of(item: Item) -> Outcome:
     """The digest of an item's answer, or its refusal."""
     try:
-        text = item.answer()
+        text = placed(item.answer())
     except SensorStreamError as error:
         return Outcome(f"refusal:{error.code}", f"{type(error).__name__}: {error}")
     except Exception as error:

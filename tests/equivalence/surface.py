@@ -50,9 +50,7 @@ def _commands(command: click.Command, context: click.Context) -> Iterator[Item]:
         for name in command.list_commands(context):
             found = command.get_command(context, name)
             assert found is not None
-            yield from _commands(
-                found, click.Context(found, context, name, max_content_width=100)
-            )
+            yield from _commands(found, click.Context(found, context, name, max_content_width=100))
 
 
 def settings(tools: Tools) -> Iterator[Item]:
