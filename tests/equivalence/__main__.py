@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.equivalence import corpora, surface, w3c
+from tests.equivalence import corpora, deployments, reasoning, sql, surface, w3c
 from tests.equivalence.items import Item, Tools, outcome_of, tools
 
 SECTIONS: Final[Mapping[str, Callable[[Tools], Iterator[Item]]]] = {
@@ -24,10 +24,18 @@ SECTIONS: Final[Mapping[str, Callable[[Tools], Iterator[Item]]]] = {
     "commands": surface.commands,
     "settings": surface.settings,
     "errors": surface.codes,
+    "stories": deployments.stories,
+    "examples": deployments.examples,
+    "mapping": deployments.mapping,
+    "checkpoints": deployments.checkpoints,
+    "rule-sets": reasoning.rule_sets,
+    "entailment": reasoning.entailment,
     "w3c-texts": w3c.texts,
     "w3c": w3c.answers,
     "sparql-now": corpora.of_process,
     "sparql-history": corpora.of_history,
+    "sql": sql.of_tables,
+    "sql-spark": sql.of_spark,
     "sparql-spark": corpora.of_spark,
     "w3c-spark": w3c.of_spark,
 }
@@ -61,8 +69,8 @@ def write(out: Path, only: Sequence[str], verbose: Path | None) -> None:
 
 def read(file: Path) -> dict[str, str]:
     """The lines of a file: items with their digests."""
-    rows = (line.split("\t") for line in file.read_text("utf-8").splitlines())
-    return {name: told for name, told in rows}
+    rows = (line.split("\t", 1) for line in file.read_text("utf-8").splitlines())
+    return dict(rows)
 
 
 def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:

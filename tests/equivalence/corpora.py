@@ -35,11 +35,11 @@ def of_process(tools: Tools) -> Iterator[Item]:
     found = engines.now(tools, [triple for triple, _ in house.stored(url)])
     for case in house.cases():
         yield from found.items(f"house/{case.name}", query_text(case.question.query))
-    tracked = engines.now(tools, _tracked())
+    now = engines.now(tools, tracked())
     for text in documented():
         name = f"docs/{name_of(text)}"
         yield Item(f"text/{name}", lambda text=text: query_text(parse_query(text)))  # type: ignore[misc]
-        yield from tracked.items(name, text)
+        yield from now.items(name, text)
 
 
 def of_history(tools: Tools) -> Iterator[Item]:
@@ -53,7 +53,7 @@ def of_spark(tools: Tools) -> Iterator[Item]:
 
 
 def _of_past(tools: Tools, *, spark: bool) -> Iterator[Item]:
-    past = engines.past(tools, [oddities.triples(), _tracked()])
+    past = engines.past(tools, [oddities.triples(), tracked()])
     asked = past.engines(spark=spark)
     for text in oddities.questions():
         time = engines.at(0)
@@ -79,7 +79,7 @@ def _house(tools: Tools) -> tuple[Past, str]:
     return Past(tools, urls[0], urls[1], folder), urls[0]
 
 
-def _tracked() -> list[Triple]:
+def tracked() -> list[Triple]:
     messages = tracker_messages(60)
     events = (event for each in messages for event in apply("tracking", bytes(each)).events)
     return [triple for event in events for triple in event.triples]

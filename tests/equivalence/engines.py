@@ -152,6 +152,6 @@ def now(tools: Tools, triples: Sequence[Triple]) -> Now:
     """A knowledge base whose window has some statements."""
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, triples)
-    cache = Cache(kb, Lock(), CacheLimits(LIMITS.seconds, _MEMORY, LIMITS.rows))
+    cache = Cache(kb, Lock(), CacheLimits(LIMITS.timeout, _MEMORY, LIMITS.rows))
     tools.stack.enter_context(closing(cache))
     return Now(kb, cache)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from click.testing import CliRunner
@@ -60,6 +61,17 @@ def outcome_of(item: Item) -> Outcome:
 def name_of(text: str) -> str:
     """A name of a text that begins as the text does."""
     return f"{_WORDS.sub('-', text)[-48:].strip('-')}-{digest(text)[:8]}"
+
+
+def parametrized(module: ModuleType) -> list[str]:
+    """All texts that the tests of a module are given."""
+    found: dict[str, None] = {}
+    for test in vars(module).values():
+        for mark in getattr(test, "pytestmark", ()):
+            if mark.name == "parametrize":
+                values = (v if isinstance(v, tuple) else (v,) for v in mark.args[1])
+                found.update(dict.fromkeys(t for v in values for t in v if isinstance(t, str)))
+    return list(found)
 
 
 def absent(what: str, folder: Path) -> Iterator[Item]:
