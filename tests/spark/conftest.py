@@ -42,19 +42,22 @@ def _iri(name: str) -> IRI:
     return IRI(EX + name)
 
 
+SCHEMA = Schema(
+    classes=frozenset(map(_iri, ("Human", "Room", "Group", "Actor"))),
+    object_properties=frozenset({_iri("hasLocation")}),
+    datatype_properties=frozenset(map(_iri, ("x", "speed", "awake", "seen", "hasName"))),
+    ranges_of={
+        _iri("x"): frozenset({IRI(XSD_INTEGER)}),
+        _iri("speed"): frozenset({IRI(XSD_DOUBLE)}),
+        _iri("awake"): frozenset({IRI(XSD_BOOLEAN)}),
+        _iri("seen"): frozenset({IRI(XSD_DATE_TIME)}),
+    },
+)
+
+
 @pytest.fixture(scope="session")
 def schema() -> Schema:
-    return Schema(
-        classes=frozenset(map(_iri, ("Human", "Room", "Group", "Actor"))),
-        object_properties=frozenset({_iri("hasLocation")}),
-        datatype_properties=frozenset(map(_iri, ("x", "speed", "awake", "seen", "hasName"))),
-        ranges_of={
-            _iri("x"): frozenset({IRI(XSD_INTEGER)}),
-            _iri("speed"): frozenset({IRI(XSD_DOUBLE)}),
-            _iri("awake"): frozenset({IRI(XSD_BOOLEAN)}),
-            _iri("seen"): frozenset({IRI(XSD_DATE_TIME)}),
-        },
-    )
+    return SCHEMA
 
 
 def _departure(number: int) -> Departure:
@@ -91,10 +94,15 @@ def _ended(departures: Sequence[Departure]) -> Iterator[Ended]:
 
 
 @pytest.fixture(scope="session")
-def url(schema: Schema, new_database: Callable[[], str]) -> str:
-    """A history of 200 stays of 40 individuals."""
+def url(new_database: Callable[[], str]) -> str:
     history = new_database()
-    with PostgresStore.open(history, LINE) as store:
+    make(history)
+    return history
+
+
+def make(url: str) -> None:
+    """Write a history of 200 stays of 40 individuals into an empty database."""
+    with PostgresStore.open(url, LINE) as store:
         content = bytes(range(256))
         store.append(
             [Record(n, Message(f"m{n}", content * n, n, "rest"), START) for n in range(1, 21)]
@@ -115,10 +123,9 @@ def url(schema: Schema, new_database: Callable[[], str]) -> str:
         )
         gone = tuple(_departure(number) for number in range(1, 201))
         store.commit(Effects(20, gone, (old, *_ended(gone)), alerts, statuses, START))
-    database = engine(history)
-    install_views(database, schema, LINE)
+    database = engine(url)
+    install_views(database, SCHEMA, LINE)
     database.dispose()
-    return history
 
 
 @pytest.fixture(scope="session")

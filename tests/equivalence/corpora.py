@@ -1,0 +1,102 @@
+"""The corpora of questions, and those of the documents, on every engine that answers them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from sensorstream.app.application import Application
+from sensorstream.archive.moving import archive
+from sensorstream.model.terms import Triple
+from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.printing import query_text
+from tests.equivalence import engines
+from tests.equivalence.canonical import CHECKOUT
+from tests.equivalence.engines import Past
+from tests.equivalence.items import Item, Tools, name_of
+from tests.history import house, oddities
+from tests.mapping.test_bundled_rules import apply
+
+_BLOCK: Final = re.compile(r"^```sparql\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_QUOTED: Final = re.compile(r"\"((?:PREFIX|SELECT|ASK|CONSTRUCT|DESCRIBE)\s[^\"]*)\"")
+_TRACKING: Final = "PREFIX : <http://sensorstream.example/tracking#>\n"
+
+
+def of_process(tools: Tools) -> Iterator[Item]:
+    """The questions on the network and the cache."""
+    odd = engines.now(tools, oddities.triples())
+    for text in oddities.questions():
+        yield from odd.items(f"odd/{name_of(text)}", text)
+    _, url = _house(tools)
+    found = engines.now(tools, [triple for triple, _ in house.stored(url)])
+    for case in house.cases():
+        yield from found.items(f"house/{case.name}", query_text(case.question.query))
+    now = engines.now(tools, tracked())
+    for text in documented():
+        name = f"docs/{name_of(text)}"
+        yield Item(f"text/{name}", lambda text=text: query_text(parse_query(text)))  # type: ignore[misc]
+        yield from now.items(name, text)
+
+
+def of_history(tools: Tools) -> Iterator[Item]:
+    """The questions on PostgreSQL and on DuckDB."""
+    yield from _of_past(tools, spark=False)
+
+
+def of_spark(tools: Tools) -> Iterator[Item]:
+    """The questions on Spark."""
+    yield from _of_past(tools, spark=True)
+
+
+def _of_past(tools: Tools, *, spark: bool) -> Iterator[Item]:
+    past = engines.past(tools, [oddities.triples(), tracked()])
+    asked = past.engines(spark=spark)
+    for text in oddities.questions():
+        time = engines.at(0)
+        yield from engines.question_items(f"odd/{name_of(text)}", text, asked, time=time)
+    for text in documented():
+        time = engines.at(1)
+        yield from engines.question_items(f"docs/{name_of(text)}", text, asked, time=time)
+    lived, _ = _house(tools)
+    for case in house.cases():
+        for name, ask in lived.engines(spark=spark).items():
+            yield Item(f"{name}/house/{case.name}", partial(ask, case.question))
+
+
+def _house(tools: Tools) -> tuple[Past, str]:
+    """The history that the house's server leaves, twice: one of them is archived."""
+    urls = [tools.new_database() for _ in range(2)]
+    for url in urls:
+        with Application.open(house.settings(tools.new_folder(), url)) as application:
+            for each in [application.submit(content, "house") for content in house.messages()]:
+                each.result(600)
+    folder = tools.new_folder() / "archive"
+    archive(urls[1], folder, 10**9, engines.LINE)
+    return Past(tools, urls[0], urls[1], folder), urls[0]
+
+
+def tracked() -> list[Triple]:
+    messages = tracker_messages(60)
+    events = (event for each in messages for event in apply("tracking", bytes(each)).events)
+    return [triple for event in events for triple in event.triples]
+
+
+def documented() -> list[str]:
+    """The SPARQL of the documents: blocks, and texts that a command is given."""
+    pages = [*sorted((CHECKOUT / "docs").rglob("*.md")), CHECKOUT / "README.md"]
+    pages += sorted((CHECKOUT / "examples").glob("*/README.md"))
+    found: list[str] = []
+    for page in pages:
+        found += _texts(page)
+    found += [each.read_text("utf-8") for each in sorted((CHECKOUT / "examples").glob("*/*.rq"))]
+    return list(dict.fromkeys(found))
+
+
+def _texts(page: Path) -> Iterator[str]:
+    content = page.read_text("utf-8")
+    for text in (*_BLOCK.findall(content), *_QUOTED.findall(content)):
+        yield text if "PREFIX : " in text else _TRACKING + text

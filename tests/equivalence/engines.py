@@ -1,0 +1,157 @@
+"""Statements where each engine finds them, and the engines that answer questions to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from sensorstream.archive.moving import archive
+from sensorstream.archive.sparql.asking import Archive, archive_answered
+from sensorstream.cache.cache import Cache
+from sensorstream.cache.protocol import CacheLimits, CacheQuestion, Formats
+from sensorstream.engine.outcome import Status
+from sensorstream.history.asking.question import Question, read_question
+from sensorstream.history.asking.run import Limits, answered
+from sensorstream.history.asking.stopping import Stop
+from sensorstream.history.database import engine
+from sensorstream.history.store import PostgresStore
+from sensorstream.history.views import install_views
+from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.events import Ended, Message, Provenance
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import Triple
+from sensorstream.model.timeline import Timeline
+from sensorstream.spark.snapshot import Place
+from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.printing import query_text
+from tests.equivalence.canonical import answer_text, result_text
+from tests.equivalence.items import Item, Tools
+from tests.history.test_one_meaning import _read
+from tests.w3c.entailment import answer_of
+
+LINE: Final = Timeline.INTEGER
+LIMITS: Final = Limits(600.0, 100_000)
+_JSON: Final = "application/sparql-results+json"
+_MEMORY: Final = 512
+_STEP: Final = 10
+
+Ask = Callable[[Question], str]
+"""Asks a question; gives the answer in canonical form."""
+_START: Final = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A history, and the same history in its archive."""
+
+    tools: Tools
+    url: str
+    moved: str
+    folder: Path
+
+    def engines(self, *, spark: bool) -> Mapping[str, Ask]:
+        """What answers questions to it."""
+        if spark:
+            return {"spark": self._of_spark}
+        return {"postgresql": self._of_postgresql, "duckdb": self._of_archive}
+
+    def _of_postgresql(self, question: Question) -> str:
+        with answered(self.url, question, LIMITS) as answer:
+            return answer_text(answer, query_text(question.query))
+
+    def _of_archive(self, question: Question) -> str:
+        place = Archive(self.moved, self.folder, LINE, _MEMORY)
+        with archive_answered(place, question, LIMITS) as answer:
+            return answer_text(answer, query_text(question.query))
+
+    def _of_spark(self, question: Question) -> str:
+        from sensorstream.spark.sparql.run import ask
+
+        place = Place(self.url, self.folder / "none")
+        answer = ask(self.tools.spark, place, question, row_limit=LIMITS.rows)
+        return answer_text(answer, query_text(question.query))
+
+
+def past(tools: Tools, slices: Sequence[Sequence[Triple]]) -> Past:
+    """A history in which sets of statements were true one after the other; see :func:`at`."""
+    folder = tools.new_folder()
+    urls = []
+    for _ in range(2):
+        url = tools.new_database()
+        urls.append(url)
+        with PostgresStore.open(url, LINE) as store:
+            store.append([Record(1, Message("m1", b"", 1, "rest"), _START)])
+            status = MessageStatus(1, Status.ACCEPTED, None)
+            store.commit(Effects(1, (), tuple(_ended(slices)), (), (status,), _START))
+        database = engine(url)
+        install_views(database, Schema(), LINE)
+        with database.begin() as connection:
+            connection.exec_driver_sql("analyze")
+        database.dispose()
+    archive(urls[1], folder / "archive", 10**9, LINE)
+    return Past(tools, *urls, folder / "archive")
+
+
+def _ended(slices: Sequence[Sequence[Triple]]) -> Iterator[Ended]:
+    number = 0
+    for place, triples in enumerate(slices):
+        begin = place * _STEP
+        for subject, predicate, value in dict.fromkeys(triples):
+            number += 1
+            said = Provenance("m1", begin)
+            yield Ended(number, subject, (subject, predicate, value), said, begin + _STEP)
+
+
+def at(place: int) -> str:
+    """When the statements of a slice held."""
+    return str(place * _STEP + 1)
+
+
+def question_items(
+    name: str, text: str, engines: Mapping[str, Ask], *, time: str | None = None
+) -> Iterator[Item]:
+    """A question to each of some engines."""
+
+    def answer(ask: Ask) -> str:
+        return ask(read_question(text, LINE, at=time))
+
+    return (Item(f"{each}/{name}", partial(answer, ask)) for each, ask in engines.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The same statements in a knowledge base: the network and the cache answer."""
+
+    kb: KnowledgeBase
+    _cache: Cache
+
+    def items(self, name: str, text: str) -> Iterator[Item]:
+        """A question to both."""
+        yield Item(f"network/{name}", lambda: self._of_network(text))
+        yield Item(f"cache/{name}", lambda: self._of_cache(text))
+
+    def _of_network(self, text: str) -> str:
+        return result_text(answer_of(parse_query(text), self.kb), text)
+
+    def _of_cache(self, text: str) -> str:
+        out = BytesIO()
+        formats = Formats(_JSON, _JSON, "application/n-triples")
+        self._cache.ask(CacheQuestion(text, formats), out, Stop())
+        return answer_text(_read(out.getvalue()), text)
+
+
+def now(tools: Tools, triples: Sequence[Triple]) -> Now:
+    """A knowledge base whose window has some statements."""
+    kb = KnowledgeBase()
+    kb.add(Origin.WINDOW, triples)
+    cache = Cache(kb, Lock(), CacheLimits(LIMITS.timeout, _MEMORY, LIMITS.rows))
+    tools.stack.enter_context(closing(cache))
+    return Now(kb, cache)
