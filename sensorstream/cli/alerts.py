@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,8 +18,11 @@ from sensorstream.cli.alert_changes import (
     unsilence,
 )
 from sensorstream.cli.following import count_option, follow
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, json_option, prints, rows_of
 from sensorstream.errors import ServerUnreachable
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
 
 _COLUMNS: tuple[str, ...] = ("seq", "time", "severity", "rule", "key", "text")
 _OPEN = ("seq", "id", "count", "last_time", "severity", "rule", "key", "text")
@@ -46,47 +48,22 @@ for _command in (
     type=click.Choice(["open", "acknowledged", "cleared"]),
     help="Not each alert, but what is in this state, with its repeats.",
 )
-@server_options
+@asks_server
 @json_option
-def list_(
-    limit: int, before: int | None, state: str | None, url: str | None, config: Path, as_json: bool
-) -> None:
+def list_(client: Client, limit: int, before: int | None, state: str | None, as_json: bool) -> None:
     """The newest alerts, newest first; or what is open, with its repeats."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json, print_table
+    from sensorstream.cli.terminal import print_json
 
-    with Client(server_url(url, config)) as client:
-        if state is None:
-            columns, found = _COLUMNS, client.alerts(limit, before)
-        else:
-            columns, found = _OPEN, client.alerts_in(state, limit, before)
-    if as_json:
-        print_json(found)
+    if state is None:
+        columns, found = _COLUMNS, client.alerts(limit, before)
     else:
-        print_table(columns, [[each[name] for name in columns] for each in found])
+        columns, found = _OPEN, client.alerts_in(state, limit, before)
+    (print_json if as_json else rows_of(*columns))(found)
 
 
-@command.command("messages")
-@click.argument("alert", metavar="ID")
-@click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)
-@click.option("--after", type=int, default=0, metavar="SEQ", help="Only messages after this one.")
-@server_options
-@json_option
-def messages(
-    alert: str, limit: int, after: int, url: str | None, config: Path, as_json: bool
-) -> None:
-    """The messages that led to an alert, given by its id (m42-1), oldest first.
+def _show_messages(found: dict[str, Any]) -> None:
+    from sensorstream.cli.terminal import print_table
 
-    They are those that said, or caused to be inferred, what the alert's rule matched.
-    """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json, print_table
-
-    with Client(server_url(url, config)) as client:
-        found = client.alert_messages(alert, limit, after)
-    if as_json:
-        print_json(found)
-        return
     rows = [
         [
             each["message_id"],
@@ -101,24 +78,32 @@ def messages(
         click.echo(f"there may be more: --after {found['messages'][-1]['seq']}", err=True)
 
 
+@command.command("messages")
+@click.argument("alert", metavar="ID")
+@click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)
+@click.option("--after", type=int, default=0, metavar="SEQ", help="Only messages after this one.")
+@asks_server
+@prints(_show_messages)
+def messages(client: Client, alert: str, limit: int, after: int) -> dict[str, Any]:
+    """The messages that led to an alert, given by its id (m42-1), oldest first.
+
+    They are those that said, or caused to be inferred, what the alert's rule matched.
+    """
+    return client.alert_messages(alert, limit, after)
+
+
 @command.command("follow")
 @click.option(
     "--after", metavar="SEQ", help='Begin after this alert; "" begins with the oldest kept one.'
 )
 @click.option("--changes", is_flag=True, help="Not each alert, but what becomes of open ones.")
 @count_option
-@server_options
+@asks_server
 @json_option
 def follow_(
-    after: str | None,
-    changes: bool,
-    count: int | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
+    client: Client, after: str | None, changes: bool, count: int | None, as_json: bool
 ) -> None:
     """Alerts as they are raised, one a line, until Ctrl-C."""
-    from sensorstream.cli.client import Client
     from sensorstream.cli.terminal import print_json
 
     last = after or "0"
@@ -137,6 +122,5 @@ def follow_(
         else:
             click.echo(f"{alert['seq']} {alert['time']} {alert['severity']}: {alert['text']}")
 
-    with Client(server_url(url, config)) as client:
-        if not follow(client.follow_alerts(after, changes), count, show):
-            raise ServerUnreachable(f"the server ended the stream: continue with --after {last}")
+    if not follow(client.follow_alerts(after, changes), count, show):
+        raise ServerUnreachable(f"the server ended the stream: continue with --after {last}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, prints, rows_of
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
 
 _COLUMNS: Final = ("at", "kind", "who", "address", "method", "path", "status")
 
@@ -15,19 +17,11 @@ _COLUMNS: Final = ("at", "kind", "who", "address", "method", "path", "status")
 @click.command("audit")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--before", type=int, metavar="SEQ", help="Only changes older than this one.")
-@server_options
-@json_option
-def command(limit: int, before: int | None, url: str | None, config: Path, as_json: bool) -> None:
+@asks_server
+@prints(rows_of(*_COLUMNS))
+def command(client: Client, limit: int, before: int | None) -> list[dict[str, Any]]:
     """Show who changed what on a running server.
 
     The newest changes come first.
     """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json, print_table
-
-    with Client(server_url(url, config)) as client:
-        found = client.audit(limit, before)
-    if as_json:
-        print_json(found)
-    else:
-        print_table(_COLUMNS, [[str(each[name]) for name in _COLUMNS] for each in found])
+    return client.audit(limit, before)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.options import config_option, json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, config_option, json_option, prints
 from sensorstream.settings_file import read_settings
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
 
 
 @click.group("config")
@@ -43,24 +47,22 @@ def show(origin: bool, config: Path, as_json: bool) -> None:
     print_table(("setting", "value", *(["origin"] if origin else [])), rows)
 
 
+def _show_running(found: list[dict[str, Any]]) -> None:
+    from sensorstream.cli.terminal import print_table
+
+    rows = [[each["name"], _text(each["value"]), each["origin"]] for each in found]
+    print_table(("setting", "value", "origin"), rows)
+
+
 @command.command("running")
-@server_options
-@json_option
-def running(url: str | None, config: Path, as_json: bool) -> None:
+@asks_server
+@prints(_show_running)
+def running(client: Client) -> list[dict[str, Any]]:
     """Print the settings that a running server has read, and where each comes from.
 
     The file may have been edited since it started.
     """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json, print_table
-
-    with Client(server_url(url, config)) as client:
-        found = client.settings()
-    if as_json:
-        print_json(found)
-        return
-    rows = [[each["name"], _text(each["value"]), each["origin"]] for each in found]
-    print_table(("setting", "value", "origin"), rows)
+    return client.settings()
 
 
 def _text(value: object) -> str:

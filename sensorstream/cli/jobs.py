@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, prints
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
@@ -52,86 +52,58 @@ def command() -> None:
 @click.option("--at", metavar="TIME", help="SPARQL: what held at a time of the time line.")
 @click.option("--during", metavar="A/B", help="SPARQL: what held at any time from A to B.")
 @click.option("--plan", is_flag=True, help="Not the answer, but how Spark would find it.")
-@server_options
-@json_option
+@asks_server
+@prints(lambda job: click.echo(job["id"]))
 def start(
-    text: str,
-    language: str,
-    at: str | None,
-    during: str | None,
-    plan: bool,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
+    client: Client, text: str, language: str, at: str | None, during: str | None, plan: bool
+) -> dict[str, Any]:
     """Put a question into the queue; prints the id of its job.
 
     TEXT is the question itself, or "-" to read it from standard input.
     """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json
-
     asked = sys.stdin.read() if text == "-" else text
-    with Client(server_url(url, config)) as client:
-        job = client.start_job(asked, language, at=at, during=during, plan=plan)
-    if as_json:
-        print_json(job)
-    else:
-        click.echo(job["id"])
+    return client.start_job(asked, language, at=at, during=during, plan=plan)
 
 
-@command.command("list")
-@server_options
-@json_option
-def list_(url: str | None, config: Path, as_json: bool) -> None:
-    """The questions that are being answered, and all jobs that the server keeps."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json, print_table
+def _show_list(found: list[dict[str, Any]]) -> None:
+    from sensorstream.cli.terminal import print_table
 
-    with Client(server_url(url, config)) as client:
-        found = client.jobs()
-    if as_json:
-        print_json(found)
-        return
     rows = [
         [each["id"], each["state"], _progress(each), each["rows"], _text(each)] for each in found
     ]
     print_table(("id", "state", "progress", "rows", "text"), rows)
 
 
+@command.command("list")
+@asks_server
+@prints(_show_list)
+def list_(client: Client) -> list[dict[str, Any]]:
+    """The questions that are being answered, and all jobs that the server keeps."""
+    return client.jobs()
+
+
+def _show_one(found: dict[str, Any]) -> None:
+    from sensorstream.cli.terminal import print_fields
+
+    error = found["error"] and found["error"]["detail"]
+    print_fields({**found, "progress": _progress(found), "error": error})
+
+
 @command.command("show")
 @click.argument("job_id", metavar="ID")
-@server_options
-@json_option
-def show(job_id: str, url: str | None, config: Path, as_json: bool) -> None:
+@asks_server
+@prints(_show_one)
+def show(client: Client, job_id: str) -> dict[str, Any]:
     """One job: its state, and how far it is."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_fields, print_json
-
-    with Client(server_url(url, config)) as client:
-        found = client.job(job_id)
-    if as_json:
-        print_json(found)
-        return
-    error = found["error"]
-    print_fields(
-        {
-            **found,
-            "progress": _progress(found),
-            "error": None if error is None else error["detail"],
-        }
-    )
+    return client.job(job_id)
 
 
 @command.command("cancel")
 @click.argument("job_id", metavar="ID")
-@server_options
-def cancel(job_id: str, url: str | None, config: Path) -> None:
+@asks_server
+def cancel(client: Client, job_id: str) -> None:
     """End a question; or a job, which is forgotten with its result."""
-    from sensorstream.cli.client import Client
-
-    with Client(server_url(url, config)) as client:
-        client.delete_job(job_id)
+    client.delete_job(job_id)
     click.echo(f"removed {job_id}")
 
 
@@ -148,17 +120,9 @@ def cancel(job_id: str, url: str | None, config: Path) -> None:
     metavar="FILE",
     help="Write a file; without --format, its name says the format: .csv, .parquet ...",
 )
-@server_options
-def result(
-    job_id: str,
-    wait: bool,
-    form: str | None,
-    output: Path | None,
-    url: str | None,
-    config: Path,
-) -> None:
+@asks_server
+def result(client: Client, job_id: str, wait: bool, form: str | None, output: Path | None) -> None:
     """The rows that a job found; if it failed, its error."""
-    from sensorstream.cli.client import Client
     from sensorstream.cli.query import format_of, target
 
     chosen = form or format_of(output)
@@ -166,13 +130,12 @@ def result(
         raise click.UsageError(f"{chosen} is binary: name a file with --output")
     first, *others = _FORMATS[chosen]
     accept = ", ".join((first, *(f"{each};q=0.9" for each in others)))
-    with Client(server_url(url, config)) as client:
-        if wait:
-            _wait(client, job_id)
-        with target(output) as out:
-            media_type = client.write_job_result(job_id, accept, out)
-            if output is None:
-                _show(out, chosen, media_type)
+    if wait:
+        _wait(client, job_id)
+    with target(output) as out:
+        media_type = client.write_job_result(job_id, accept, out)
+        if output is None:
+            _show(out, chosen, media_type)
 
 
 def _wait(client: Client, job_id: str) -> None:

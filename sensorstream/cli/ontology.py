@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, json_option, prints
 from sensorstream.cli.versions import add_versions
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
 
 _TYPES: Final = MappingProxyType(
     {
@@ -29,21 +32,18 @@ def command() -> None:
     """Read or replace the ontology of a running server."""
 
 
-@command.command("show")
-@server_options
-@json_option
-def show(url: str | None, config: Path, as_json: bool) -> None:
-    """The text of the ontology in force; its origin is on stderr."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json
+def _show(found: dict[str, str]) -> None:
+    click.echo(f"origin: {found['origin']}; {found['media_type']}", err=True)
+    click.echo(found["text"].rstrip("\n"))
 
-    with Client(server_url(url, config)) as client:
-        found = client.ontology()
-    if as_json:
-        print_json({"origin": found.origin, "media_type": found.media_type, "text": found.text})
-        return
-    click.echo(f"origin: {found.origin}; {found.media_type}", err=True)
-    click.echo(found.text.rstrip("\n"))
+
+@command.command("show")
+@asks_server
+@prints(_show)
+def show(client: Client) -> dict[str, str]:
+    """The text of the ontology in force; its origin is on stderr."""
+    found = client.ontology()
+    return {"origin": found.origin, "media_type": found.media_type, "text": found.text}
 
 
 @command.command("put")
@@ -51,14 +51,13 @@ def show(url: str | None, config: Path, as_json: bool) -> None:
 @click.option(
     "--type", "kind", type=click.Choice(sorted(set(_TYPES.values()))), help="By default by suffix."
 )
-@server_options
+@asks_server
 @json_option
-def put(file: Path, kind: str | None, url: str | None, config: Path, as_json: bool) -> None:
+def put(client: Client, file: Path, kind: str | None, as_json: bool) -> None:
     """Put the ontology in FILE in force, instead of the present one.
 
     The server takes messages in meanwhile. If it refuses the ontology, the present one stays.
     """
-    from sensorstream.cli.client import Client
     from sensorstream.cli.lasting import lasting
     from sensorstream.cli.terminal import print_json
 
@@ -67,10 +66,7 @@ def put(file: Path, kind: str | None, url: str | None, config: Path, as_json: bo
         raise click.UsageError(
             f"the format of {file} is not known: give --type, or a suffix of {', '.join(_TYPES)}"
         )
-    with (
-        Client(server_url(url, config)) as client,
-        lasting("the server changes its ontology", quiet=as_json),
-    ):
+    with lasting("the server changes its ontology", quiet=as_json):
         change = client.put_ontology(file.read_bytes(), kind)
     if as_json:
         print_json({"change": change})

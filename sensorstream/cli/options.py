@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -72,6 +73,51 @@ def shown_key() -> str:
     if not key:
         raise SettingsError(f"{file} is empty: expected a key, ssk_…")
     return key
+
+
+def asks_server(command: Callable[..., None]) -> Callable[..., None]:
+    """:func:`server_options` of a command that gets a :class:`.Client` of the server first."""
+
+    @wraps(command)
+    def ask(url: str | None, config: Path, **given: Any) -> None:
+        from sensorstream.cli.client import Client
+
+        with Client(server_url(url, config)) as client:
+            command(client, **given)
+
+    return server_options(ask)
+
+
+def prints(
+    show: Callable[[Any], None],
+) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """``--json`` of a command: what it gives is printed as JSON with it, else by ``show``."""
+
+    def decorated(command: Callable[..., Any]) -> Callable[..., None]:
+        @wraps(command)
+        def run(*client: Any, as_json: bool, **given: Any) -> None:
+            from sensorstream.cli.terminal import print_json
+
+            found = command(*client, **given)
+            if as_json:
+                print_json(found)
+            else:
+                show(found)
+
+        return json_option(run)
+
+    return decorated
+
+
+def rows_of(*columns: str) -> Callable[[Sequence[Mapping[str, Any]]], None]:
+    """Print objects as a table of these of their fields; for :func:`prints`."""
+
+    def show(found: Sequence[Mapping[str, Any]]) -> None:
+        from sensorstream.cli.terminal import print_table
+
+        print_table(columns, [[each[name] for name in columns] for each in found])
+
+    return show
 
 
 def json_option(command: Command) -> Command:

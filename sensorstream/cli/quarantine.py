@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, json_option, prints, rows_of
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
@@ -19,7 +19,7 @@ _PAGE: Final = 200
 _KINDS: Final = ("unmatched", "partial", "rejected", "skipped")
 _TIMES: Final = click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"))
 
-Command = TypeVar("Command", bound=Callable[..., None])
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _choosing(command: Command) -> Command:
@@ -33,7 +33,7 @@ def _choosing(command: Command) -> Command:
         since: datetime | None,
         until: datetime | None,
         **options: Any,
-    ) -> None:
+    ) -> Any:
         told = {
             "status": status,
             "code": code,
@@ -42,7 +42,7 @@ def _choosing(command: Command) -> Command:
             "until": until and until.astimezone(),
         }
         chosen = {name: each for name, each in told.items() if each is not None}
-        command(*arguments, chosen=chosen, **options)
+        return command(*arguments, chosen=chosen, **options)
 
     given.__doc__ = command.__doc__
     for option in (
@@ -68,53 +68,37 @@ def command() -> None:
 @command.command("list")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--before", type=int, metavar="SEQ", help="Only messages older than this one.")
-@server_options
-@json_option
+@asks_server
+@prints(rows_of(*_COLUMNS))
 @_choosing
 def list_(
-    limit: int,
-    before: int | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-    chosen: dict[str, Any],
-) -> None:
+    client: Client, limit: int, before: int | None, chosen: dict[str, Any]
+) -> list[dict[str, Any]]:
     """The newest messages that were not taken in, or not whole, with the reason."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json, print_table
-
-    with Client(server_url(url, config)) as client:
-        found = client.quarantine(limit, before, **chosen)
-    if as_json:
-        print_json(found)
-    else:
-        print_table(_COLUMNS, [[each[name] for name in _COLUMNS] for each in found])
+    return client.quarantine(limit, before, **chosen)
 
 
-@command.command("show")
-@click.argument("message_id", metavar="MESSAGE_ID")
-@server_options
-@json_option
-def show(message_id: str, url: str | None, config: Path, as_json: bool) -> None:
-    """The content of one of these messages, as it came; its reason is on stderr.
-
-    To take it in once the cause is removed: "sensorstream quarantine replay".
-    """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json
-
-    with Client(server_url(url, config)) as client:
-        found = next((each for each in _all(client) if each["message_id"] == message_id), None)
-    if found is None:
-        raise click.BadParameter(f"'{message_id}' is not in quarantine", param_hint="MESSAGE_ID")
-    if as_json:
-        print_json(found)
-        return
+def _show_one(found: dict[str, Any]) -> None:
     click.echo(f"{found['status']}: {found['reason']}", err=True)
     for part in ("triples", "axioms"):
         for each in (found["contradiction"] or {}).get(part, []):
             click.echo(f"  {each}", err=True)
     click.echo(found["content"], nl=False)
+
+
+@command.command("show")
+@click.argument("message_id", metavar="MESSAGE_ID")
+@asks_server
+@prints(_show_one)
+def show(client: Client, message_id: str) -> dict[str, Any]:
+    """The content of one of these messages, as it came; its reason is on stderr.
+
+    To take it in once the cause is removed: "sensorstream quarantine replay".
+    """
+    found = next((each for each in _all(client) if each["message_id"] == message_id), None)
+    if found is None:
+        raise click.BadParameter(f"'{message_id}' is not in quarantine", param_hint="MESSAGE_ID")
+    return found
 
 
 @command.command("replay")
@@ -126,15 +110,14 @@ def show(message_id: str, url: str | None, config: Path, as_json: bool) -> None:
     help="The message as it should have been.",
 )
 @click.option("--all", "every", is_flag=True, help="All of them, or all that are chosen below.")
-@server_options
+@asks_server
 @json_option
 @_choosing
 def replay(
+    client: Client,
     message_id: str | None,
     file: Path | None,
     every: bool,
-    url: str | None,
-    config: Path,
     as_json: bool,
     chosen: dict[str, Any],
 ) -> None:
@@ -142,17 +125,15 @@ def replay(
 
     Or many by --all, as they came, oldest first: exits with 1 if one was not taken in.
     """
-    from sensorstream.cli.client import Client
     from sensorstream.cli.terminal import print_json
 
     _check_target(message_id, every, chosen)
     if every and file is not None:
         raise click.UsageError("--with goes with one MESSAGE_ID")
-    with Client(server_url(url, config)) as client:
-        if message_id is None:
-            _replay_all(client, chosen, as_json=as_json)
-            return
-        told = client.replay(message_id, None if file is None else file.read_bytes())
+    if message_id is None:
+        _replay_all(client, chosen, as_json=as_json)
+        return
+    told = client.replay(message_id, None if file is None else file.read_bytes())
     if as_json:
         print_json(told)
     else:
@@ -162,25 +143,20 @@ def replay(
 @command.command("delete")
 @click.argument("message_id", metavar="[MESSAGE_ID]", required=False)
 @click.option("--all", "every", is_flag=True, help="All of them, or all that are chosen below.")
-@server_options
+@asks_server
 @_choosing
-def delete(
-    message_id: str | None, every: bool, url: str | None, config: Path, chosen: dict[str, Any]
-) -> None:
+def delete(client: Client, message_id: str | None, every: bool, chosen: dict[str, Any]) -> None:
     """Take messages out of quarantine that need no work any more; the journal keeps them."""
-    from sensorstream.cli.client import Client
-
     _check_target(message_id, every, chosen)
-    with Client(server_url(url, config)) as client:
-        if message_id is not None:
-            client.dismiss(message_id)
-            return
-        gone = 0
-        while True:
-            told = client.dismiss_all(**chosen)
-            gone += told["dismissed"]
-            if not (told["left"] and told["dismissed"]):
-                break
+    if message_id is not None:
+        client.dismiss(message_id)
+        return
+    gone = 0
+    while True:
+        told = client.dismiss_all(**chosen)
+        gone += told["dismissed"]
+        if not (told["left"] and told["dismissed"]):
+            break
     click.echo(f"{gone} messages left the quarantine")
 
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import (
+    asks_server,
+    json_option,
+    prints,
+    server_options,
+    server_url,
+)
 from sensorstream.cli.versions import add_versions
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
 
 
 @click.group("rules", invoke_without_command=True)
@@ -40,23 +50,9 @@ def command(context: click.Context, url: str | None, config: Path, as_json: bool
     )
 
 
-@command.command("files")
-@server_options
-@json_option
-def files(url: str | None, config: Path, as_json: bool) -> None:
-    """The rule files in force, and what the server's own files have now.
+def _show_files(found: dict[str, Any]) -> None:
+    from sensorstream.cli.terminal import print_table
 
-    "differs": the file was edited since; "absent": there is no such file. "sensorstream apply"
-    puts edited files in force.
-    """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json, print_table
-
-    with Client(server_url(url, config)) as client:
-        found = client.rule_files()
-    if as_json:
-        print_json({key: found[key] for key in ("origin", "digest", "files")})
-        return
     click.echo(f"origin: {found['origin']}", err=True)
     print_table(
         ("name", "digest", "its file"),
@@ -64,58 +60,51 @@ def files(url: str | None, config: Path, as_json: bool) -> None:
     )
 
 
+@command.command("files")
+@asks_server
+@prints(_show_files)
+def files(client: Client) -> dict[str, Any]:
+    """The rule files in force, and what the server's own files have now.
+
+    "differs": the file was edited since; "absent": there is no such file. "sensorstream apply"
+    puts edited files in force.
+    """
+    found = client.rule_files()
+    return {key: found[key] for key in ("origin", "digest", "files")}
+
+
 @command.command("show")
 @click.argument("name")
-@server_options
-@json_option
-def show(name: str, url: str | None, config: Path, as_json: bool) -> None:
+@asks_server
+@prints(lambda found: click.echo(found["text"], nl=False))
+def show(client: Client, name: str) -> dict[str, str]:
     """The text of the rule file NAME in force."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json
-
-    with Client(server_url(url, config)) as client:
-        text = client.rule_file(name)
-    if as_json:
-        print_json({"name": name, "text": text})
-    else:
-        click.echo(text, nl=False)
+    return {"name": name, "text": client.rule_file(name)}
 
 
 @command.command("put")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--name", help="Of the rule file; by default the name of FILE.")
-@server_options
-@json_option
-def put(file: Path, name: str | None, url: str | None, config: Path, as_json: bool) -> None:
+@asks_server
+@prints(lambda found: click.echo(f"in force, as {found['change']}"))
+def put(client: Client, file: Path, name: str | None) -> dict[str, str]:
     """Put the rules of FILE in force, new or instead of those of this name.
 
     If the server refuses them, the present ones stay.
     """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json
-
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{file} is not UTF-8: {error}") from None
-    with Client(server_url(url, config)) as client:
-        change = client.put_rule_file(name or file.name, text)
-    if as_json:
-        print_json({"change": change})
-    else:
-        click.echo(f"in force, as {change}")
+    return {"change": client.put_rule_file(name or file.name, text)}
 
 
 @command.command("delete")
 @click.argument("name")
-@server_options
-def delete(name: str, url: str | None, config: Path) -> None:
+@asks_server
+def delete(client: Client, name: str) -> None:
     """Take the rule file NAME out of force; what its rules have done stays."""
-    from sensorstream.cli.client import Client
-
-    with Client(server_url(url, config)) as client:
-        change = client.delete_rule_file(name)
-    click.echo(f"out of force, as {change}")
+    click.echo(f"out of force, as {client.delete_rule_file(name)}")
 
 
 add_versions(command, "rules")

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, json_option
 
 if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
     from sensorstream.client.versions import Kind
 
 
 def add_versions(group: click.Group, kind: Kind) -> None:
     """Add the commands; all but the ontology have a name as their first argument."""
 
-    def versions(
-        url: str | None, config: Path, as_json: bool, change: str | None, name: str = ""
-    ) -> None:
+    def versions(client: Client, as_json: bool, change: str | None, name: str = "") -> None:
         """The versions that were put, oldest first.
 
         Each is named by its change: the id of the journal's entry that put it.
         """
-        from sensorstream.cli.client import Client
         from sensorstream.cli.terminal import print_json, print_table
 
-        with Client(server_url(url, config)) as client:
-            if change is not None:
-                text, _ = client.version(kind, change, name)
-                click.echo(text, nl=False)
-                return
-            found = client.versions(kind, name)
+        if change is not None:
+            text, _ = client.version(kind, change, name)
+            click.echo(text, nl=False)
+            return
+        found = client.versions(kind, name)
         if as_json:
             print_json(found)
         else:
@@ -40,17 +36,15 @@ def add_versions(group: click.Group, kind: Kind) -> None:
                 [[e["change"], e["at"], e["by"], e["digest"] or "removed"] for e in found],
             )
 
-    def restore(change: str, url: str | None, config: Path, as_json: bool, name: str = "") -> None:
+    def restore(client: Client, change: str, as_json: bool, name: str = "") -> None:
         """Put an earlier version in force again: the one that CHANGE has put.
 
         "versions" lists them. It is a change like any other, and is checked like any other.
         """
-        from sensorstream.cli.client import Client
         from sensorstream.cli.terminal import print_json
 
-        with Client(server_url(url, config)) as client:
-            text, media_type = client.version(kind, change, name)
-            made = client.put(kind, text, name, media_type=media_type)
+        text, media_type = client.version(kind, change, name)
+        made = client.put(kind, text, name, media_type=media_type)
         if as_json:
             print_json(made)
             return
@@ -61,8 +55,8 @@ def add_versions(group: click.Group, kind: Kind) -> None:
     named = click.argument("name", metavar="ID" if kind == "webhooks" else "NAME")
     text = click.option("--text", "change", metavar="CHANGE", help="Print this version's text.")
     changed = click.argument("change")
-    listing = text(server_options(json_option(versions)))
-    putting = changed(server_options(json_option(restore)))
+    listing = text(asks_server(json_option(versions)))
+    putting = changed(asks_server(json_option(restore)))
     if kind != "ontology":
         listing, putting = named(listing), named(putting)
     group.command("versions")(listing)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, json_option, prints, rows_of
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
 
 _COLUMNS: Final = (
     *("id", "raised_at", "event_id", "state", "attempts", "status", "seconds", "error"),
@@ -33,42 +35,24 @@ def _moment(_context: click.Context, option: click.Parameter, text: str | None) 
 @click.option("--state", type=click.Choice(["pending", "delivered", "dead"]))
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--before", type=int, metavar="DELIVERY", help="Only deliveries older than this one.")
-@server_options
-@json_option
+@asks_server
+@prints(rows_of(*_COLUMNS))
 def deliveries(
-    webhook_id: str,
-    state: str | None,
-    limit: int,
-    before: int | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
+    client: Client, webhook_id: str, state: str | None, limit: int, before: int | None
+) -> list[dict[str, Any]]:
     """The newest deliveries of a webhook, each with its last attempt; dead: set aside."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json, print_table
-
-    with Client(server_url(url, config)) as client:
-        found = client.deliveries(webhook_id, state, limit, before)
-    if as_json:
-        print_json(found)
-        return
-    empty = {None: ""}
-    rows = [[empty.get(each[name], each[name]) for name in _COLUMNS] for each in found]
-    print_table(_COLUMNS, rows)
+    return client.deliveries(webhook_id, state, limit, before)
 
 
 @click.command("test")
 @click.argument("webhook_id", metavar="ID")
-@server_options
+@asks_server
 @json_option
-def test(webhook_id: str, url: str | None, config: Path, as_json: bool) -> None:
+def test(client: Client, webhook_id: str, as_json: bool) -> None:
     """Send a test event to a webhook and tell what came; exits with 1 if it was not taken."""
-    from sensorstream.cli.client import Client
     from sensorstream.cli.terminal import print_json
 
-    with Client(server_url(url, config)) as client:
-        came = client.test_webhook(webhook_id)
+    came = client.test_webhook(webhook_id)
     if as_json:
         print_json(came)
     else:
@@ -82,19 +66,11 @@ def test(webhook_id: str, url: str | None, config: Path, as_json: bool) -> None:
 
 @click.command("resend")
 @click.argument("delivery_id", metavar="DELIVERY", type=click.IntRange(0))
-@server_options
-@json_option
-def resend(delivery_id: int, url: str | None, config: Path, as_json: bool) -> None:
+@asks_server
+@prints(lambda sent: click.echo(f"sending {sent['event_id']} to {sent['webhook_id']} again"))
+def resend(client: Client, delivery_id: int) -> dict[str, Any]:
     """Send one delivery again, by its number in "webhooks deliveries"."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json
-
-    with Client(server_url(url, config)) as client:
-        found = client.resend(delivery_id)
-    if as_json:
-        print_json(found)
-    else:
-        click.echo(f"sending {found['event_id']} to {found['webhook_id']} again")
+    return client.resend(delivery_id)
 
 
 @click.command("recover")
@@ -103,26 +79,13 @@ def resend(delivery_id: int, url: str | None, config: Path, as_json: bool) -> No
     "--since", required=True, callback=_moment, metavar="TIME", help="What was raised from then on."
 )
 @click.option("--until", callback=_moment, metavar="TIME", help="And before then.  [default: now]")
-@server_options
-@json_option
+@asks_server
+@prints(lambda found: click.echo(f"sending {found['recovered']} deliveries again"))
 def recover(
-    webhook_id: str,
-    since: datetime,
-    until: datetime | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
+    client: Client, webhook_id: str, since: datetime, until: datetime | None
+) -> dict[str, int]:
     """Send all dead deliveries of a span again: after an outage, or while it was disabled.
 
     A TIME is ISO 8601; without a zone it is UTC.
     """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json
-
-    with Client(server_url(url, config)) as client:
-        count = client.recover(webhook_id, since, until)
-    if as_json:
-        print_json({"recovered": count})
-    else:
-        click.echo(f"sending {count} deliveries again")
+    return {"recovered": client.recover(webhook_id, since, until)}

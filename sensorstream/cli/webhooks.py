@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, json_option, prints
 from sensorstream.cli.versions import add_versions
 from sensorstream.cli.webhook_deliveries import deliveries, recover, resend, test
 from sensorstream.cli.webhook_listener import listen
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
 
 
 @click.group("webhooks")
@@ -50,9 +52,14 @@ for _command in (deliveries, test, resend, recover, listen):
 @click.option("--group-wait", type=float, help="Seconds to wait for others (30).")
 @click.option("--escalated", is_flag=True, help="Tell of alerts that have escalated alone.")
 @click.option("--group-interval", type=float, help="Seconds until a group is told again (300).")
-@server_options
-@json_option
+@asks_server
+@prints(
+    lambda made: click.echo(
+        f"registered {made['id']}; its secret, shown only now: {made['secret']}"
+    )
+)
 def add(
+    client: Client,
     receiver: str,
     queries: tuple[str, ...],
     secret: str | None,
@@ -62,17 +69,11 @@ def add(
     group_wait: float | None,
     group_interval: float | None,
     escalated: bool,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
+) -> dict[str, Any]:
     """Deliver the alerts raised from now on to URL.
 
     The secret that signs the deliveries is shown only once.
     """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json
-
     group: dict[str, object] | None = None
     times = {"wait": group_wait, "interval": group_interval}
     times = {name: each for name, each in times.items() if each is not None}
@@ -80,27 +81,12 @@ def add(
         group = {"by": list(group_by), **times}
     elif times:
         raise click.UsageError("--group-wait and --group-interval need --group-by")
-    with Client(server_url(url, config)) as client:
-        made = client.add_webhook(receiver, secret, queries, format, changes, group, escalated)
-    if as_json:
-        print_json(made)
-    else:
-        click.echo(f"registered {made['id']}; its secret, shown only now: {made['secret']}")
+    return client.add_webhook(receiver, secret, queries, format, changes, group, escalated)
 
 
-@command.command("list")
-@server_options
-@json_option
-def list_(url: str | None, config: Path, as_json: bool) -> None:
-    """All webhooks, oldest first."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json, print_table
+def _show_list(found: list[dict[str, Any]]) -> None:
+    from sensorstream.cli.terminal import print_table
 
-    with Client(server_url(url, config)) as client:
-        found = client.webhooks()
-    if as_json:
-        print_json(found)
-        return
     rows = [
         [each["id"], _state(each), _last(each), each["url"], ", ".join(each["queries"])]
         for each in found
@@ -108,70 +94,62 @@ def list_(url: str | None, config: Path, as_json: bool) -> None:
     print_table(("id", "state", "last", "url", "queries"), rows)
 
 
+@command.command("list")
+@asks_server
+@prints(_show_list)
+def list_(client: Client) -> list[dict[str, Any]]:
+    """All webhooks, oldest first."""
+    return client.webhooks()
+
+
+def _show_one(found: dict[str, Any]) -> None:
+    from sensorstream.cli.terminal import print_fields
+
+    told = {"state": _state(found), "last": _last(found), "queries": ", ".join(found["queries"])}
+    plain = ("id", "url", "created_at", "format", "failing_since")
+    print_fields({**{name: found[name] or "" for name in plain}, **told})
+
+
 @command.command("show")
 @click.argument("webhook_id", metavar="ID")
-@server_options
-@json_option
-def show(webhook_id: str, url: str | None, config: Path, as_json: bool) -> None:
+@asks_server
+@prints(_show_one)
+def show(client: Client, webhook_id: str) -> dict[str, Any]:
     """One webhook, without its secret."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_fields, print_json
-
-    with Client(server_url(url, config)) as client:
-        found = client.webhook(webhook_id)
-    if as_json:
-        print_json(found)
-    else:
-        told = {
-            "state": _state(found),
-            "last": _last(found),
-            "queries": ", ".join(found["queries"]),
-        }
-        plain = ("id", "url", "created_at", "format", "failing_since")
-        print_fields({**{name: found[name] or "" for name in plain}, **told})
+    return client.webhook(webhook_id)
 
 
 @command.command("delete")
 @click.argument("webhook_id", metavar="ID")
-@server_options
-def delete(webhook_id: str, url: str | None, config: Path) -> None:
+@asks_server
+def delete(client: Client, webhook_id: str) -> None:
     """Stop delivering to a webhook; its deliveries are dropped."""
-    from sensorstream.cli.client import Client
-
-    with Client(server_url(url, config)) as client:
-        client.delete_webhook(webhook_id)
+    client.delete_webhook(webhook_id)
     click.echo(f"removed {webhook_id}")
 
 
 @command.command("enable")
 @click.argument("webhook_id", metavar="ID")
-@server_options
-def enable(webhook_id: str, url: str | None, config: Path) -> None:
+@asks_server
+def enable(client: Client, webhook_id: str) -> None:
     """Deliver again to a webhook that was disabled; what waits for it first.
 
     What was raised meanwhile is set aside: "webhooks recover" sends it.
     """
-    from sensorstream.cli.client import Client
-
-    with Client(server_url(url, config)) as client:
-        client.enable_webhook(webhook_id)
+    client.enable_webhook(webhook_id)
     click.echo(f"enabled {webhook_id}")
 
 
 @command.command("rotate")
 @click.argument("webhook_id", metavar="ID")
 @click.option("--secret", help="The new secret; by default the server makes one.")
-@server_options
+@asks_server
 @json_option
-def rotate(
-    webhook_id: str, secret: str | None, url: str | None, config: Path, as_json: bool
-) -> None:
+def rotate(client: Client, webhook_id: str, secret: str | None, as_json: bool) -> None:
     """Sign with another secret, which is shown only once; for a day the old one signs too."""
-    from sensorstream.cli.client import Client
     from sensorstream.cli.terminal import print_json
 
-    with Client(server_url(url, config)) as client:
-        made = client.rotate_secret(webhook_id, secret)
+    made = client.rotate_secret(webhook_id, secret)
     if as_json:
         print_json(made)
         return

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, prints
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
 
 _BASIS = {
     "said": "said by message {message}",
@@ -21,9 +23,11 @@ _BASIS = {
 
 @click.command("why")
 @click.argument("of", metavar="ID|STATEMENT")
-@server_options
-@json_option
-def command(of: str, url: str | None, config: Path, as_json: bool) -> None:
+@asks_server
+@prints(
+    lambda found: click.echo("\n".join(lines(found) if "alert" in found else held_lines(found)))
+)
+def command(client: Client, of: str) -> dict[str, Any]:
     """Show why an alert was raised or a statement holds, down to each XPath.
 
     An alert is given by its id, such as m42-1. Shows its rule with the values, the statements that
@@ -32,16 +36,7 @@ def command(of: str, url: str | None, config: Path, as_json: bool) -> None:
     A statement is given as in Turtle, with the prefixes of the rule files, such as ':ann a
     :Person'. Shows who said it, or the rules by which it follows from what was said.
     """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json
-
-    with Client(server_url(url, config)) as client:
-        is_alert = len(of.split()) == 1
-        found = client.why(of) if is_alert else client.why_statement(of)
-    if as_json:
-        print_json(found)
-    else:
-        click.echo("\n".join(lines(found) if is_alert else held_lines(found)))
+    return client.why(of) if len(of.split()) == 1 else client.why_statement(of)
 
 
 def lines(why: Mapping[str, Any]) -> Iterator[str]:

@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, prints
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
 
 
 @click.command("why-not")
 @click.argument("rule")
 @click.argument("individual", metavar="IRI")
 @click.option("--variable", default="", help="The variable of the rule that is the individual.")
-@server_options
-@json_option
-def command(
-    rule: str, individual: str, variable: str, url: str | None, config: Path, as_json: bool
-) -> None:
+@asks_server
+@prints(lambda found: click.echo("\n".join(lines(found))))
+def command(client: Client, rule: str, individual: str, variable: str) -> dict[str, Any]:
     """Show what keeps a rule from firing for an individual.
 
     The parts of the semantic rule are tried one after the other on what the server knows now; the
     first that leaves nothing is told, with what is known instead. RULE may also be a continuous
     query, and its parts.
     """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json
-
-    with Client(server_url(url, config)) as client:
-        found = client.why_not(rule, individual, variable)
-    if as_json:
-        print_json(found)
-    else:
-        click.echo("\n".join(lines(found)))
+    return client.why_not(rule, individual, variable)
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import asks_server, json_option
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
 
 _COLUMNS = ("iri", "time", "entered", "statements", "message_id", "types")
 
@@ -14,15 +17,13 @@ _COLUMNS = ("iri", "time", "entered", "statements", "message_id", "types")
 @click.command("window")
 @click.option("--limit", type=click.IntRange(0, 100_000), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0, show_default=True)
-@server_options
+@asks_server
 @json_option
-def command(limit: int, offset: int, url: str | None, config: Path, as_json: bool) -> None:
+def command(client: Client, limit: int, offset: int, as_json: bool) -> None:
     """Show the window of a running server and its individuals, oldest first."""
-    from sensorstream.cli.client import Client
     from sensorstream.cli.terminal import print_fields, print_json, print_table
 
-    with Client(server_url(url, config)) as client:
-        found = client.window(limit, offset)
+    found = client.window(limit, offset)
     if as_json:
         print_json(found)
         return

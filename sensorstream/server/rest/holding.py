@@ -113,10 +113,9 @@ def _held(held: Held, line: Timeline) -> HeldBody:
 
 
 def _applied(applied: Applied, line: Timeline) -> AppliedBody:
-    position = applied.position
     return AppliedBody(
         rule=applied.rule,
-        position=PositionBody(file=position.file, line=position.line, column=position.column),
+        position=PositionBody.model_validate(applied.position, from_attributes=True),
         comment=applied.comment,
         text=applied.text,
         bindings={name: value.n3 for name, value in applied.bindings},

@@ -220,9 +220,7 @@ def router(application: Application) -> APIRouter:
 def _contradiction(found: Contradiction | None) -> ContradictionBody | None:
     if found is None:
         return None
-    return ContradictionBody(
-        triples=list(found.triples), axioms=list(found.axioms), limits=found.limits
-    )
+    return ContradictionBody.model_validate(found, from_attributes=True)
 
 
 def _link(path: str, chosen: Chosen, limit: int) -> str:

@@ -101,10 +101,7 @@ def router(application: Application) -> APIRouter:
         found = [RuleBody.model_validate(asdict(each)) for each in application.rules()]
         book = application.rulebook.files()
         response.headers["ETag"] = f'"{book.digest}"'
-        files = [
-            RuleFileBody(name=each.name, digest=each.digest, on_disk=each.on_disk)
-            for each in book.files
-        ]
+        files = [RuleFileBody.model_validate(each, from_attributes=True) for each in book.files]
         return RulesBody(
             rules=found,
             files=files,

@@ -137,7 +137,7 @@ def _plan(application: Application, asked: SparqlRequest, stop: Stop) -> Plan:
         found = asking.archive_plan(_question(application, asked), stop)
     else:
         found = asking.history_plan(_question(application, asked), asked.on == ALL, stop)
-    return Plan(algebra=found.algebra, sql=found.sql, plan=found.plan)
+    return Plan.model_validate(found, from_attributes=True)
 
 
 def _question(application: Application, asked: SparqlRequest) -> Question:

@@ -58,11 +58,10 @@ class GroupBody(AskedBody):
     )
 
 
-class NewWebhookBody(AskedBody):
-    """A receiver to register; without a secret one is made."""
+class DefinitionBody(AskedBody):
+    """What a webhook is; its secret is made by the server, and never a part of it."""
 
     url: str = Field(max_length=2000, examples=["https://hooks.example.org/sensorstream"])
-    secret: str | None = Field(default=None, description=_SECRET)
     queries: list[str] = Field(
         default=[],
         max_length=1000,
@@ -77,15 +76,10 @@ class NewWebhookBody(AskedBody):
     escalated: bool = Field(default=False, description="told of alerts that have escalated alone")
 
 
-class DefinitionBody(AskedBody):
-    """What a webhook is; its secret is made by the server, and never a part of it."""
+class NewWebhookBody(DefinitionBody):
+    """A receiver to register; without a secret one is made."""
 
-    url: str = Field(max_length=2000, examples=["https://hooks.example.org/sensorstream"])
-    queries: list[str] = Field(default=[], max_length=1000)
-    format: Literal["cloudevents", "alertmanager"] = "cloudevents"
-    changes: bool = False
-    group: GroupBody | None = None
-    escalated: bool = False
+    secret: str | None = Field(default=None, description=_SECRET)
 
 
 class WebhookTriedBody(BaseModel):
@@ -263,7 +257,7 @@ def router(application: Application) -> APIRouter:
         "a webhook",
         application.webhooks.versions,
         _id,
-        "Oldest first; none if an earlier SensorStream has registered it.",
+        "Oldest first.",
         "The definition that a change has put, which can be put again.",
         {"model": DefinitionBody},
     )
@@ -343,10 +337,6 @@ def _grouping(body: GroupBody | None) -> Grouping | None:
     return None if body is None else read_grouping(body.model_dump())
 
 
-def _group_body(group: Grouping | None) -> GroupBody | None:
-    return None if group is None else GroupBody.model_validate(grouping_data(group))
-
-
 def _id(webhook_id: str) -> str:
     return webhook_id
 
@@ -370,7 +360,9 @@ def _body(state: WebhookState, request: Request) -> WebhookBody:
         queries=list(webhook.queries),
         format=webhook.format,
         changes=webhook.changes,
-        group=_group_body(webhook.group),
+        group=None
+        if webhook.group is None
+        else GroupBody.model_validate(grouping_data(webhook.group)),
         escalated=webhook.escalated,
         enabled=state.disabled_at is None,
         disabled_at=state.disabled_at,
@@ -381,18 +373,4 @@ def _body(state: WebhookState, request: Request) -> WebhookBody:
 
 
 def _delivery(logged: LoggedDelivery) -> DeliveryBody:
-    return DeliveryBody(
-        id=logged.id,
-        webhook_id=logged.webhook_id,
-        event_id=logged.event_id,
-        query=logged.query,
-        raised_at=logged.raised_at,
-        state=logged.state,
-        attempts=logged.attempts,
-        next_attempt_at=logged.next_attempt_at,
-        attempted_at=logged.attempted_at,
-        seconds=logged.seconds,
-        status=logged.status,
-        answer=logged.answer,
-        error=logged.error,
-    )
+    return DeliveryBody.model_validate(logged, from_attributes=True)

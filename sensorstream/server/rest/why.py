@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -11,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from sensorstream.alerts.cloudevents import alert_data, plain_time
 from sensorstream.app.application import Application
-from sensorstream.app.reasons import Because, Reason, RuleText, Why
+from sensorstream.app.reasons import Because, Reason, Why
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline
@@ -163,14 +162,7 @@ def router(application: Application) -> APIRouter:
         name, it is that of a continuous query, which has no solution for the individual.
         """
         found = application.unmet.why_not(rule, individual, variable)
-        return WhyNotBody(
-            rule=found.rule,
-            individual=found.individual,
-            variable=found.variable,
-            holds=found.holds,
-            answer=found.answer,
-            steps=[StepBody(**asdict(each)) for each in found.steps],
-        )
+        return WhyNotBody.model_validate(found, from_attributes=True)
 
     def told(found: Why) -> WhyBody:
         raised = {
@@ -179,7 +171,9 @@ def router(application: Application) -> APIRouter:
         }
         return WhyBody(
             alert=RaisedAlertBody.model_validate(raised),
-            rule=None if found.rule is None else _rule(found.rule),
+            rule=None
+            if found.rule is None
+            else RuleTextBody.model_validate(found.rule, from_attributes=True),
             because=None
             if found.because is None
             else _because(found.because, application.timeline),
@@ -188,17 +182,6 @@ def router(application: Application) -> APIRouter:
         )
 
     return routes
-
-
-def _rule(rule: RuleText) -> RuleTextBody:
-    position = rule.position
-    return RuleTextBody(
-        name=rule.name,
-        file=rule.file,
-        position=PositionBody(file=position.file, line=position.line, column=position.column),
-        text=rule.text,
-        version=rule.version,
-    )
 
 
 def _because(because: Because, line: Timeline) -> BecauseBody:
@@ -251,7 +234,7 @@ def _expression(expression: Expression) -> ExpressionBody:
 
 
 def _node(node: Node) -> NodeBody:
-    return NodeBody(path=node.path, line=node.line, text=node.text)
+    return NodeBody.model_validate(node, from_attributes=True)
 
 
 def statement_text(triple: Triple) -> str:
