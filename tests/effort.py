@@ -20,6 +20,11 @@ def examples(usual: int) -> int:
     return max(min(usual, _FEWEST), round(usual * effort))
 
 
+def rounds(usual: int) -> range:
+    """The numbers of the rounds in this run, of a costly test that asks for ``usual`` of them."""
+    return range(max(1, round(usual * float(os.environ.get("TEST_EFFORT", _PLAIN)))))
+
+
 def scale(test: Callable[..., object]) -> None:
     """Let a test of Hypothesis try as many examples as this run does, on a machine as busy as it
     may be: without a deadline or a limit of time for making them. Others stay as they are.

@@ -10,11 +10,18 @@ from typing import IO
 
 
 def eventually(condition: Callable[[], object], seconds: float = 120.0) -> None:
-    """Poll a condition until it holds; fail when it does not within the deadline."""
-    deadline = time.monotonic() + seconds
+    """Poll a condition until it holds; fail when it does not within the deadline.
+
+    Between two polls it waits twice as long as a poll takes: most ask a server or a browser, which
+    has better things to do.
+    """
+    begun = time.monotonic()
+    deadline = begun + seconds
     while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.01)
+        now = time.monotonic()
+        assert now < deadline, "did not happen in time"
+        time.sleep(min(max(2 * (now - begun), 0.01), 0.2))
+        begun = time.monotonic()
 
 
 def first_line(stream: IO[str], seconds: float) -> str:

@@ -7,9 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from sensorstream.errors import LanguageError, QueryError, TermError
-from sensorstream.history.asking.question import question_before
-from sensorstream.history.asking.relations import scope_of
-from sensorstream.history.sparql.forms import compile_query
 from sensorstream.language.syntax import Every, RuleFile
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Instant, Timeline
@@ -76,6 +73,11 @@ def check_without_history(rules: Iterable[CompiledRule]) -> None:
 
 
 def _check_sql(question: HistoryQuery, line: Timeline) -> None:
+    # What builds SQL takes long to import, and few rules ask the history.
+    from sensorstream.history.asking.question import question_before
+    from sensorstream.history.asking.relations import scope_of
+    from sensorstream.history.sparql.forms import compile_query
+
     parsed = question.at(((LAST, line.literal(0)), (NOW, line.literal(_MOMENT))))
     time = question.parsed.meaning.valid_time
     ends = () if time is None else (time.start, time.end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sensorstream.app.file_texts import FileTexts
 from sensorstream.app.intake import ahead_of, disorder_spec, filters_of, kept_for, shedding_of
@@ -30,7 +31,6 @@ from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import Shedding
 from sensorstream.engine.spacing import Spacing
 from sensorstream.errors import SettingsError, TermError
-from sensorstream.history.runner import Runner
 from sensorstream.journal.records import OntologyVersion
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
@@ -56,6 +56,9 @@ from sensorstream.settings import LimitSettings, Settings
 from sensorstream.window.partition import SOURCE, partition_of
 from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window
+
+if TYPE_CHECKING:
+    from sensorstream.history.runner import Runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,9 @@ def runner_of(settings: Settings) -> Runner:
     Raises:
         SettingsError: a setting of the window or of lateness is not valid.
     """
+    # The driver takes long to import, and a deployment may be read without a database.
+    from sensorstream.history.runner import Runner
+
     partition = partition_of(settings.window.partition)
     by_source = partition is not None and partition.property is None
     window = window_spec(settings.window, settings.time.timeline)

@@ -59,6 +59,9 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     # Engine and HTTP share one interpreter. With Python's default of 5 ms, a thread that returns
     # from a query or the disk waits that long for the other one: this halves the throughput.
     sys.setswitchinterval(_TURN)
+    from sensorstream.app.collector import collect_less
+
+    collect_less()
     settings, given = read_settings(config)
     from sensorstream import logs
 

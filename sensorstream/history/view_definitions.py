@@ -207,7 +207,7 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
         # A number needs no term.
         texts = [each for each, value in columns.items() if _needs_term(value)]
         if texts:
-            looked_up = _expression("o.id = CASE WHEN :test THEN s.object END")
+            looked_up = _parsed("o.id = CASE WHEN :test THEN s.object END")
             test = exp.In(
                 this=exp.column("predicate", "s"), expressions=[term_number(each) for each in texts]
             )
@@ -350,14 +350,16 @@ def numbered_text(text: str, numbers: Mapping[str, int]) -> str:
 
 def _time(column: str, timeline: Timeline) -> exp.Expr:
     """An instant of the time line in readable form, in any dialect."""
-    instant = exp.to_column(column)
+    table, name = column.split(".")
+    instant = exp.column(name, table)
     if timeline is Timeline.INTEGER:
         return instant
     return exp.UnixToTime(this=instant, scale=exp.UnixToTime.MICROS)
 
 
 def _query(text: str, **parts: exp.Expr) -> exp.Select:
-    query = exp.replace_placeholders(_expression(text), **parts) if parts else _expression(text)
+    # Replacing copies the tree.
+    query = exp.replace_placeholders(_parsed(text), **parts) if parts else _expression(text)
     assert isinstance(query, exp.Select)
     return query
 

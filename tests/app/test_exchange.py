@@ -133,7 +133,9 @@ def test_a_contradiction_is_quarantined_with_what_clashes_and_alerted(
 def test_imports_of_a_new_ontology_are_those_that_the_settings_leave_out(
     small: Settings, open_application: Open
 ) -> None:
-    text = f"{SECOND}\n<urn:o> a owl:Ontology ; owl:imports <urn:elsewhere> ."
+    text = f"{SECOND}\n:Human rdfs:subClassOf :Guard ."
+    text += "<urn:o> a owl:Ontology ; owl:imports <urn:elsewhere> ."
+    small = replace(small, reasoning=ReasoningSettings("plain"))
     application = open_application(small)
     with pytest.raises(OntologyError, match="imports <urn:elsewhere>, which is not"):
         application.ontologies.put(text.encode(), "text/turtle")
@@ -179,7 +181,7 @@ def test_filters_follow_a_new_ontology_or_refuse_it(
     (file,) = small.ontology.files
     file.write_text(with_noise)
     filters = {"noise": FilterSettings("http://example.org/Noise")}
-    settings = replace(small, reasoning=ReasoningSettings(), filters=filters)
+    settings = replace(small, reasoning=ReasoningSettings("plain"), filters=filters)
     application = open_application(settings)
     assert send(application, "a", 1).filtered == ()
     with pytest.raises(SettingsError, match=r"filters\.noise\.class: .*Noise> is not a class"):
@@ -400,7 +402,7 @@ def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
 def test_cross_checks_happen_by_themselves_when_a_period_is_set(
     small: Settings, open_application: Open
 ) -> None:
-    reasoning = replace(small.reasoning, cross_check="PT2S")
+    reasoning = replace(small.reasoning, cross_check="PT1S")
     application = open_application(replace(small, reasoning=reasoning))
     send(application, "a", 1, level=7)
     eventually(

@@ -17,6 +17,7 @@ from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_INFERRED, RDF_TYPE
 from sensorstream.settings import Settings
+from tests.effort import rounds
 from tests.history.classes import stays_with_wrong_classes
 
 Open = Callable[[Settings], Application]
@@ -75,7 +76,8 @@ INSERT { [] :of ?x , ?y } WHERE { ?x :near ?y . ?y :near ?x } ;
 
 
 @pytest.mark.parametrize(
-    ("seed", "profile"), [(0, "plain"), (1, "plain"), (2, "rhodf, mine.ru"), (3, "rhodf, mine.ru")]
+    ("seed", "profile"),
+    [(seed, profile) for profile in ("plain", "rhodf, mine.ru") for seed in rounds(2)],
 )
 def test_all_as_of_an_instant_is_what_the_engine_held_then(
     people: Settings, open_application: Open, seed: int, profile: str

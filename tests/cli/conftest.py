@@ -12,6 +12,8 @@ from sensorstream.cli import main
 from sensorstream.cli.workspace import TEMPLATES, make_workspace
 from sensorstream.demo.server_process import ServerProcess
 from tests.cli.served import Served
+from tests.forked import commands_are_forks as commands_are_forks
+from tests.forked import own_interpreters as own_interpreters
 
 Run = Callable[..., Result]
 WINDOW = 10

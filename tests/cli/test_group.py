@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from sensorstream import errors
 from sensorstream.cli.group import COMMANDS, SYSTEM_FAILURES, Commands, main
+from sensorstream.cli.workspace import TEMPLATES, make_workspace
 from sensorstream.errors import Position, SensorStreamError
 
 
@@ -37,6 +38,21 @@ def test_help_imports_neither_spark_nor_a_server() -> None:
     assert shown.stdout.splitlines()[-1] == "[]", shown.stderr
 
 
+def test_messages_are_mapped_without_what_asks_a_database(tmp_path: Path) -> None:
+    make_workspace(tmp_path, TEMPLATES["tracking"])
+    script = (
+        "import sys\n"
+        "from sensorstream.cli import main\n"
+        "try: main(['map', 'messages/paper.xml'])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print(sorted({'fastapi','jpype','psycopg2','sqlalchemy','sqlglot'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", script]
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert shown.stdout.splitlines()[-1] == "[]", shown.stderr
+
+
+@pytest.mark.usefixtures("own_interpreters")
 def test_the_module_runs_as_the_command() -> None:
     shown = subprocess.run(
         [sys.executable, "-m", "sensorstream", "--version"], capture_output=True, text=True

@@ -39,6 +39,7 @@ def get(url: httpx.URL | str) -> httpx.Response:
     return httpx.get(url, trust_env=False, timeout=60)
 
 
+@pytest.mark.usefixtures("own_interpreters")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_it_says_where_it_listens_and_stops_cleanly(config: Path, how: signal.Signals) -> None:
     with serve(config, "--port", "0") as server:

@@ -27,6 +27,7 @@ def get(url: str, path: str) -> httpx.Response | None:
         return None
 
 
+@pytest.mark.usefixtures("own_interpreters")
 def test_a_start_that_lasts_is_answered_for(
     new_workspace: Callable[[], Path], eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from selenium import webdriver
 
 from sensorstream.demo.server_process import ServerProcess
+from tests.forked import commands_are_forks as commands_are_forks
 
 CLI = [sys.executable, "-m", "sensorstream"]
 _DRIVER = "chromedriver"

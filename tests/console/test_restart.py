@@ -33,8 +33,13 @@ def whole(browser: webdriver.Chrome) -> str:
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
 def test_pages_that_are_left_open_come_back_with_the_server(
-    ending: signal.Signals, tmp_path: Path, browser: webdriver.Chrome, eventually: Eventually
+    ending: signal.Signals,
+    tmp_path: Path,
+    browser: webdriver.Chrome,
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("SENSORSTREAM_REASONING_PROFILE", "plain")
     folder = tmp_path / "tracking"
     init(folder)
     with serving(folder) as (process, server):

@@ -46,6 +46,7 @@ def deployment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SENSORSTREAM_RULES_FILES", str(folder / "seen.rules"))
     monkeypatch.setenv("SENSORSTREAM_FUNCTIONS_FILES", str(folder / "functions.py"))
     monkeypatch.setenv("SENSORSTREAM_LIMITS_ENTRY_SECONDS", "1")
+    monkeypatch.setenv("SENSORSTREAM_REASONING_PROFILE", "plain")
     return folder
 
 

@@ -20,6 +20,7 @@ from sensorstream.resources import bundled
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
+    ReasoningSettings,
     RuleSettings,
     Settings,
     WindowSettings,
@@ -63,6 +64,7 @@ def test_nothing_is_lost_when_the_disk_is_full(
         path=disk.parent / "sensorstream.toml",
         ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+        reasoning=ReasoningSettings("plain"),
         window=WindowSettings(size="5"),
         history=HistorySettings(folder=disk / "data"),
     )

@@ -114,6 +114,7 @@ def deployment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = folder / "work"
     subprocess.run([*_CLI, "init", str(made)], check=True, capture_output=True)
     monkeypatch.setenv("SENSORSTREAM_WINDOW_SIZE", "50")
+    monkeypatch.setenv("SENSORSTREAM_REASONING_PROFILE", "plain")
     monkeypatch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "60")
     return made
 

@@ -15,6 +15,7 @@ from sensorstream.resources import bundled
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
+    ReasoningSettings,
     RuleSettings,
     Settings,
     WindowSettings,
@@ -41,6 +42,7 @@ def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) ->
         path=folder / "sensorstream.toml",
         ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
+        reasoning=ReasoningSettings("plain"),
         window=WindowSettings(size="5"),
         history=HistorySettings(folder=folder / "data"),
     )

@@ -97,6 +97,7 @@ def test_after_kill_9_queries_report_what_an_unkilled_server_reports(folder: Pat
     shutil.copytree(folder / "killed", folder / "whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENSORSTREAM_WINDOW_SIZE", "12")
+        patch.setenv("SENSORSTREAM_REASONING_PROFILE", "plain")
         patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "17")
         with (
             serving(folder / "whole") as (_, client),
@@ -134,6 +135,7 @@ def test_after_kill_9_a_webhook_has_every_report_and_alert_and_each_end_once(fol
     init(folder / "killed")
     with pytest.MonkeyPatch.context() as patch, Receiver() as receiver:
         patch.setenv("SENSORSTREAM_WINDOW_SIZE", "12")
+        patch.setenv("SENSORSTREAM_REASONING_PROFILE", "plain")
         patch.setenv("SENSORSTREAM_WEBHOOKS_ALLOW", "127.0.0.1/32")
         patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "17")
         with serving(folder / "killed") as (process, client):

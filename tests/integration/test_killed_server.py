@@ -68,9 +68,9 @@ def _acknowledged(url: str, process: subprocess.Popen[str], count: int) -> Itera
                 process.wait(30)
 
 
-@pytest.mark.parametrize("lateness", ["", "40"])
+@pytest.mark.parametrize(("lateness", "profile"), [("", "hermit"), ("40", "plain")])
 def test_after_kill_9_every_acknowledged_message_is_in_window_or_history_once(
-    folder: Path, lateness: str
+    folder: Path, lateness: str, profile: str
 ) -> None:
     """With a lateness some wait when the server is killed; the clock releases them at the end."""
     folder = folder / "work"
@@ -80,6 +80,7 @@ def test_after_kill_9_every_acknowledged_message_is_in_window_or_history_once(
         "SENSORSTREAM_HISTORY_CHECKPOINT_EVERY": "60",
         "SENSORSTREAM_TIME_LATENESS": lateness,
         "SENSORSTREAM_TIME_IDLE": "3",
+        "SENSORSTREAM_REASONING_PROFILE": profile,
     }
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
