@@ -251,14 +251,14 @@ class WebhookDispatcher:
 
     async def _serve(self, deliveries: Sequence[Delivery]) -> None:
         """Deliver in order; after a failure keep the other deliveries of this webhook for later."""
-        async with self._poster.client() as client:
+        async with self._poster.connections() as connections:
             for delivery in deliveries:
                 if self._stopping.is_set():
                     return
                 if delivery.webhook.output:
                     attempt = await self._in(self._outputs, self._send, delivery)
                 else:
-                    attempt = await self._call(client, delivery)
+                    attempt = await self._call(connections, delivery)
                 if attempt.failure is not None:
                     self._rest(delivery.webhook.id, attempt.failure.wait)
                     await self._record(delivery, attempt, attempt.failure)
@@ -282,15 +282,15 @@ class WebhookDispatcher:
                     marked.set_exception(error)
         await marked
 
-    async def _call(self, client: httpx.AsyncClient, delivery: Delivery) -> Attempt:
+    async def _call(self, connections: httpx.AsyncHTTPTransport, delivery: Delivery) -> Attempt:
         content_type, body = payload(delivery, self._source, self._timeline)
         signed = signed_headers(delivery, body, self._clock.now())
         headers = {"content-type": content_type, **signed}
-        return await self._poster.post(client, delivery.webhook.url, body, headers)
+        return await self._poster.post(connections, delivery.webhook.url, body, headers)
 
     async def _attempt_alone(self, delivery: Delivery) -> Attempt:
-        async with self._poster.client() as client:
-            return await self._call(client, delivery)
+        async with self._poster.connections() as connections:
+            return await self._call(connections, delivery)
 
     def _send(self, delivery: Delivery) -> Attempt:
         """Send to an output; it may block."""

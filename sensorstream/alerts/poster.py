@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -28,6 +28,7 @@ _OF_ONE_HOST: Final = 16
 _ANSWER: Final = 1024
 """Bytes of an answer's body that are read, for the log."""
 _ANSWER_SECONDS: Final = 1.0
+_HEADERS: Final = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "SensorStream"}
 _LONGEST_WAIT: Final = timedelta(hours=1)
 """The longest Retry-After that is honoured."""
 _GONE, _TOO_MANY, _UNAVAILABLE = 410, 429, 503
@@ -93,15 +94,13 @@ class Poster:
         self._slots = _Slots()
         self._certificates = httpx.create_ssl_context(trust_env=False)
 
-    def client(self) -> AbstractAsyncContextManager[httpx.AsyncClient]:
-        """Connections to one webhook: another's may not be used, though the address is the same."""
-        return httpx.AsyncClient(
-            verify=self._certificates,
-            timeout=None,
-            follow_redirects=False,  # a redirect could avoid the check of the target
-            trust_env=False,  # so could a proxy
-            headers={"accept-encoding": "identity", "user-agent": "SensorStream"},
-        )
+    def connections(self) -> httpx.AsyncHTTPTransport:
+        """Connections to one webhook: another's may not be used, though the address is the same.
+
+        No client, which would cost more than the exchange: it keeps cookies and follows redirects,
+        and a redirect could avoid the check of the target. So could a proxy.
+        """
+        return httpx.AsyncHTTPTransport(verify=self._certificates, trust_env=False)
 
     async def check(self, url: str) -> None:
         """Check that a webhook may have this URL now.
@@ -119,7 +118,11 @@ class Poster:
             ) from None
 
     async def post(
-        self, client: httpx.AsyncClient, url: str, body: bytes, headers: Mapping[str, str]
+        self,
+        connections: httpx.AsyncHTTPTransport,
+        url: str,
+        body: bytes,
+        headers: Mapping[str, str],
     ) -> Attempt:
         """Send a body; whatever the receiver does is told in the attempt."""
         try:
@@ -130,7 +133,7 @@ class Poster:
             if self._stopping.is_set():
                 raise asyncio.CancelledError
             at, begun = self._clock.now(), self._clock.counter()
-            exchange = _Exchange(client, place, body, headers)
+            exchange = _Exchange(connections, place, body, headers)
             try:
                 async with asyncio.timeout(self._timeout):
                     addresses = await self._find(place)
@@ -164,12 +167,16 @@ class _Exchange:
     """A request and as much of its answer as has come."""
 
     def __init__(
-        self, client: httpx.AsyncClient, place: Place, body: bytes, headers: Mapping[str, str]
+        self,
+        connections: httpx.AsyncHTTPTransport,
+        place: Place,
+        body: bytes,
+        headers: Mapping[str, str],
     ) -> None:
-        self._client = client
+        self._connections = connections
         self._place = place
         self._body = body
-        self._headers = {**headers, "host": place.authority}
+        self._headers = {"host": place.authority, **_HEADERS, **headers}
         self._connection: Any = None  # the stream of the library below
         self.doing = "looking up the name"
         self.status: int | None = None
@@ -191,17 +198,16 @@ class _Exchange:
             raise
 
     async def _send(self, address: Address, seconds: float | None) -> None:
-        extensions: dict[str, object] = {"trace": self._trace}
+        timeout = {"connect": seconds, "read": None, "write": None, "pool": None}
+        extensions: dict[str, object] = {"trace": self._trace, "timeout": timeout}
         if self._place.secure:
             extensions["sni_hostname"] = self._place.host
-        async with self._client.stream(
-            "POST",
-            self._place.at(address),
-            content=self._body,
-            headers=self._headers,
-            timeout=httpx.Timeout(None, connect=seconds),
-            extensions=extensions,
-        ) as response:
+        url = self._place.at(address)
+        request = httpx.Request(
+            "POST", url, content=self._body, headers=self._headers, extensions=extensions
+        )
+        response = await self._connections.handle_async_request(request)
+        async with aclosing(response):
             self.retry_after = response.headers.get("retry-after", "")
             self.status = response.status_code
             with suppress(TimeoutError, httpx.HTTPError):

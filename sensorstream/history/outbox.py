@@ -244,6 +244,8 @@ _PASS: Final = text(
     where number = :number returning id, failing_since
     """
 )
+# Receivers are locked in the order of their numbers, as by who tells their groups: so neither waits
+# for the other in a circle, which would repeat what the receivers have.
 _DELIVERED: Final = text(
     f"""
     with came as (
@@ -253,9 +255,13 @@ _DELIVERED: Final = text(
         cast(:ids as bigint[]), cast(:at as timestamptz[]), cast(:seconds as float8[]),
         cast(:answered as integer[]), cast(:answers as text[])
       ) as told (id, at, seconds, answered, answer)
+    ), held as materialized (
+      select number from store.webhooks where number in (select number from came)
+      order by number for no key update
     ), passed as (
       update store.webhooks w set place = greatest(w.place, last.event), failing_since = null
-      from (select number, max(event) as event from came group by number) last
+      from (select number, max(event) as event from came join held using (number) group by number)
+        last
       where w.number = last.number returning w.number, w.id
     )
     insert into store.deliveries

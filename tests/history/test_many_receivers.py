@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -94,6 +95,26 @@ def test_deliveries_share_statements_and_connections(
     assert len(host.paths) == RECEIVERS * ALERTS
     assert len(statements) < len(host.paths) / 2
     assert host.connections < len(host.paths) / 5
+
+
+def test_receivers_are_locked_in_one_order(
+    store: PostgresStore, database: Engine, eventually: Callable[..., None]
+) -> None:
+    register(store, database, "http://127.0.0.1:9")
+    outbox = PostgresOutbox(database)
+    came = {each.id: Attempt(NOW, 0.1) for each in reversed(outbox.due(NOW, RECEIVERS))}
+    with database.begin() as connection:  # in the table, its row is the last one now
+        connection.execute(text("update store.webhooks set failing_since = null where number = 1"))
+    lock = "select count(*) from (select from store.webhooks {} for no key update {}) locked"
+    waits = text("select count(*) from pg_locks where not granted")
+    with ThreadPoolExecutor(1) as thread, database.begin() as other:
+        assert other.scalar(text(lock.format("where number = 1", ""))) == 1
+        marked = thread.submit(outbox.delivered, came)
+        eventually(lambda: other.scalar(waits))
+        assert other.scalar(text(lock.format("", "skip locked"))) == RECEIVERS
+        other.commit()
+        marked.result()
+    assert {each.event.id for each in outbox.due(NOW, RECEIVERS)} == {"m1-1"}
 
 
 def rows_of(plan: dict[str, Any], relation: str = "") -> int:
