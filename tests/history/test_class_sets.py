@@ -26,7 +26,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
-from tests.history.classes import stays_with_wrong_classes
+from tests.history.classes import stays_told_wrong
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
 EX = "http://example.org/"
@@ -96,7 +96,7 @@ def test_sets_follow_statements_that_come_before_with_and_after_a_stay(
                 ended.append(typed(stay, chance.choice(CLASSES), 2, time, inferred=True))
         commit(store, seq, departures, ended, revoked)
         stored += [each for each in ended if each.triple[1] == RDF_TYPE]
-        having, wrong = stays_with_wrong_classes(store.url)
+        having, wrong = stays_told_wrong(store.url)
         assert wrong == [], seq
     assert having > 20
 
@@ -105,7 +105,7 @@ def test_the_upgrade_fills_the_sets_of_what_is_there(store: PostgresStore) -> No
     departures = [left(n, n, CLASSES[: n % 4]) for n in range(1, 30)]
     ended = [each for gone in departures for each in gone.ended()]
     commit(store, 1, departures, [*ended, typed(3, CLASSES[2], 1, 2)], [])
-    stays = "select stay, name, entered, time, expired_at, message from store.stays order by 1"
+    stays = "select stay, name, entered, time, expired_at, message, iri from store.stays order by 1"
     before = asked(store.url, stays)
     database = engine(store.url)
     with database.begin() as connection:
@@ -113,7 +113,7 @@ def test_the_upgrade_fills_the_sets_of_what_is_there(store: PostgresStore) -> No
     migrate(database)
     database.dispose()
     assert asked(store.url, stays) == before
-    having, wrong = stays_with_wrong_classes(store.url)
+    having, wrong = stays_told_wrong(store.url)
     assert (having, wrong) == (22, [])
 
 
