@@ -184,6 +184,12 @@ def view_questions(individuals: int) -> Iterator[Question]:
             f"and time < timestamptz '{day}' + interval '1 hour'",
         ),
         (
+            "view: humans of a day, joined", 5,
+            "select count(*) from history.human a join history.actor b on a.iri = b.iri "
+            f"where a.time >= '{day}' and a.time < '{following}' "
+            f"and b.time >= '{day}' and b.time < '{following}'",
+        ),
+        (
             "view: mean certainty of a day", 500,
             "select count(*), avg(value) from history.has_certainty "
             f"where valid_from >= '{day}' and valid_from < '{following}'",

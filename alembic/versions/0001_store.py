@@ -272,10 +272,12 @@ create table store.stays (
     time bigint not null,
     expired_at bigint not null,
     message bigint not null,
+    iri text not null,
     class_set integer not null,
     constraint stays_pkey primary key (stay)
 );
 create index stays_class_set_idx on store.stays (class_set);
+create index stays_iri_idx on store.stays using hash (iri);
 create index stays_moment_idx on store.stays (store.moment(time));
 create index stays_name_idx on store.stays (name);
 create index stays_time_idx on store.stays (time);

@@ -25,7 +25,7 @@ from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import connect, translating
 from sensorstream.history.partitions import Partitions
 from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS
-from sensorstream.history.terms import Dictionary
+from sensorstream.history.terms import Dictionary, term_key
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
@@ -100,7 +100,11 @@ def _put_back(cursor: extensions.cursor, part: Part, folder: Path, timeline: Tim
         dictionary.settle()
     for rows in _batches(part.file(folder, STAYS)):
         numbers = dictionary.numbers(cursor, [named(row["name"]) for row in rows])
-        found = [{**row, "name": numbers[named(row["name"])]} for row in rows]
+        found = [
+            {**row, "name": numbers[name], "iri": term_key(name).text}
+            for row in rows
+            for name in [named(row["name"])]
+        ]
         # The files do not have them: they hold numbers of PostgreSQL alone.
         sets = class_sets(cursor, [(row["stay"], row["name"], row["expired_at"]) for row in found])
         cells = ({**row, "class_set": sets[row["stay"]]} for row in found)

@@ -16,7 +16,7 @@ from sensorstream.history.copying import Row, copy_command, copy_text
 from sensorstream.history.database import connect, translating
 from sensorstream.history.partitions import Partitions, partitions
 from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS, stay_rows
-from sensorstream.history.terms import Dictionary, number_of, rounded
+from sensorstream.history.terms import Dictionary, number_of, rounded, term_key
 from sensorstream.model.events import Ended
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
@@ -109,7 +109,7 @@ class Filler:
             [(one.individual.stay, terms[one.individual.name], one.expired_at) for _, one in gone],
         )
         rows = (
-            (*row, sets[one.individual.stay])
+            (*row, term_key(one.individual.name).text, sets[one.individual.stay])
             for message, one in gone
             for row in stay_rows([one], terms, message)
         )

@@ -247,8 +247,9 @@ begin
       from unnest(stays, names, entries, times, ends, stay_messages)
         as a (stay, n, entry, time, expired_at, message)
     ), {_NEW_SETS}, kept as (
-      insert into store.stays (stay, name, entered, time, expired_at, message, class_set)
-        select t.stay, t.name, t.entry, t.time, t.expired_at, t.message, coalesce(s.id, new.id)
+      insert into store.stays (stay, name, entered, time, expired_at, message, iri, class_set)
+        select t.stay, t.name, t.entry, t.time, t.expired_at, t.message,
+          (select n.text from store.terms n where n.id = t.name), coalesce(s.id, new.id)
         from told t left join store.class_sets s on s.classes = t.classes
         left join new on new.classes = t.classes
     )
@@ -434,7 +435,7 @@ def write_effects(
         arrays_of(status_rows(effects.statuses), 6),
         arrays_of(terms, len(TERM_COLUMNS) - 1),
         arrays_of(statement_rows(effects.ended, numbers), len(STATEMENT_COLUMNS)),
-        arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS) - 1),
+        arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS) - 2),
         array_of([*(typed - departed)]),
         arrays_of(((*row, turn) for each, turn in raised for row in alert_rows([each])), 11),
         arrays_of(

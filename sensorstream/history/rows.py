@@ -25,7 +25,16 @@ MESSAGE_COLUMNS: Final = (
     "content",
     "origin",
 )
-STAY_COLUMNS: Final = ("stay", "name", "entered", "time", "expired_at", "message", "class_set")
+STAY_COLUMNS: Final = (
+    "stay",
+    "name",
+    "entered",
+    "time",
+    "expired_at",
+    "message",
+    "iri",
+    "class_set",
+)
 STATEMENT_COLUMNS: Final = (
     "subject",
     "predicate",
@@ -62,7 +71,7 @@ def stay_rows(
     numbers: Mapping[Term, int],
     message: int | None = None,
 ) -> Iterator[Row]:
-    """Rows of ``store.stays``, without the set of classes.
+    """Rows of ``store.stays``, without the text of the name and the set of classes.
 
     Args:
         departures: the stays that ended.

@@ -251,8 +251,25 @@ def _stored_query(view: View) -> exp.Select:
     """The query over the tables that PostgreSQL has; that of the view is used up."""
     query = view.query
     if view.classes is not None:
-        name = view.classes.alias_or_name
-        others = [each for each in query.args["joins"] if each.alias_or_name != name]
+        # A stay has the text of its name beside it: no term is looked up for each.
+        left_out = {view.classes.alias_or_name, "n"}
+        others = [each for each in query.args["joins"] if each.alias_or_name not in left_out]
         query.set("joins", [view.classes, *others])
         query.set("where", None)
+        for column in list(query.find_all(exp.Column)):
+            if column.table == "n":
+                column.replace(exp.column("iri", "i"))
+        for each in others:
+            if isinstance(each.this, exp.Lateral):
+                _look_up_where_shown(each.this.this.this)
     return query
+
+
+def _look_up_where_shown(values: exp.Select) -> None:
+    """Look up the term of a value where a column shows it: a join looks for each statement's."""
+    joins = values.args.get("joins") or []
+    values.set("joins", [each for each in joins if each.alias_or_name != "o"])
+    for column in list(values.find_all(exp.Column)):
+        if column.table == "o":
+            looked_up = exp.select(column.copy()).from_("store.terms AS o")
+            column.replace(looked_up.where("o.id = s.object").subquery())

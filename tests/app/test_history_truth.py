@@ -18,7 +18,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_INFERRED, RDF_TYPE
 from sensorstream.settings import Settings
 from tests.effort import rounds
-from tests.history.classes import stays_with_wrong_classes
+from tests.history.classes import stays_told_wrong
 
 Open = Callable[[Settings], Application]
 Deploy = Callable[[str, str, str], Settings]
@@ -115,7 +115,7 @@ def test_all_as_of_an_instant_is_what_the_engine_held_then(
         then, said = inferred.get(time, then), asserted.get(time, said)
         assert at(application, time, GRAPH_INFERRED) - derived == then - derived, time
         assert at(application, time) - static == (then | said) - static, time
-    having, wrong = stays_with_wrong_classes(people.history.url)
+    having, wrong = stays_told_wrong(people.history.url)
     assert having > 0
     assert wrong == []
 

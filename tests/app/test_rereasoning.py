@@ -29,7 +29,7 @@ from sensorstream.settings import (
     WindowSettings,
 )
 from tests.app.test_history_truth import MORE, ONTOLOGY, RULES
-from tests.history.classes import stays_with_wrong_classes
+from tests.history.classes import stays_told_wrong
 
 Open = Callable[[Settings], Application]
 HIGH = (
@@ -163,7 +163,7 @@ def test_history_is_as_if_the_ontology_had_been_there(
         assert difference <= (standing if seed == 2 else set()), time
     repeated = again(late)
     assert (repeated.added, repeated.removed) == (0, 0)
-    having, wrong = stays_with_wrong_classes(late.history.url)
+    having, wrong = stays_told_wrong(late.history.url)
     assert having > 0
     assert wrong == []
 

@@ -23,7 +23,7 @@ from sensorstream.history.read_only_sql import run_sql
 from sensorstream.history.store import PostgresStore
 from tests.archive.conftest import DAY, LINE, START, STAYS, fill
 from tests.history.analysed import analysed
-from tests.history.classes import stays_with_wrong_classes
+from tests.history.classes import stays_told_wrong
 
 END = LINE.of(START) + 40 * DAY
 EVERYTHING = {
@@ -75,7 +75,7 @@ def test_what_ended_before_moves_and_comes_back_the_same(history: str, archived:
     assert contents(history) == before
     # Each partition that has rows again.
     assert len([each for each in analysed(history) if each.startswith("statements_")]) == len(parts)
-    assert stays_with_wrong_classes(history) == (STAYS, [])
+    assert stays_told_wrong(history) == (STAYS, [])
     assert not list(archived.rglob("*.parquet"))
     assert len(archive(history, archived, END, LINE)) == len(parts)
 

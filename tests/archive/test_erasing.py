@@ -38,7 +38,7 @@ from sensorstream.rules.memory import RuleMemory
 from sensorstream.window.state import Counters, PaneState, WindowState
 from tests.archive.conftest import DAY, EX, LINE, START, fill
 from tests.archive.test_archiving import count, rows
-from tests.history.classes import stays_with_wrong_classes
+from tests.history.classes import stays_told_wrong
 
 GONE = IRI(f"{EX}human-1")
 # 40 individuals have four stays each; those of human-1 are 1, 41, 81, 121.
@@ -186,7 +186,7 @@ def test_nothing_names_it_any_more_and_the_rest_is_as_before(url: str, archived:
     assert rows(url, "select id from store.alerts") == [("a2",), ("a3",)]
     assert rows(url, "select id from store.alerts where evidence is not null") == [("a2",)]
     assert count(url, archived)[1] == 160 - 4
-    assert stays_with_wrong_classes(url)[1] == []
+    assert stays_told_wrong(url)[1] == []
     again = erase(url, archived, GONE, LINE, mapped).counts
     assert set(again.values()) == {0}
     assert unknown_numbers(url, archived) == []

@@ -33,7 +33,7 @@ from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 from tests.history.analysed import analysed
-from tests.history.classes import stays_with_wrong_classes
+from tests.history.classes import stays_told_wrong
 
 COUNT = 450
 
@@ -140,7 +140,7 @@ def test_each_content_is_stored_once_as_if_there_were_no_window(
     again, _ = fill(settings, folder, processes=1)
     assert (again.stored, again.known) == (0, COUNT + COUNT // 10)
     assert stored(settings) == expected(settings)
-    assert stays_with_wrong_classes(settings.history.url) == (COUNT, [])
+    assert stays_told_wrong(settings.history.url) == (COUNT, [])
 
 
 KILLED = """
@@ -148,7 +148,7 @@ import sys
 from pathlib import Path
 from sensorstream.backfill.filling import backfill
 from sensorstream.settings_file import load_settings
-from tests.history.classes import stays_with_wrong_classes
+from tests.history.classes import stays_told_wrong
 if __name__ == "__main__":
     settings = load_settings(Path(sys.argv[1]))
     backfill(settings.history.url, Path(sys.argv[2]), settings, "rest", tell=print, processes=1)

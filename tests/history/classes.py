@@ -1,4 +1,4 @@
-"""What statements say of the classes of each stay, looked up in the plainest way."""
+"""What each stay has beside it, looked up in the plainest way."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ _SAID = f"""
 """
 
 
-def stays_with_wrong_classes(url: str) -> tuple[int, list[tuple[object, ...]]]:
-    """How many stays have a class, and those whose set is another than statements say."""
+def stays_told_wrong(url: str) -> tuple[int, list[tuple[object, ...]]]:
+    """How many stays have a class, and those whose set of classes or name is another."""
     with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
         cursor.execute(
-            "select i.stay, s.classes, said.classes from store.stays i "
+            "select i.stay, s.classes, said.classes, i.iri, n.text from store.stays i "
             "left join store.class_sets s on s.id = i.class_set "
+            "left join store.terms n on n.id = i.name "
             f"join ({_SAID}) said (stay, classes) on said.stay = i.stay"
         )
         found = cursor.fetchall()
-    wrong = [row for row in found if row[1] != (row[2] or [])]
+    wrong = [row for row in found if row[1] != (row[2] or []) or row[3] != row[4]]
     return sum(bool(row[2]) for row in found), wrong

@@ -24,7 +24,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
-from tests.history.classes import stays_with_wrong_classes
+from tests.history.classes import stays_told_wrong
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
 EX = "http://example.org/"
@@ -94,7 +94,7 @@ def test_sets_follow_statements_that_come_before_with_and_after_a_stay(
                 ended.append(typed(stay, chance.choice(CLASSES), 2, time, inferred=True))
         commit(store, seq, departures, ended, revoked)
         stored += [each for each in ended if each.triple[1] == RDF_TYPE]
-        having, wrong = stays_with_wrong_classes(store.url)
+        having, wrong = stays_told_wrong(store.url)
         assert wrong == [], seq
     assert having > 20
 

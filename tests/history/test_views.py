@@ -335,8 +335,10 @@ def test_conditions_on_views_reach_an_index(url: str) -> None:
         url,
         "insert into store.terms (id, kind, text) "
         "select n, 0, 'urn:' || n from generate_series(1001, 21000) n; "
-        "insert into store.stays select n, n, n * second, n * second, n * second, 1, "
-        f"(select min(class_set) from store.stays) "
+        "insert into store.stays "
+        "(stay, name, entered, time, expired_at, message, iri, class_set) "
+        "select n, n, n * second, n * second, n * second, 1, 'urn:' || n, "
+        "(select min(class_set) from store.stays) "
         "from generate_series(1001, 21000) n, (values (1000000::bigint)) v (second); "
         "insert into store.statements "
         "select n, p, o, n * second - 1, n * second, n, 1, x, false "
@@ -348,7 +350,7 @@ def test_conditions_on_views_reach_an_index(url: str) -> None:
     )
     for query, index in (
         ("statements where subject = 'urn:2000'", "terms_text_idx"),
-        ("human where iri = 'urn:2000'", "terms_text_idx"),
+        ("human where iri = 'urn:2000'", "stays_iri_idx"),
         ("x where number > 20990", "predicate_number"),
         ("speed where value > 20990", "predicate_number"),
         ("statements where valid_from <= '1970-01-01T03:00:00Z' "
@@ -386,6 +388,46 @@ def test_the_latest_and_an_hour_read_no_more_of_a_long_history(
     assert all(long <= 1.5 * short + 20 for short, long in zip(few, many, strict=True)), read
 
 
+def test_a_join_of_two_views_of_classes_looks_up_no_text_for_each_row(url: str) -> None:
+    with PostgresStore.open(url, Timeline.INTEGER) as store:
+        fill(store)
+    pool = engine(url)
+    install_views(pool, SCHEMA, Timeline.INTEGER)
+    pool.dispose()
+    rows(url, _MANY.format(start=1_000, end=5_999, step=60))
+    rows(url, "analyze")
+    joined = (
+        "from history.human a join history.human b on a.iri = b.iri "
+        "where a.time >= 90000 and a.time < 180000 and b.time >= 90000 and b.time < 180000"
+    )
+    assert rows(reader_url(url), f"select count(*) {joined}") == [(1500,)]
+    # A hundred pages hold them all; to look up each text took ten pages more a row.
+    assert pages(url, f"select count(*) {joined}") < 200
+
+
+def test_a_column_of_texts_looks_up_one_text_for_each_row(url: str) -> None:
+    with PostgresStore.open(url, Timeline.INTEGER) as store:
+        fill(store)
+    pool = engine(url)
+    install_views(pool, SCHEMA, Timeline.INTEGER)
+    pool.dispose()
+    # As the planner does it where there are many.
+    query = (
+        "set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; "
+        "explain (analyze, format json) select name from history.human"
+    )
+    [([plan],)] = rows(reader_url(url), query)
+    looked_up = [each for each in _nodes(plan["Plan"]) if each.get("Relation Name") == "terms"]
+    stays = plan["Plan"]["Actual Rows"]
+    assert 0 < sum(each["Actual Loops"] for each in looked_up) <= stays, looked_up
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for each in plan.get("Plans", ()):
+        yield from _nodes(each)
+
+
 def _literal(timeline: Timeline, seconds: int) -> str:
     return str(seconds) if timeline is Timeline.INTEGER else f"to_timestamp({seconds})"
 
@@ -393,7 +435,8 @@ def _literal(timeline: Timeline, seconds: int) -> str:
 _MANY = """
     insert into store.terms (id, kind, text) select n, 0, 'urn:' || n
         from generate_series({start}, {end}) n;
-    insert into store.stays select n, n, t, t, t, 1, i.class_set from store.stays i,
+    insert into store.stays (stay, name, entered, time, expired_at, message, iri, class_set)
+        select n, n, t, t, t, 1, 'urn:' || n, i.class_set from store.stays i,
         generate_series({start}, {end}) n, lateral (values (n::bigint * {step})) v (t)
         where i.stay = 1
 """

@@ -62,12 +62,15 @@ stays: Final = Table(
     Column("time", BigInteger, nullable=False),
     Column("expired_at", BigInteger, nullable=False),
     Column("message", BigInteger, nullable=False),
+    # The text of its name, at hand for the views: joins of them compare texts.
+    Column("iri", Text, nullable=False),
     # What store.statements says, at hand for the views: sensorstream.history.class_sets.
     Column("class_set", Integer, nullable=False),
     # In order: for the latest, which a BRIN index does not know. One for each time line's views.
     Index("stays_time_idx", "time"),
     Index("stays_moment_idx", text("store.moment(time)")),
     Index("stays_name_idx", "name"),
+    Index("stays_iri_idx", "iri", postgresql_using="hash"),
     Index("stays_class_set_idx", "class_set"),
 )
 
