@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from sensorstream.analysis import Note
     from sensorstream.app.wiring import Deployment
     from sensorstream.language.syntax import RuleFile
+    from sensorstream.mapping.document import Element
     from sensorstream.mapping.functions import Definition
-    from sensorstream.reasoning.dl.gap.trial import Way
+    from sensorstream.model.terms import Triple
     from sensorstream.reasoning.ontology import Ontology
     from sensorstream.rules.rule_compiler import CompiledRule
 
@@ -115,7 +117,7 @@ def command(
                 if clashing and settings.reasoning.profile in ("hermit", "pellet"):
                     found = [OntologyError(_CONTRADICTS + each) for each in clashing]
                 elif reasoning:
-                    told = list(_reasoning(settings, ontology))
+                    told = list(_reasoning(settings, deployment))
                 else:
                     first = settings.ontology.files[0] if settings.ontology.files else config
                     place = Position(str(first), 1, 1)
@@ -182,15 +184,22 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
+def _reasoning(settings: Settings, deployment: Deployment) -> Iterator[str]:
     """What reasoning comes to, after a start of the reasoner; a contradiction is an error."""
-    from sensorstream.clock import SystemClock
     from sensorstream.reasoning.profiles import make_reasoner
     from sensorstream.reasoning.resilient import ResilientReasoner
     from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
-    from sensorstream.reasoning.survey import costs, hubs, rules_left, started, without_rules
+    from sensorstream.reasoning.survey import (
+        costs,
+        hubs,
+        rules_left,
+        sampled,
+        spent,
+        started,
+        without_rules,
+    )
 
-    chosen = settings.reasoning
+    chosen, ontology = settings.reasoning, deployment.ontology
     asks = chosen.profile not in ("none", "plain")
     name = chosen.profile if asks else "hermit"
     made = make_reasoner(
@@ -205,7 +214,6 @@ def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
     known = settings.window.unit == "individuals" and size.isdigit()
     most = max(1, int(size)) if known else _ASSUMED
     with started(ontology, made) as kb:
-        more: Sequence[Way] = ()
         if isinstance(made, RuleReasoner):
             yield from rules_left(made)
         else:
@@ -216,10 +224,26 @@ def _reasoning(settings: Settings, ontology: Ontology) -> Iterator[str]:
             assert isinstance(made, ResilientReasoner)
             yield from made.take_left_open()
             yield from without_rules(ontology, made.left_out)
-            more = hubs(ontology)
-        yield from costs(kb, made, ontology.schema, most, SystemClock().counter, more)
+        messages = list(_sample_triples(settings, deployment))
+        styles = sampled(messages, ontology)
+        if styles:
+            yield "measured as the sample messages link individuals; others may cost more"
+        else:
+            styles = hubs(ontology, asks=isinstance(made, ResilientReasoner))
+        yield from costs(kb, made, styles, most, lambda: spent(made))
         if not known:
             yield f"measured up to {most}: the size of the window is no number of individuals"
+
+
+def _sample_triples(settings: Settings, deployment: Deployment) -> Iterator[Sequence[Triple]]:
+    """What the rules make of each sample message that they take."""
+    from sensorstream.model.events import Message
+
+    for number, root in enumerate(_samples(settings), 1):
+        with suppress(SensorStreamError):
+            message = Message(f"sample-{number}", b"", 0)
+            for event in deployment.mapping.apply(root.getroottree(), message).events:
+                yield event.triples
 
 
 def _edited(settings: Settings, url: str | None) -> list[str] | None:
@@ -289,18 +313,24 @@ def _sample_notes(
     settings: Settings, files: Sequence[RuleFile], deployment: Deployment
 ) -> Iterator[Note]:
     """What finds nothing in the sample messages, if there are some."""
+    from sensorstream.mapping.notes import sample_notes
+
+    schema, line = deployment.ontology.schema, settings.time.timeline
+    samples = _samples(settings)
+    yield from sample_notes(files, schema, line, samples, deployment.reference)
+
+
+def _samples(settings: Settings) -> list[Element]:
+    """The sample messages of all rule files."""
     from sensorstream.app.mapping_files import is_rule_file
     from sensorstream.editor.samples import read_samples, sample_files
-    from sensorstream.mapping.notes import sample_notes
 
     named = [
         sample
         for file in filter(is_rule_file, settings.rules.files)
         for sample in sample_files(file, file.read_text(encoding="utf-8"), settings.folder)
     ]
-    samples = read_samples(dict.fromkeys(named))
-    schema, line = deployment.ontology.schema, settings.time.timeline
-    yield from sample_notes(files, schema, line, samples, deployment.reference)
+    return read_samples(dict.fromkeys(named))
 
 
 def _settings(config: Path, files: Sequence[Path]) -> Settings:

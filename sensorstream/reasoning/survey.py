@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import islice, product, takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
+import psutil
+
+from sensorstream.clock import thread_seconds
 from sensorstream.errors import Inconsistent, Overrun, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model.datatypes import XSD_INTEGER, XSD_STRING
 from sensorstream.model.events import Delta
-from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.model.vocabulary import OWL, RDF_TYPE, RDFS_RANGE
 from sensorstream.network.recursion.equality_rules import apart
 from sensorstream.network.recursion.linear import parted
 from sensorstream.reasoning.dl.axioms import Axioms
@@ -25,11 +28,13 @@ from sensorstream.reasoning.dl.gap.trial import Way, name_of, ways
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.specialise import standard_name
 from sensorstream.sparql.algebra import TriplePattern
 
 _SHOWN = 5
+_HAS_KEY: Final = f"{OWL}hasKey"
 _TRIAL: Final = "urn:sensorstream:trial:"
 """Prefix of the names of individuals that are only measured."""
 _SIZES: Final = (1, 10, 100, 1000)
@@ -38,9 +43,92 @@ _PROPERTIES: Final = 3
 _HUBS: Final = 100
 """Further ways to link individuals to one, of which the slowest are tried with many."""
 _MOVES: Final = 3
-"""Individuals that are measured; what the one in the middle took is told."""
+"""Messages that are measured of each style while there are many styles."""
+_STEADY: Final = 20
+"""As many of the slowest, so that what happens once counts as little as in a stream."""
+_WARM: Final = 3
+"""Messages before them: what they ask for the first time is known then."""
 _PATIENCE: Final = 0.5
 """Seconds for one individual after which larger windows are not measured."""
+_STYLES: Final = 20
+"""Ways to be linked that are read from sample messages."""
+
+
+class Spent(NamedTuple):
+    """Seconds of processor time so far, questions, and the reasoner's part of the seconds."""
+
+    seconds: float
+    asked: float = 0.0
+    asking: float = 0.0
+
+
+def spent(reasoner: Reasoner) -> Spent:
+    """What this thread, and the process that the reasoner asks, have spent so far."""
+    if not isinstance(reasoner, ResilientReasoner) or reasoner.pid is None:
+        return Spent(thread_seconds())
+    times = psutil.Process(reasoner.pid).cpu_times()
+    asking = times.user + times.system
+    return Spent(thread_seconds() + asking, reasoner.memo.misses, asking)
+
+
+class Style(NamedTuple):
+    """How a stream links ever more individuals to one: what each of its messages says.
+
+    ``fresh`` are those whom each message names anew; their values of the properties ``keys`` are
+    others each time, too.
+    """
+
+    way: Way
+    said: tuple[Triple, ...]
+    fresh: frozenset[Term]
+    keys: frozenset[Term] = frozenset()
+
+    def message(self, number: int) -> list[Triple]:
+        """The message of that number."""
+        names = {
+            each: IRI(f"{_TRIAL}{number}-{place}") for place, each in enumerate(sorted(self.fresh))
+        }
+        told: dict[Triple, None] = {}
+        for s, p, o in self.said:
+            if isinstance(o, Literal) and p in self.keys and s in names:
+                text = str(number) if o.datatype == XSD_INTEGER else f"{o.lexical} {number}"
+                told[names[s], p, Literal(text, o.datatype, o.language)] = None
+            else:
+                told[names.get(s, s), p, names.get(o, o)] = None
+        return list(told)
+
+
+def sampled(messages: Sequence[Sequence[Triple]], ontology: Ontology) -> tuple[Style, ...]:
+    """How messages like these samples link individuals to one.
+
+    Who is in several messages is the same for all, others are new in each. Where neither end of a
+    link is in several, either may be the one.
+    """
+    known = Counter(one for said in messages for one in {end for t in said for end in (t[0], t[2])})
+    keys = frozenset(prop for props in _keys(ontology).values() for prop in props)
+    found: dict[Way, Style] = {}
+    for said in messages:
+        kinds = {s: o for s, p, o in reversed(said) if p == RDF_TYPE and isinstance(o, IRI)}
+        fresh = {s for s, _, _ in said if known[s] == 1}
+        for s, p, o in said:
+            if p in ontology.schema.object_properties and not isinstance(o, Literal):
+                for one, hub in ((s, o), (o, s)):
+                    if known[one] > 1:
+                        continue  # the same in each message: its links do not become more
+                    way = Way(p, kinds.get(one), one == o, kinds.get(hub))
+                    new = frozenset(fresh | {one}) - {hub}
+                    found.setdefault(way, Style(way, tuple(said), new, keys))
+    return tuple(islice(found.values(), _STYLES))
+
+
+def _keys(ontology: Ontology) -> dict[Term, list[Term]]:
+    """The properties of the keys of each class."""
+    axioms = Axioms(ontology.triples)
+    found: dict[Term, list[Term]] = {}
+    for s, p, o in axioms.triples:
+        if p == _HAS_KEY:
+            found.setdefault(s, []).extend(axioms.members(o))
+    return found
 
 
 @contextmanager
@@ -60,12 +148,38 @@ def started(ontology: Ontology, reasoner: Reasoner) -> Iterator[KnowledgeBase]:
         reasoner.close()
 
 
-def hubs(ontology: Ontology) -> tuple[Way, ...]:
-    """The ways to be linked to one of which axioms leave open what follows; for :func:`costs`.
+def hubs(ontology: Ontology, *, asks: bool) -> tuple[Style, ...]:
+    """The ways in which a stream may link individuals to one; for :func:`costs`.
+
+    These are the first few object properties and, if HermiT or Pellet ``asks``, all of which axioms
+    leave open what follows.
 
     Raises:
         OntologyError: an axiom is none that HermiT and Pellet can be told.
     """
+    found = [
+        Way(name, None, False) for name in sorted(ontology.schema.object_properties)[:_PROPERTIES]
+    ]
+    if asks:
+        found += _left_open(ontology)
+    keys = _keys(ontology)
+    values: dict[Term, Term] = {s: o for s, p, o in ontology.triples if p == RDFS_RANGE}
+    one, hub = IRI(f"{_TRIAL}one"), IRI(f"{_TRIAL}hub")
+    styles = []
+    for way in dict.fromkeys(found):
+        said = way.said(one, hub)
+        if way.hub is not None:
+            said.append((hub, RDF_TYPE, way.hub))
+        mine = set(keys.get(way.kind, ())) if way.kind is not None else set()
+        for key in sorted(ontology.schema.datatype_properties & mine):
+            kind = values.get(key, XSD_STRING)
+            if kind in (XSD_STRING, XSD_INTEGER):
+                said.append((one, key, Literal("0", kind)))
+        styles.append(Style(way, tuple(said), frozenset({one}), frozenset(mine)))
+    return tuple(styles)
+
+
+def _left_open(ontology: Ontology) -> Iterator[Way]:
     terminology = Terminology.of(ontology)
     stated = terminology.stated
     schema, choices = terminology.schema, upper(stated).choices
@@ -75,90 +189,102 @@ def hubs(ontology: Ontology) -> tuple[Way, ...]:
     subjects = (IRI(t[0]) for t in stated if t[0] in schema.classes and name_of(t) in choices)
     kinds = (each.kind for each in spoken if each.kind is not None)
     named = [None, *dict.fromkeys((*subjects, *kinds))]
-    return tuple(
-        Way(link, kind, outward, hub)
-        for kind, hub, (link, outward) in islice(product(named, named, links), _HUBS)
-    )
+    for kind, hub, (link, outward) in islice(product(named, named, links), _HUBS):
+        yield Way(link, kind, outward, hub)
 
 
 def costs(
     kb: KnowledgeBase,
     reasoner: Reasoner,
-    schema: Schema,
+    styles: Sequence[Style],
     most: int,
-    counter: Callable[[], float],
-    more: Sequence[Way] = (),
+    counter: Callable[[], Spent],
 ) -> Iterator[str]:
-    """What one more individual costs beside so many that are linked like it, as sentences.
+    """What a message costs beside so many that are linked to one like it, as sentences.
 
-    Each step links more individuals to one, by each of a few object properties, and then lets
-    others take the place of the oldest; the window is empty again afterwards. It ends early when a
-    step takes long.
+    Each step links more individuals to one, in each style, and then lets messages take the place of
+    the oldest, as in a stream; the window is empty again afterwards. The slowest style is told,
+    with most individuals the slowest ones. It ends early when a step takes long.
 
     Args:
         kb: of the reasoner, whose window is empty.
         reasoner: which was started with it.
-        schema: of the ontology.
+        styles: of the streams.
         most: how many individuals a window has.
-        counter: seconds from an arbitrary start.
-        more: further ways to link them.
+        counter: what was spent, from an arbitrary start.
     """
-    plain = (Way(name, None, False) for name in sorted(schema.object_properties)[:_PROPERTIES])
-    tried = list(dict.fromkeys((*plain, *more)))
-    for way in tried:
-        # The first question of its kind costs more: nothing is compiled or remembered yet.
-        with suppress(ReasonerError, Overrun):
-            _seconds(kb, reasoner, way, 1, counter)
+    tried = list(styles)
     for size in sorted({*takewhile(lambda each: each < most, _SIZES), most}):
-        found: dict[Way, float] = {}
-        for way in tried:
+        found: dict[Style, Spent] = {}
+        moves = _STEADY if len(tried) <= _PROPERTIES else _MOVES
+        for style in tried:
             try:
-                seconds = _seconds(kb, reasoner, way, size, counter)
+                spent = _spent(kb, reasoner, style, size, moves, counter)
             except (ReasonerError, Overrun) as error:
-                yield f"not measured: {size} linked to one by <{way.link}>: {error}"
+                yield f"not measured: {size} linked to one by <{style.way.link}>: {error}"
                 return
-            if seconds is not None:
-                found[way] = seconds
+            if spent is not None:
+                found[style] = spent
         # Those that contradict the ontology do so in larger windows too.
-        tried = sorted(found, key=found.__getitem__, reverse=True)
+        tried = sorted(found, key=lambda each: found[each].seconds, reverse=True)
         if not found:
             return
         slowest = tried[0]
         if size > 1:
             del tried[_PROPERTIES:]
-        one = "an individual" if slowest.kind is None else f"a <{slowest.kind}>"
-        linked = "that another links to by" if slowest.outward else "that links to another by"
-        other = "one" if slowest.hub is None else f"<{slowest.hub}>"
-        hub = f"that {other} links to {size}" if slowest.outward else f"{size} link to that {other}"
-        yield (
-            f"measured here: {one} {linked} <{slowest.link}> costs "
-            f"{found[slowest] * 1000:.3g} ms if {hub}"
-        )
-        if found[slowest] > _PATIENCE and size < most:
+        for style in tried if size == most else [slowest]:
+            yield _told(style.way, size, found[style])
+        if found[slowest].seconds > _PATIENCE and size < most:
             yield f"not measured: more than {size}, up to {most} in the window"
             return
 
 
-def _seconds(
-    kb: KnowledgeBase, reasoner: Reasoner, way: Way, size: int, counter: Callable[[], float]
-) -> float | None:
-    """How long one takes that comes for the oldest; None if they contradict the ontology."""
-    hub = IRI(f"{_TRIAL}0")
-    links = [way.said(IRI(f"{_TRIAL}{n}"), hub) for n in range(1, size + _MOVES + 1)]
-    always: list[Triple] = [] if way.hub is None else [(hub, RDF_TYPE, way.hub)]
-    held = [*always, *(triple for said in links[:size] for triple in said)]
+def _told(way: Way, size: int, spent: Spent) -> str:
+    one = "an individual" if way.kind is None else f"a <{way.kind}>"
+    linked = "that another links to by" if way.outward else "that links to another by"
+    other = "one" if way.hub is None else f"<{way.hub}>"
+    hub = f"that {other} links to {size}" if way.outward else f"{size} link to that {other}"
+    asked = f"; {spent.asked:.2g} questions are asked for it, {spent.asking * 1000:.3g} ms"
+    return (
+        f"measured here: {one} {linked} <{way.link}> costs {spent.seconds * 1000:.3g} ms if {hub}"
+        + (asked if spent.asked else "")
+    )
+
+
+def _spent(
+    kb: KnowledgeBase,
+    reasoner: Reasoner,
+    style: Style,
+    size: int,
+    moves: int,
+    counter: Callable[[], Spent],
+) -> Spent | None:
+    """What a message takes that comes for the oldest; None if they contradict the ontology."""
+    window = deque(style.message(number) for number in range(size))
+    held = Counter(triple for said in window for triple in said)
     if not _change(kb, reasoner, Delta(0, added=tuple(held))):
         return None
-    taken: list[float] = []
-    for come, gone in zip(links[size:], links, strict=False):
+    total, fits = Spent(0.0), True
+    for number in range(size, size + _WARM + moves):
+        come, gone = style.message(number), window[0]
+        delta = Delta(
+            0,
+            tuple(each for each in come if not held[each]),
+            tuple(each for each in gone if held[each] == 1 and each not in come),
+        )
         begin = counter()
-        fits = _change(kb, reasoner, Delta(0, added=tuple(come), removed=tuple(gone)))
-        taken.append(counter() - begin)
+        fits = _change(kb, reasoner, delta)
+        end = counter()
         if not fits:
             break
-        held = [each for each in held if each not in gone] + come
-    _change(kb, reasoner, Delta(0, removed=tuple(held)))
-    return sorted(taken)[len(taken) // 2] if len(taken) == _MOVES else None
+        window.append(come)
+        window.popleft()
+        held.update(come)
+        held.subtract(gone)
+        if number >= size + _WARM:
+            total = Spent(*(t + e - b for t, e, b in zip(total, end, begin, strict=True)))
+    _change(kb, reasoner, Delta(0, removed=tuple(+held)))
+    return Spent(*(each / moves for each in total)) if fits else None
 
 
 def _change(kb: KnowledgeBase, reasoner: Reasoner, delta: Delta) -> bool:

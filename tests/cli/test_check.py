@@ -376,6 +376,30 @@ def test_reasoning_tells_a_contradiction_and_what_joins_individuals(
     assert "contradicts itself" in refused.stdout
 
 
+def test_costs_are_measured_as_the_sample_messages_link_individuals(
+    check: Check, folder: Path
+) -> None:
+    rules = folder / "rules" / "tracking.rules"
+    rules.write_text(
+        "prefix : <http://sensorstream.example/tracking#>\n"
+        "mapping seen\non message {/seen}\n"
+        "then insert individual <urn:p{@who}> a :Human ; :hasLocation <urn:room{@at}> .\n"
+    )
+    (folder / "messages").mkdir(exist_ok=True)
+    for who in (1, 2):
+        (folder / "messages" / f"{who}.xml").write_text(f"<seen who='{who}' at='hall'/>")
+    (folder / "messages" / "other.xml").write_text("<other/>")
+    told = [line for line in check("--reasoning").stdout.splitlines() if "measured" in line]
+    assert told[0] == (
+        "reasoning: measured as the sample messages link individuals; others may cost more"
+    )
+    way = "a <http://sensorstream.example/tracking#Human> that links to another by "
+    assert told[1].startswith(
+        f"reasoning: measured here: {way}<http://sensorstream.example/tracking#hasLocation> costs "
+    )
+    assert all(way in line for line in told[1:] if "here" in line)
+
+
 def test_hermit_is_asked_for_the_plain_profile_too(check: Check, folder: Path) -> None:
     change(folder / "sensorstream.toml", 'profile = "hermit"', 'profile = "plain"')
     assert check("--reasoning").stdout.splitlines()[:2] == [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -10,12 +12,15 @@ import pytest
 from sensorstream.errors import ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
-from sensorstream.model.terms import IRI
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.network.budget import Meter
 from sensorstream.reasoning.dl.gap.trial import Way
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import NoReasoner
-from sensorstream.reasoning.survey import costs, hubs, started
+from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.reasoning.survey import Spent, Style, costs, hubs, sampled, started
 
 
 @pytest.fixture
@@ -33,7 +38,8 @@ def told(ontology: Ontology, profile: str, most: int, step: float) -> list[str]:
     clock = count(0.0, step)
     reasoner = make_reasoner(profile, ontology)
     with started(ontology, reasoner) as kb:
-        said = list(costs(kb, reasoner, ontology.schema, most, lambda: next(clock)))
+        styles = hubs(ontology, asks=False)
+        said = list(costs(kb, reasoner, styles, most, lambda: Spent(next(clock))))
         assert not kb.size(Origin.WINDOW)
         assert not kb.size(Origin.INFERRED)
     return said
@@ -63,7 +69,8 @@ def test_what_fails_is_told(ontology: Ontology) -> None:
 
     reasoner = Failing()
     with started(ontology, reasoner) as kb:
-        said = list(costs(kb, reasoner, ontology.schema, 5, lambda: 0.0))
+        styles = hubs(ontology, asks=False)
+        said = list(costs(kb, reasoner, styles, 5, lambda: Spent(0.0)))
     assert said == [
         "not measured: 1 linked to one by <urn:x:apart>: HermiT gave no answer within 10 s"
     ]
@@ -79,7 +86,7 @@ def test_what_axioms_leave_open_at_a_hub_is_measured_as_they_speak_of_it(tmp_pat
     )
     made = load_ontology([tmp_path / "o.ttl"])
     way = Way(IRI("urn:x:made"), IRI("urn:x:Valid"), outward=True)
-    assert way in hubs(made)
+    (style,) = (each for each in hubs(made, asks=True) if each.way == way)
 
     class Counting(NoReasoner):
         changes = 0
@@ -92,10 +99,114 @@ def test_what_axioms_leave_open_at_a_hub_is_measured_as_they_speak_of_it(tmp_pat
 
     reasoner = Counting()
     with started(made, reasoner) as kb:
-        clock = lambda: float(reasoner.changes)  # noqa: E731
-        said = list(costs(kb, reasoner, made.schema, 10, clock, [way]))
+        clock = lambda: Spent(float(reasoner.changes))  # noqa: E731
+        said = list(costs(kb, reasoner, [style], 10, clock))
         assert not kb.size(Origin.WINDOW)
     assert said[0].startswith(
         "measured here: a <urn:x:Valid> that another links to by <urn:x:made> costs "
     )
     assert "if that one links to 1" in said[0]
+
+
+HEAD = """@prefix : <urn:x:> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:linked a owl:ObjectProperty . :back a owl:ObjectProperty ; owl:inverseOf :linked .
+:one a owl:Class . :hub a owl:Class . :A a owl:Class . :B a owl:Class . :C a owl:Class .
+:badge a owl:DatatypeProperty .
+"""
+UNIVERSAL = """:C owl:equivalentClass [ a owl:Class ; owl:intersectionOf ( :hub
+    [ a owl:Restriction ; owl:onProperty :back ; owl:allValuesFrom :A ] ) ] ."""
+STYLES = {
+    "a universal over an inverse": UNIVERSAL,
+    "a universal": UNIVERSAL.replace(":back", ":out") + ":out a owl:ObjectProperty .",
+    "a covering axiom": """:hub owl:equivalentClass [ a owl:Class ; owl:unionOf ( :A :B ) ] .
+        :C owl:equivalentClass
+            [ a owl:Restriction ; owl:onProperty :linked ; owl:someValuesFrom :A ] .""",
+    "a key and a count": """:one owl:hasKey ( :badge ) . :C owl:equivalentClass
+        [ a owl:Class ; owl:intersectionOf ( :hub [ a owl:Restriction ; owl:onProperty :back ;
+        owl:minQualifiedCardinality "3"^^xsd:nonNegativeInteger ; owl:onClass :one ] ) ] .""",
+    "exactly one": """:one rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :linked ;
+        owl:qualifiedCardinality "1"^^xsd:nonNegativeInteger ; owl:onClass :A ] .
+        :A rdfs:subClassOf
+            [ a owl:Restriction ; owl:onProperty :back ; owl:someValuesFrom :one ] .""",
+}
+
+
+def x(name: str) -> IRI:
+    return IRI(f"urn:x:{name}")
+
+
+def of_stream(number: int, *, outward: bool, typed: bool) -> list[Triple]:
+    """A message: one more who is linked to the same one."""
+    one, hub = x(f"n{number}"), x("the-hub")
+    link: Triple = (hub, x("out"), one) if outward else (one, x("linked"), hub)
+    said: list[Triple] = [(one, RDF_TYPE, x("one")), (one, x("badge"), Literal(f"no. {number}"))]
+    return [link, *said, *([(hub, RDF_TYPE, x("hub"))] if typed else [])]
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_the_trial_asks_and_visits_what_a_stream_like_the_samples_does(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "o.ttl").write_text(HEAD + STYLES[name])
+    ontology = load_ontology([tmp_path / "o.ttl"])
+    outward, typed = ":out" in STYLES[name], name != "exactly one"
+    message = partial(of_stream, outward=outward, typed=typed)
+    steps, take = [0], Meter.take
+
+    def counted(meter: Meter, rows: int) -> None:
+        steps[0] += rows
+        take(meter, rows)
+
+    monkeypatch.setattr(Meter, "take", counted)
+    reasoner = make_reasoner("hermit", ontology)
+    assert isinstance(reasoner, ResilientReasoner)
+    size, measured = 30, 20
+    with started(ontology, reasoner) as kb:
+
+        def spent() -> Spent:
+            return Spent(steps[0] / 1e6, reasoner.memo.misses)
+
+        styles = sampled([message(0), message(1)], ontology)
+        assert len(styles) == 1
+        other = "<urn:x:hub>" if typed else "one"
+        told = list(costs(kb, reasoner, styles, size, spent))[-1]
+        assert told.endswith("links to 30" if outward else f"30 link to that {other}")
+        held: Counter[Triple] = Counter()
+        for number in range(100, 100 + size + 3 + measured):
+            if number == 100 + size + 3:
+                before = spent()
+            come = message(number)
+            gone = message(number - size) if number >= 100 + size else []
+            after = held + Counter(come) - Counter(gone)
+            delta = Delta(0, tuple(after.keys() - held), tuple(held.keys() - after))
+            kb.apply(Origin.WINDOW, delta)
+            reasoner.react(kb, delta)
+            held = after
+        taken = (spent().seconds - before.seconds) / measured
+        assert spent().asked == before.asked
+    found = float(told.split(" costs ")[1].split(" ms")[0]) / 1000
+    assert taken / 1.1 <= found <= taken * 1.1
+
+
+def test_who_is_in_several_samples_has_the_links_of_a_hub(ontology: Ontology) -> None:
+    hub, near = x("hub"), x("near")
+    samples: list[list[Triple]] = [[(x(f"{n}"), near, hub)] for n in range(2)]
+    inward = Way(near, None, outward=False)
+    assert [each.way for each in sampled(samples, ontology)] == [inward]
+    alone = [each.way for each in sampled(samples[:1], ontology)]
+    assert alone == [inward, Way(near, None, outward=True)]
+    style = Style(inward, tuple(samples[0]), frozenset({x("0")}))
+    first, second = style.message(0), style.message(1)
+    assert first[0][0] != second[0][0]
+    assert first[0][1:] == second[0][1:] == (near, hub)
+
+
+def test_questions_are_told_with_what_they_cost(ontology: Ontology) -> None:
+    reasoner, spent = NoReasoner(), count(0.0, 0.25)
+    with started(ontology, reasoner) as kb:
+        styles = hubs(ontology, asks=False)[:1]
+        clock = lambda: Spent(now := next(spent), now * 8, now / 2)  # noqa: E731
+        (told,) = costs(kb, reasoner, styles, 1, clock)
+    assert told.endswith("costs 250 ms if 1 link to that one; 2 questions are asked for it, 125 ms")

@@ -123,7 +123,7 @@ class ValueClasses:
         cannot matter.
         """
         if self._keyed is None:
-            yield from ((n, prop, self.of(*value)) for n, prop, *value in values)
+            yield from ((n, prop, self.of(text, kind, tag)) for n, prop, text, kind, tag in values)
             return
         owners: dict[tuple[str, str, str | None], set[int]] = {}
         for n, _, text, kind, language in values:

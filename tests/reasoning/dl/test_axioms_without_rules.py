@@ -7,6 +7,7 @@ axioms chosen at random. ``TEST_ONTOLOGIES`` sets how many are tried.
 from __future__ import annotations
 
 import zlib
+from typing import TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
@@ -54,16 +55,31 @@ _AXIOMS = PROPERTY_AXIOMS - _LINEAR | {
 }
 
 
-@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
+campaign = settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
+Steps: TypeAlias = list[tuple[set[Triple], set[Triple]]]
+
+
+def check(
+    java: JavaProcess, oracle: Oracle, text: str, steps: Steps, *patches: tuple[object, str, object]
+) -> None:
+    """What follows is what follows by the oracle, with other values of a module's names."""
+    note(text)
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name, value in patches:
+            patch.setattr(module, name, value)
+        try:
+            worker = resident(java, "hermit", Terminology.of(ontology(text)).document())
+        except ReasonerError:
+            assume(False)
+        for found, expected, where in follow(text, steps, worker, oracle):
+            assert found == expected, where
+
+
+@campaign
 @given(text=ontologies(), steps=moves, out=st.sets(st.integers(0, 5), min_size=1, max_size=5))
 def test_what_follows_does_not_depend_on_which_axioms_have_rules(
-    java: JavaProcess,
-    oracle: Oracle,
-    text: str,
-    steps: list[tuple[set[Triple], set[Triple]]],
-    out: set[int],
+    java: JavaProcess, oracle: Oracle, text: str, steps: Steps, out: set[int]
 ) -> None:
-    note(text)
     read = normal_form._clauses
 
     def partly(axioms, expressions, triple):  # type: ignore[no-untyped-def]
@@ -74,57 +90,24 @@ def test_what_follows_does_not_depend_on_which_axioms_have_rules(
             raise Untreated("left out")
         return found
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probes, "_WIDTH", 3)
-        patch.setattr(normal_form, "_clauses", partly)
-        try:
-            worker = resident(java, "hermit", Terminology.of(ontology(text)).document())
-        except ReasonerError:
-            assume(False)
-        for found, expected, where in follow(text, steps, worker, oracle):
-            assert found == expected, where
+    check(java, oracle, text, steps, (probes, "_WIDTH", 3), (normal_form, "_clauses", partly))
 
 
-@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
+@campaign
 @given(text=ontologies(), steps=moves, rows=st.integers(0, 300))
 def test_what_follows_does_not_depend_on_what_a_trial_leaves_out(
-    java: JavaProcess,
-    oracle: Oracle,
-    text: str,
-    steps: list[tuple[set[Triple], set[Triple]]],
-    rows: int,
+    java: JavaProcess, oracle: Oracle, text: str, steps: Steps, rows: int
 ) -> None:
-    note(text)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trial, "_ROWS", rows)
-        patch.setattr(trial, "_ROWS_OF_AN_AXIOM", 0)
-        patch.setattr(trial, "_ROWS_TOLD", 0)
-        try:
-            worker = resident(java, "hermit", Terminology.of(ontology(text)).document())
-        except ReasonerError:
-            assume(False)
-        for found, expected, where in follow(text, steps, worker, oracle):
-            assert found == expected, where
+    none = ((trial, "_ROWS_OF_AN_AXIOM", 0), (trial, "_ROWS_TOLD", 0))
+    check(java, oracle, text, steps, (trial, "_ROWS", rows), *none)
 
 
-@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
+@campaign
 @given(text=ontologies(), steps=moves, few=st.integers(0, 2))
 def test_what_follows_does_not_depend_on_how_many_neighbours_rules_compare(
-    java: JavaProcess,
-    oracle: Oracle,
-    text: str,
-    steps: list[tuple[set[Triple], set[Triple]]],
-    few: int,
+    java: JavaProcess, oracle: Oracle, text: str, steps: Steps, few: int
 ) -> None:
-    note(text)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expressions, "_FEW", few)
-        try:
-            worker = resident(java, "hermit", Terminology.of(ontology(text)).document())
-        except ReasonerError:
-            assume(False)
-        for found, expected, where in follow(text, steps, worker, oracle):
-            assert found == expected, where
+    check(java, oracle, text, steps, (expressions, "_FEW", few))
 
 
 def _is_axiom(triple: Triple) -> bool:

@@ -228,12 +228,13 @@ def test_values_that_only_keys_compare_are_alike_where_nobody_else_has_them() ->
 def test_an_answer_is_known_where_others_have_values_of_their_own() -> None:
     terminology = Terminology.of(ontology(":A owl:hasKey ( :d ) ."))
     d = IRI(f"{BASE}d")
-    some = [[(IRI(f"{BASE}{n}"), d, Literal(f"{n // same}")) for n in (2, 3)] for same in (1, 2)]
-    other: list[Triple] = [(IRI(f"{BASE}{n}"), d, Literal(f"other {n}")) for n in (2, 3)]
+    some: list[list[Triple]] = [
+        [(IRI(f"{BASE}{n}"), d, Literal(f"{text} {n // same}")) for n in (2, 3)]
+        for text, same in (("one", 1), ("one", 2), ("other", 1))
+    ]
     memo = Memo(ValueClasses(Axioms(terminology.axioms), frozenset()), 10)
     alone, shared, again = (
-        memo.shape(of_facts(terminology, [s for s, *_ in told], told).facts)
-        for told in (*some, other)
+        memo.shape(of_facts(terminology, [s for s, *_ in told], told).facts) for told in some
     )
     assert alone is not None
     assert shared is not None

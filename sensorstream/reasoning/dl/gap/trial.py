@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count, islice, permutations
+from itertools import count, islice
 from random import Random
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -219,8 +219,9 @@ def ways(axioms: Axioms, schema: Schema, names: frozenset[str]) -> Iterator[Way]
             for outward in (False, True):
                 ends = [each for each in kinds if (each == triple[0]) is not outward]
                 found.setdefault((link, outward), {}).update(dict.fromkeys(ends))
-                pairs = dict.fromkeys(permutations(ends if outward else kinds, 2))
-                one_of.setdefault((link, outward), {}).update(pairs)
+                others = [each for each in kinds if each != triple[0]]
+                both = [(one, hub) for one in ends for hub in others if one != hub]
+                one_of.setdefault((link, outward), {}).update(dict.fromkeys(both))
     few = _few(axioms)
     for (link, outward), classes in sorted(found.items()):
         if (link, outward) not in few:
