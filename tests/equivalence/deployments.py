@@ -32,6 +32,7 @@ _QUERIES: Final = {
     "tsunami": ("buoys", 300),
 }
 """Examples with settings and queries: what simulates their messages, and how many."""
+_LINES: Final = 100
 _SHIPPED: Final = {"tracking": ("tracker", "integer"), "city": ("city", "datetime")}
 
 
@@ -66,17 +67,25 @@ def examples(tools: Tools) -> Iterator[Item]:
     files = [f"--mapping={fire / 'fire.rules'}", f"--static={fire / 'building.ttl'}", *rules]
     runs["fire"] = [*files, "--messages", _simulated(tools, "fires", 80)]
     for name, (simulation, line) in _SHIPPED.items():
-        file = CHECKOUT / "mapping_rules" / f"{name}.rules"
-        static = CHECKOUT / "ontologies" / f"{name}.ttl"
-        files = [f"--mapping={file}", f"--rules={file}", f"--static={static}", f"--line={line}"]
-        window = ["--window", "sliding 10 individuals"]
-        runs[name] = [*files, *window, "--messages", _simulated(tools, simulation, 60)]
+        config = ["-c", _shipped(tools, name, line)]
+        runs[name] = [*config, "--messages", _simulated(tools, simulation, 60)]
     runs |= _of_events(tools)
     for name, arguments in runs.items():
-        told = tools.command(["run", *arguments, *(() if "--events" in arguments else ("--json",))])
-        for number, line in enumerate(told.splitlines()):
-            yield Item(f"{name}/{number}", partial(str, line))
+        size = _LINES if "--events" in arguments else 1
+        told = tools.command(["run", *arguments, *(() if size > 1 else ("--json",))]).splitlines()
+        for begin in range(0, len(told), size):
+            yield Item(f"{name}/{begin}", partial("\n".join, told[begin : begin + size]))
     yield from absent("citybench", SHARED / "data" / "citybench")
+
+
+def _shipped(tools: Tools, name: str, line: str) -> Path:
+    """Settings of a deployment that has the rules and the ontology of a name."""
+    config = tools.new_folder() / "sensorstream.toml"
+    config.write_text(
+        f"[time]\nline = '{line}'\n[ontology]\nfiles = ['{CHECKOUT}/ontologies/{name}.ttl']\n"
+        f"[rules]\nfiles = ['{CHECKOUT}/mapping_rules/{name}.rules']\n[window]\nsize = '10'\n"
+    )
+    return config
 
 
 def _simulated(tools: Tools, simulation: str, count: int) -> Path:
@@ -94,7 +103,7 @@ def _of_events(tools: Tools) -> Iterator[tuple[str, Sequence[object]]]:
     recorded = SHARED / "data" / "citybench"
     if recorded.exists():
         _script(city / "prepare.py", recorded, folder, "--to", "2014-08-01T10:00")
-        static = [f"--static={each}" for each in sorted(folder.glob("*.ttl"))]
+        static = [f"--static={each}" for each in sorted(folder.glob("*.n3"))]
         for query in sorted(city.glob("Q*")):
             what = "--query" if query.suffix == ".rq" else "--rules"
             events = ["--events", folder / "events.jsonl"]
@@ -128,11 +137,7 @@ def mapping(tools: Tools) -> Iterator[Item]:
         for file in sorted(folder.glob("*.xml"))[:40]:
             yield Item(f"{name}/{file.name}", partial(_mapped, tools, config, file))
     for name, (simulation, line) in _SHIPPED.items():
-        config = tools.new_folder() / "sensorstream.toml"
-        config.write_text(
-            f"[time]\nline = '{line}'\n[ontology]\nfiles = ['{CHECKOUT}/ontologies/{name}.ttl']\n"
-            f"[rules]\nfiles = ['{CHECKOUT}/mapping_rules/{name}.rules']\n"
-        )
+        config = _shipped(tools, name, line)
         for file in sorted(_simulated(tools, simulation, 40).glob("*.xml")):
             yield Item(f"{name}/{file.name}", partial(_mapped, tools, config, file))
 
