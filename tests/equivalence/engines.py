@@ -97,7 +97,7 @@ def past(tools: Tools, slices: Sequence[Sequence[Triple]]) -> Past:
             connection.exec_driver_sql("analyze")
         database.dispose()
     archive(urls[1], folder / "archive", 10**9, LINE)
-    return Past(tools, *urls, folder / "archive")
+    return Past(tools, urls[0], urls[1], folder / "archive")
 
 
 def _ended(slices: Sequence[Sequence[Triple]]) -> Iterator[Ended]:
