@@ -41,18 +41,18 @@ def of_process(tools: Tools) -> Iterator[Item]:
     """The questions on the network and the cache."""
     odd = engines.now(tools, oddities.triples())
     for text in oddities.questions():
-        yield from odd.items(f"odd/{name_of(text)}", text)
+        yield from odd(f"odd/{name_of(text)}", text)
     _, url = _house(tools)
     found = engines.now(tools, [triple for triple, _ in house.stored(url)])
     for case in house.cases():
-        yield from found.items(f"house/{case.name}", query_text(case.question.query))
+        yield from found(f"house/{case.name}", query_text(case.question.query))
     for text in _of_house():
-        yield from found.items(f"house/{name_of(text)}", text)
+        yield from found(f"house/{name_of(text)}", text)
     now = engines.now(tools, tracked())
     for text in documented():
         name = f"docs/{name_of(text)}"
         yield Item(f"text/{name}", lambda text=text: query_text(parse_query(text)))  # type: ignore[misc]
-        yield from now.items(name, text)
+        yield from now(name, text)
 
 
 def of_history(tools: Tools) -> Iterator[Item]:
