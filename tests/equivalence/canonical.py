@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 import pyoxigraph as ox
 
@@ -16,8 +15,6 @@ from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model.datatypes import XSD_DOUBLE, XSD_FLOAT
 from sensorstream.model.terms import BlankNode, Literal, Term
 from tests.w3c import results
-
-Row: TypeAlias = Sequence[str]
 
 CHECKOUT: Final = Path(__file__).parents[2]
 SHARED: Final = CHECKOUT.parent / "shared"
@@ -57,7 +54,7 @@ def masked(text: str, *folders: Path) -> str:
     return text
 
 
-def table(header: Row, rows: Iterable[Row], *, ordered: bool) -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, ordered: bool) -> str:
     """A table; its rows in their order or sorted, blank nodes (``_:b``) by where they stand."""
     told = _named([(str(n), *row) if ordered else tuple(row) for n, row in enumerate(rows)])
     return "\n".join(map("\t".join, [tuple(header), *(told if ordered else sorted(told))]))
@@ -145,7 +142,6 @@ def _cell(term: Term | None, text: str) -> str:
     return f"{term.n3}"
 
 
-@cache
 def _rounded(lexical: str) -> str:
     try:
         return f"{float(lexical):.{_DIGITS}g}"
@@ -154,6 +150,6 @@ def _rounded(lexical: str) -> str:
 
 
 def value_text(value: object) -> str:
-    """A value of a row of SQL, with its type."""
+    """A value of Python, with its type."""
     told = f"{value:.{_DIGITS}g}" if isinstance(value, float) else str(value)
     return "NULL" if value is None else f"{type(value).__name__} {told}"

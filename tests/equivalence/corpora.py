@@ -17,29 +17,42 @@ from sensorstream.sparql.printing import query_text
 from tests.equivalence import engines
 from tests.equivalence.canonical import CHECKOUT
 from tests.equivalence.engines import Past
-from tests.equivalence.items import Item, Tools, name_of
+from tests.equivalence.items import Item, Tools, name_of, parametrized
 from tests.history import house, oddities
 from tests.mapping.test_bundled_rules import apply
+from tests.spark.test_sparql import EXPRESSIONS, MORE, XSD
+from tests.sparql import test_bounds, test_dialects, test_parser, test_streams, test_valid_time
 
 _BLOCK: Final = re.compile(r"^```sparql\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _QUOTED: Final = re.compile(r"\"((?:PREFIX|SELECT|ASK|CONSTRUCT|DESCRIBE)\s[^\"]*)\"")
+_HOUSE: Final = "PREFIX : <http://example.org/house#>\n"
 _TRACKING: Final = "PREFIX : <http://sensorstream.example/tracking#>\n"
+
+
+def of_texts(_: Tools) -> Iterator[Item]:
+    """What the texts of the parser's tests mean, as they are printed."""
+    for module in (test_parser, test_streams, test_dialects, test_valid_time, test_bounds):
+        for text in parametrized(module):
+            name = f"{module.__name__.rpartition('.')[2]}/{name_of(text)}"
+            yield Item(name, lambda text=text: query_text(parse_query(text)))  # type: ignore[misc]
 
 
 def of_process(tools: Tools) -> Iterator[Item]:
     """The questions on the network and the cache."""
     odd = engines.now(tools, oddities.triples())
     for text in oddities.questions():
-        yield from odd.items(f"odd/{name_of(text)}", text)
+        yield from odd(f"odd/{name_of(text)}", text)
     _, url = _house(tools)
     found = engines.now(tools, [triple for triple, _ in house.stored(url)])
     for case in house.cases():
-        yield from found.items(f"house/{case.name}", query_text(case.question.query))
+        yield from found(f"house/{case.name}", query_text(case.question.query))
+    for text in _of_house():
+        yield from found(f"house/{name_of(text)}", text)
     now = engines.now(tools, tracked())
     for text in documented():
         name = f"docs/{name_of(text)}"
         yield Item(f"text/{name}", lambda text=text: query_text(parse_query(text)))  # type: ignore[misc]
-        yield from now.items(name, text)
+        yield from now(name, text)
 
 
 def of_history(tools: Tools) -> Iterator[Item]:
@@ -62,9 +75,18 @@ def _of_past(tools: Tools, *, spark: bool) -> Iterator[Item]:
         time = engines.at(1)
         yield from engines.question_items(f"docs/{name_of(text)}", text, asked, time=time)
     lived, _ = _house(tools)
+    asked = lived.engines(spark=spark)
     for case in house.cases():
-        for name, ask in lived.engines(spark=spark).items():
+        for name, ask in asked.items():
             yield Item(f"{name}/house/{case.name}", partial(ask, case.question))
+    for text in _of_house():
+        yield from engines.question_items(f"house/{name_of(text)}", text, asked)
+
+
+def _of_house() -> list[str]:
+    """Questions to the house beside those of its file."""
+    alone = [f"{XSD} SELECT ({each} AS ?e) {{}}" for each in EXPRESSIONS]
+    return [*(_HOUSE + each for each in MORE), *alone]
 
 
 def _house(tools: Tools) -> tuple[Past, str]:

@@ -1,4 +1,4 @@
-"""What the examples, stories and shipped rules make of messages; and checkpoints of them."""
+"""What the examples, stories and shipped rules make of messages."""
 
 from __future__ import annotations
 
@@ -7,37 +7,31 @@ import runpy
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 import pyoxigraph as ox
 
-from sensorstream.app.wiring import Deployment, read_deployment
-from sensorstream.journal.registration import RegisterQuery
-from sensorstream.settings import OntologySettings, RuleSettings, Settings, WindowSettings
-from sensorstream.settings_file import load_settings
-from sensorstream.testing import MemoryStore
-from tests.app.pipelines import PEOPLE, WINDOWED, left_behind, running
-from tests.equivalence.canonical import CHECKOUT, SHARED, masked, quads_text
+from tests.equivalence.canonical import CHECKOUT, SHARED, quads_text
 from tests.equivalence.items import Item, Tools, absent
 from tests.mapping.rml.suite import SUITE, rml_cases, run_case
 
 EXAMPLES: Final = CHECKOUT / "examples"
-_OF_SETTINGS: Final = ("transit", "warnings", "observations")
+OF_SETTINGS: Final = ("transit", "warnings", "observations")
 _QUERIES: Final = {
     "stocks": ("stocks", 120),
     "delivery": ("delivery", 80),
     "tsunami": ("buoys", 300),
 }
 """Examples with settings and queries: what simulates their messages, and how many."""
+_LINES: Final = 100
 _SHIPPED: Final = {"tracking": ("tracker", "integer"), "city": ("city", "datetime")}
 
 
 def stories(tools: Tools) -> Iterator[Item]:
     """Each story of the examples and documents."""
-    places = {each: ["-c", EXAMPLES / each / "sensorstream.toml"] for each in _OF_SETTINGS}
+    places = {each: ["-c", EXAMPLES / each / "sensorstream.toml"] for each in OF_SETTINGS}
     for page in sorted((CHECKOUT / "docs").glob("*.md")):
         if "```story" in page.read_text("utf-8"):
             places[page.name] = [page]
@@ -54,7 +48,7 @@ def stories(tools: Tools) -> Iterator[Item]:
 def examples(tools: Tools) -> Iterator[Item]:
     """What becomes of each message: of each example, and with the rules that are shipped."""
     runs: dict[str, Sequence[object]] = {}
-    for name in _OF_SETTINGS:
+    for name in OF_SETTINGS:
         config = ["-c", EXAMPLES / name / "sensorstream.toml"]
         runs[name] = [*config, "--messages", EXAMPLES / name / "messages"]
     for name, (simulation, count) in _QUERIES.items():
@@ -66,17 +60,25 @@ def examples(tools: Tools) -> Iterator[Item]:
     files = [f"--mapping={fire / 'fire.rules'}", f"--static={fire / 'building.ttl'}", *rules]
     runs["fire"] = [*files, "--messages", _simulated(tools, "fires", 80)]
     for name, (simulation, line) in _SHIPPED.items():
-        file = CHECKOUT / "mapping_rules" / f"{name}.rules"
-        static = CHECKOUT / "ontologies" / f"{name}.ttl"
-        files = [f"--mapping={file}", f"--rules={file}", f"--static={static}", f"--line={line}"]
-        window = ["--window", "sliding 10 individuals"]
-        runs[name] = [*files, *window, "--messages", _simulated(tools, simulation, 60)]
+        config = ["-c", shipped(tools, name, line)]
+        runs[name] = [*config, "--messages", _simulated(tools, simulation, 60)]
     runs |= _of_events(tools)
     for name, arguments in runs.items():
-        told = tools.command(["run", *arguments, *(() if "--events" in arguments else ("--json",))])
-        for number, line in enumerate(told.splitlines()):
-            yield Item(f"{name}/{number}", partial(str, line))
+        size = _LINES if "--events" in arguments else 1
+        told = tools.command(["run", *arguments, *(() if size > 1 else ("--json",))]).splitlines()
+        for begin in range(0, len(told), size):
+            yield Item(f"{name}/{begin}", partial("\n".join, told[begin : begin + size]))
     yield from absent("citybench", SHARED / "data" / "citybench")
+
+
+def shipped(tools: Tools, name: str, line: str) -> Path:
+    """Settings of a deployment that has the rules and the ontology of a name."""
+    config = tools.new_folder() / "sensorstream.toml"
+    config.write_text(
+        f"[time]\nline = '{line}'\n[ontology]\nfiles = ['{CHECKOUT}/ontologies/{name}.ttl']\n"
+        f"[rules]\nfiles = ['{CHECKOUT}/mapping_rules/{name}.rules']\n[window]\nsize = '10'\n"
+    )
+    return config
 
 
 def _simulated(tools: Tools, simulation: str, count: int) -> Path:
@@ -94,7 +96,7 @@ def _of_events(tools: Tools) -> Iterator[tuple[str, Sequence[object]]]:
     recorded = SHARED / "data" / "citybench"
     if recorded.exists():
         _script(city / "prepare.py", recorded, folder, "--to", "2014-08-01T10:00")
-        static = [f"--static={each}" for each in sorted(folder.glob("*.ttl"))]
+        static = [f"--static={each}" for each in sorted(folder.glob("*.n3"))]
         for query in sorted(city.glob("Q*")):
             what = "--query" if query.suffix == ".rq" else "--rules"
             events = ["--events", folder / "events.jsonl"]
@@ -121,18 +123,14 @@ def mapping(tools: Tools) -> Iterator[Item]:
     for case in rml_cases():
         yield Item(f"rml/{case.name}", lambda case=case: _of_quads(run_case(case)))  # type: ignore[misc]
     streams = {name: (_simulated(tools, *given), name) for name, given in _QUERIES.items()}
-    for name in _OF_SETTINGS:
+    for name in OF_SETTINGS:
         streams[name] = (EXAMPLES / name / "messages", name)
     for name, (folder, example) in streams.items():
         config = EXAMPLES / example / "sensorstream.toml"
         for file in sorted(folder.glob("*.xml"))[:40]:
             yield Item(f"{name}/{file.name}", partial(_mapped, tools, config, file))
     for name, (simulation, line) in _SHIPPED.items():
-        config = tools.new_folder() / "sensorstream.toml"
-        config.write_text(
-            f"[time]\nline = '{line}'\n[ontology]\nfiles = ['{CHECKOUT}/ontologies/{name}.ttl']\n"
-            f"[rules]\nfiles = ['{CHECKOUT}/mapping_rules/{name}.rules']\n"
-        )
+        config = shipped(tools, name, line)
         for file in sorted(_simulated(tools, simulation, 40).glob("*.xml")):
             yield Item(f"{name}/{file.name}", partial(_mapped, tools, config, file))
 
@@ -147,50 +145,3 @@ def _mapped(tools: Tools, config: Path, file: Path) -> str:
 
 def _of_quads(nquads: str) -> str:
     return quads_text(ox.parse(nquads, ox.RdfFormat.N_QUADS))
-
-
-def checkpoints(_: Tools) -> Iterator[Item]:
-    """What is left behind by messages, at once, and with a restart in their midst."""
-    from sensorstream.simulation.tracker import tracker_messages
-
-    tracking = read_deployment(
-        Settings(
-            path=Path("sensorstream.toml"),
-            ontology=OntologySettings((CHECKOUT / "ontologies" / "tracking.ttl",)),
-            rules=RuleSettings((CHECKOUT / "mapping_rules" / "tracking.rules",)),
-            window=WindowSettings(size="10"),
-        )
-    )
-    streams = {"tracking": (tracking, [bytes(each) for each in tracker_messages(60)])}
-    for name in _OF_SETTINGS:
-        files = sorted((EXAMPLES / name / "messages").glob("*.xml"))
-        settings = load_settings(EXAMPLES / name / "sensorstream.toml", {})
-        streams[name] = (read_deployment(settings), [each.read_bytes() for each in files])
-    for name, (deployment, messages) in streams.items():
-        for parts in (1, 2, len(messages) // 2):
-            yield Item(f"{name}/{parts}", partial(_left, deployment, messages, parts))
-
-
-def _left(deployment: Deployment, messages: Sequence[bytes], parts: int) -> str:
-    """What a run leaves behind that is stopped and started again so often."""
-    store = MemoryStore()
-    size = -(-len(messages) // parts)
-    for begin in range(0, len(messages), size):
-        with running(deployment, store) as run:
-            if not begin and deployment.timeline.value == "integer":
-                run.change(RegisterQuery("people", PEOPLE))
-                run.change(RegisterQuery("windowed", WINDOWED))
-            for content in messages[begin : begin + size]:
-                run.send(content)
-    return masked("\n".join(map(repr, map(_plain, left_behind(store)))))
-
-
-def _plain(value: object) -> object:
-    """A value without the names of classes, sets in an order."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return [_plain(getattr(value, each.name)) for each in fields(value)]
-    if isinstance(value, dict):
-        return sorted(([_plain(k), _plain(v)] for k, v in value.items()), key=repr)
-    if isinstance(value, set | frozenset):
-        return sorted(map(_plain, value), key=repr)
-    return [*map(_plain, value)] if isinstance(value, list | tuple) else str(value)

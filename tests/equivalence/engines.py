@@ -97,7 +97,7 @@ def past(tools: Tools, slices: Sequence[Sequence[Triple]]) -> Past:
             connection.exec_driver_sql("analyze")
         database.dispose()
     archive(urls[1], folder / "archive", 10**9, LINE)
-    return Past(tools, *urls, folder / "archive")
+    return Past(tools, urls[0], urls[1], folder / "archive")
 
 
 def _ended(slices: Sequence[Sequence[Triple]]) -> Iterator[Ended]:
@@ -126,32 +126,24 @@ def question_items(
     return (Item(f"{each}/{name}", partial(answer, ask)) for each, ask in engines.items())
 
 
-@dataclass(frozen=True, slots=True)
-class Now:
-    """The same statements in a knowledge base: the network and the cache answer."""
-
-    kb: KnowledgeBase
-    _cache: Cache
-
-    def items(self, name: str, text: str) -> Iterator[Item]:
-        """A question to both."""
-        yield Item(f"network/{name}", lambda: self._of_network(text))
-        yield Item(f"cache/{name}", lambda: self._of_cache(text))
-
-    def _of_network(self, text: str) -> str:
-        return result_text(answer_of(parse_query(text), self.kb), text)
-
-    def _of_cache(self, text: str) -> str:
-        out = BytesIO()
-        formats = Formats(_JSON, _JSON, "application/n-triples")
-        self._cache.ask(CacheQuestion(text, formats), out, Stop())
-        return answer_text(_read(out.getvalue()), text)
-
-
-def now(tools: Tools, triples: Sequence[Triple]) -> Now:
-    """A knowledge base whose window has some statements."""
+def now(tools: Tools, triples: Sequence[Triple]) -> Callable[[str, str], Iterator[Item]]:
+    """A knowledge base whose window has some statements: asks its network and its cache."""
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, triples)
     cache = Cache(kb, Lock(), CacheLimits(LIMITS.timeout, _MEMORY, LIMITS.rows))
     tools.stack.enter_context(closing(cache))
-    return Now(kb, cache)
+
+    def of_network(text: str) -> str:
+        return result_text(answer_of(parse_query(text), kb), text)
+
+    def of_cache(text: str) -> str:
+        out = BytesIO()
+        formats = Formats(_JSON, _JSON, "application/n-triples")
+        cache.ask(CacheQuestion(text, formats), out, Stop())
+        return answer_text(_read(out.getvalue()), text)
+
+    def items(name: str, text: str) -> Iterator[Item]:
+        yield Item(f"network/{name}", partial(of_network, text))
+        yield Item(f"cache/{name}", partial(of_cache, text))
+
+    return items

@@ -8,7 +8,7 @@ from typing import Final
 
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.ontology import load_ontology
-from sensorstream.reasoning.rulesets.library import SUMMARIES
+from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules
 from sensorstream.sparql.algebra import Query
 from tests.equivalence.canonical import CHECKOUT, SHARED, result_text, table
 from tests.equivalence.corpora import tracked
@@ -33,11 +33,13 @@ def rule_sets(_: Tools) -> Iterator[Item]:
     for file in sorted(files):
         ontology = load_ontology((file,), names="infer").triples
         graphs[file.stem] = [*ontology, *graphs.get(file.stem, ())]
-    for name, (known, _) in EXAMPLES.items():
-        graphs[f"rule/{name}"] = sorted(graph(known))
-    for name, triples in graphs.items():
-        for sets in SUMMARIES:
+    for sets in SUMMARIES:
+        for name, triples in graphs.items():
             yield Item(f"{sets}/{name}", partial(_closed, triples, (sets,)))
+        for rule in bundled_rules(sets).rules:
+            if rule.name in EXAMPLES:
+                triples = sorted(graph(EXAMPLES[rule.name][0]))
+                yield Item(f"{sets}/rule/{rule.name}", partial(_closed, triples, (sets,)))
     foreign = SHARED / "data" / "ontologies"
     yield from absent("foreign", foreign)
     for name in _FOREIGN if foreign.exists() else ():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final
 
 from sensorstream.sparql.algebra import Query
 from tests.archive.sparql.world import World as ArchiveWorld
@@ -19,9 +18,6 @@ from tests.w3c.manifests import SUITES, QueryCase, SyntaxCase, UpdateCase, cases
 from tests.w3c.network import answer_of_network, files, triple_of
 from tests.w3c.oxigraph import after
 from tests.w3c.results import Result, parse_graph
-
-# Spark takes a second for each question, so it is asked some of those about one graph.
-_OF_SPARK: Final = 6
 
 
 def texts(_: Tools) -> Iterator[Item]:
@@ -64,9 +60,9 @@ def _answer(case: QueryCase, ask: Callable[[QueryCase, Query], Result]) -> str:
 
 
 def of_spark(tools: Tools) -> Iterator[Item]:
-    """Some queries on Spark: their data are one history, true one after the other."""
+    """Each query about one graph on Spark: their data are one history, true one after the other."""
     yield from absent("w3c", SUITES)
-    chosen = [case for case in query_cases() if _is_of_one_graph(case)][::_OF_SPARK]
+    chosen = [case for case in query_cases() if _is_of_one_graph(case)]
     slices = [
         [triple_of(quad) for file in case.data.default for quad in parse_graph(file)]
         for case in chosen
