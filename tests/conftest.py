@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -21,6 +22,10 @@ from sensorstream.history.migrations import migrate
 from tests import effort, waiting
 from tests.databases import Databases
 
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling
+
 # New objects minus freed ones before the collector looks at them; Python's own number is 700.
 _YOUNG = 10_000
 _MEMORY = Path("/dev/shm")
@@ -30,15 +35,16 @@ _FILES_BYTES = 4 * 2**30
 _CHECKOUT = Path(__file__).parents[1]
 _TOOLS = ("__pycache__", "build", "dist")
 
+_OF_ONE_SPARK = "tests/spark/"
 # What takes a minute or more must not begin when the other processes are about to end.
 _FIRST = (
+    _OF_ONE_SPARK,
     "tests/streaming/test_stream.py",
     "tests/demo/",
     "tests/cli/test_documents.py",
     "tests/integration/",
     "tests/package/",
     "tests/streaming/",
-    "tests/spark/",
     "tests/archive/",
     "tests/backfill/",
     "tests/reasoning/",
@@ -67,13 +73,30 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """Give a file to one process, and all files that ask one Spark to the same process.
+
+    To start Spark, and to run its code until the JVM has compiled it, takes longer than most of
+    their tests.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return _OF_ONE_SPARK if file.startswith(_OF_ONE_SPARK) else file
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than cores, at most four: many tests wait for processes that they start."""
     return min((os.cpu_count() or 1) + 1, 4)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow files first; each file is run by one process, in this order."""
+    """Slow files first; they are given to processes in this order."""
     for test in {each.function for each in items if isinstance(each, pytest.Function)}:
         effort.scale(test)
 

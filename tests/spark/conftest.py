@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 EX = "http://example.org/tracking#"
 START = datetime(2014, 8, 1, 8, 0, tzinfo=UTC)
 LINE = Timeline.DATETIME
+UNCOMPILED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 ODD_NAMES = ("", 'say "hi", ok', "two\nlines\\N", "Åsa 😀", "\\.")
 
 
@@ -136,5 +140,6 @@ def place(url: str, tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    with spark_session("local[2]") as session:
+    """Spark for small data: to compile a query would cost more than to run it."""
+    with spark_session("local[2]", {"spark.sql.shuffle.partitions": "1"} | UNCOMPILED) as session:
         yield session

@@ -31,7 +31,6 @@ def tables(spark: SparkSession, place: Place, schema: Schema) -> None:
     """All views, held by Spark: reading them from PostgreSQL is tested elsewhere."""
     views = view_definitions(schema, Timeline.DATETIME)
     prepare_session(spark)
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
     with snapshot_of(place) as snapshot:
         define_views(spark, snapshot, views)
         for view in views:

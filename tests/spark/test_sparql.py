@@ -24,6 +24,7 @@ from sensorstream.spark.source_tables import SOURCE_TABLES
 from sensorstream.spark.sparql import closures
 from sensorstream.spark.sparql.run import ask, check, plan_of
 from tests.history import house
+from tests.spark.conftest import UNCOMPILED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
 
 ROWS = 10_000
 TOGETHER = 10
-UNCOMPILED = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
 XSD = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 
 
@@ -58,21 +54,11 @@ def place(history: str, tmp_path_factory: pytest.TempPathFactory) -> Place:
     return Place(history, tmp_path_factory.mktemp("archive"))
 
 
-@pytest.fixture(scope="module")
-def small(spark: SparkSession) -> Iterator[SparkSession]:
-    """Spark for small data: to compile a query would cost more than to run it."""
-    for name, value in UNCOMPILED.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name in UNCOMPILED:
-        spark.conf.unset(name)
-
-
 @pytest.fixture
 def held(
-    small: SparkSession, tables: Mapping[str, DataFrame], monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tables: Mapping[str, DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> SparkSession:
-    """The same, with the history's tables held by Spark: that they are read is tested below."""
+    """Spark with the history's tables held by Spark: that they are read is tested below."""
 
     def over_tables(
         spark: SparkSession, _: Snapshot, text: str, names: Mapping[str, SourceTable]
@@ -82,19 +68,19 @@ def held(
         return spark.sql(text)
 
     monkeypatch.setattr(closures, "over_tables", over_tables)
-    return small
+    return spark
 
 
 @pytest.fixture(scope="module")
-def tables(small: SparkSession, place: Place) -> Mapping[str, DataFrame]:
+def tables(spark: SparkSession, place: Place) -> Mapping[str, DataFrame]:
     """All rows of the history."""
-    prepare_session(small)
+    prepare_session(spark)
     found = {}
     with snapshot_of(place) as snapshot:
         for name in ("statements", "terms"):
             table = {"t": SOURCE_TABLES[name]}
-            rows = over_tables(small, snapshot, "select * from t", table).toArrow()
-            found[name] = small.createDataFrame(rows).coalesce(1)
+            rows = over_tables(spark, snapshot, "select * from t", table).toArrow()
+            found[name] = spark.createDataFrame(rows).coalesce(1)
     return found
 
 
@@ -225,15 +211,19 @@ def test_compiled_code_computes_the_same(spark: SparkSession, history: str, plac
         expected = rows(answer)
     for name in UNCOMPILED:
         spark.conf.unset(name)
-    found = rows(ask(spark, place, question, row_limit=10))
+    try:
+        found = rows(ask(spark, place, question, row_limit=10))
+    finally:
+        for name, value in UNCOMPILED.items():
+            spark.conf.set(name, value)
     assert found == expected
     assert isinstance(found[0][0], Literal)
 
 
-def test_an_answer_with_too_many_rows_is_an_error(small: SparkSession, place: Place) -> None:
+def test_an_answer_with_too_many_rows_is_an_error(spark: SparkSession, place: Place) -> None:
     question = read_question("SELECT * { ?s ?p ?o } LIMIT 3", Timeline.INTEGER)
     with pytest.raises(Overrun, match="more than 2 rows"):
-        rows(ask(small, place, question, row_limit=2))
+        rows(ask(spark, place, question, row_limit=2))
 
 
 @pytest.mark.parametrize(
@@ -250,14 +240,14 @@ def test_what_holds_now_is_refused_with_the_way_out(text: str) -> None:
     assert told.value.position.line == 2
 
 
-def test_the_plan_shows_the_sql_and_what_spark_does(small: SparkSession, place: Place) -> None:
+def test_the_plan_shows_the_sql_and_what_spark_does(spark: SparkSession, place: Place) -> None:
     text = "SELECT ?f { <http://example.org/house#sensor-1> (<urn:p>|<urn:q>)+ ?f }"
-    found = plan_of(small, place, read_question(text, Timeline.INTEGER))
+    found = plan_of(spark, place, read_question(text, Timeline.INTEGER))
     assert "with its new rows until there are none" in found.sql
     assert "== Physical Plan ==" in found.plan
 
 
-def test_what_is_archived_is_asked_with_the_rest(small: SparkSession, place: Place) -> None:
+def test_what_is_archived_is_asked_with_the_rest(spark: SparkSession, place: Place) -> None:
     names = ("three-patterns", "path-plus", "grouped", "describe", "during")
     cases = [each for each in house.cases() if each.name in names]
     assert len(cases) == len(names)
@@ -265,5 +255,5 @@ def test_what_is_archived_is_asked_with_the_rest(small: SparkSession, place: Pla
     assert archive(place.url, place.archive, 10**9, Timeline.INTEGER)
     assert not house.stored(place.url)
     for case, store in zip(cases, stores, strict=True):
-        answer = ask(small, place, case.question, row_limit=ROWS)
+        answer = ask(spark, place, case.question, row_limit=ROWS)
         assert house.comparable(answer, case) == house.expected(store, case)
