@@ -52,7 +52,7 @@ def told(
     running, found = machine(limits), list[Report]()
     for name, text in QUERIES.items():
         running.register(name, text, parse_query(text), found.append)
-    index = running._default
+    index = running._maker._default
     for time, triples in enumerate(changes, 1):
         for triple in dict.fromkeys(triples):
             (index.discard if triple in index else index.add)(triple)
@@ -89,7 +89,7 @@ def test_a_product_of_three_is_stopped_by_its_rows() -> None:
     running.register("plain", QUERIES["plain"], parse_query(QUERIES["plain"]), lambda _: None)
     for property in ("p:", "q:", "r:"):
         for n in range(100):
-            running._default.add((IRI(f"n:{n}"), IRI(property), NODES[0]))
+            running._maker._default.add((IRI(f"n:{n}"), IRI(property), NODES[0]))
     running.settle(1)
     ((name, error),) = running.faults
     assert name == "product"
@@ -105,7 +105,7 @@ def test_what_takes_too_many_seconds_is_stopped_too() -> None:
     text = 'SELECT ?x WHERE { ?x <p:> ?y FILTER REGEX(STR(?x), "[0-9]$") }'
     running.register("slow", text, parse_query(text), lambda _: None)
     for n in range(1000):
-        running._default.add((IRI(f"n:{n}"), IRI("p:"), NODES[0]))
+        running._maker._default.add((IRI(f"n:{n}"), IRI("p:"), NODES[0]))
     running.settle(1)
     ((_, error),) = running.faults
     assert "more than 5 s in one instant" in str(error)
@@ -114,14 +114,14 @@ def test_what_takes_too_many_seconds_is_stopped_too() -> None:
 def test_a_query_that_is_too_much_to_begin_leaves_nothing() -> None:
     running = machine(Limits(rows=500))
     for n in range(100):
-        running._default.add((IRI(f"n:{n}"), IRI("p:"), NODES[0]))
+        running._maker._default.add((IRI(f"n:{n}"), IRI("p:"), NODES[0]))
     text = "SELECT (COUNT(*) AS ?n) WHERE { ?x <p:> ?y . ?u <p:> ?v }"
     # It is refused before it is filled, with all that it would have visited.
     with pytest.raises(Overrun, match=r"^10,000 rows in one instant, more than 500; the setting"):
         running.register("counted", text, parse_query(text), lambda _: None)
     assert not running.queries
     assert not list(running.network.nodes())
-    assert not running._default.watchers
+    assert not running._maker._default.watchers
 
 
 def test_a_query_that_keeps_too_much_is_stopped_though_each_instant_brings_little() -> None:
@@ -133,12 +133,12 @@ def test_a_query_that_keeps_too_much_is_stopped_though_each_instant_brings_littl
     ):
         running.register(name, text, parse_query(text), lambda _: None)
     previous: Triple = (NODES[0], IRI("q:"), NODES[0])
-    running._default.add(previous)
+    running._maker._default.add(previous)
     for n in range(1_200):
-        running._default.add((IRI(f"n:{n}"), IRI("p:"), NODES[0]))
-        running._default.discard(previous)
+        running._maker._default.add((IRI(f"n:{n}"), IRI("p:"), NODES[0]))
+        running._maker._default.discard(previous)
         previous = (IRI(f"n:{n}"), IRI("q:"), NODES[0])
-        running._default.add(previous)
+        running._maker._default.add(previous)
         running.settle(n)
     ((name, error),) = running.faults
     assert name == "kept"
@@ -155,11 +155,11 @@ def test_lifted_limits_stop_nothing() -> None:
     running.register("product", text, parse_query(text), lambda _: None)
     for property in ("p:", "q:"):
         for n in range(20):
-            running._default.add((IRI(f"n:{n}"), IRI(property), NODES[0]))
+            running._maker._default.add((IRI(f"n:{n}"), IRI(property), NODES[0]))
     running.settle(1)
     assert list(running.queries) == ["product"]
     running.network.budget.lifted = False
-    running._default.add((IRI("n:20"), IRI("p:"), NODES[0]))
+    running._maker._default.add((IRI("n:20"), IRI("p:"), NODES[0]))
     running.settle(2)
     assert [name for name, _ in running.faults] == ["product"]
 
@@ -179,8 +179,8 @@ def test_what_grows_with_each_bind_has_no_value_beyond_the_longest(
 ) -> None:
     binds = "".join(f"BIND({function.replace('?v', f'?v{n}')} AS ?v{n + 1}) " for n in range(60))
     running = machine(Limits(rows=100_000))
-    running._default.add((NODES[0], IRI("p:"), Literal("%" * 50)))
-    running._default.add((NODES[0], IRI("q:"), Literal("9" * 50, XSD_INTEGER)))
+    running._maker._default.add((NODES[0], IRI("p:"), Literal("%" * 50)))
+    running._maker._default.add((NODES[0], IRI("q:"), Literal("9" * 50, XSD_INTEGER)))
     text = f"SELECT ?v1 ?v60 WHERE {{ ?x <{kind}> ?v0 {binds} }}"
     running.register("grows", text, parse_query(text), lambda report: None)
     (row,) = running.queries["grows"].result()
@@ -191,7 +191,7 @@ def test_what_grows_with_each_bind_has_no_value_beyond_the_longest(
 def test_long_texts_count_as_many_rows() -> None:
     running = machine(Limits(rows=5_000))
     for node in NODES:
-        running._default.add((node, IRI("p:"), Literal(f"{node}" * 30_000)))
+        running._maker._default.add((node, IRI("p:"), Literal(f"{node}" * 30_000)))
     text = "SELECT ?t WHERE { ?x <p:> ?v BIND(CONCAT(?v, ?v) AS ?t) }"
     running.register("long", text, parse_query(text), lambda report: None)
     with pytest.raises(Overrun, match="rows in one instant"):
@@ -225,7 +225,7 @@ COSTLY = "SELECT ?x ?u WHERE { ?x <p:> ?y . ?u <q:> ?v }"
 def loaded(work: Work, together: float, queries: dict[str, str]) -> StreamProcessor:
     running = machine(Limits(counter=work.counter, together=together))
     for n in range(100):
-        running._default.add((IRI(f"n:{n}"), IRI("q:"), NODES[0]))
+        running._maker._default.add((IRI(f"n:{n}"), IRI("q:"), NODES[0]))
     for name, text in queries.items():
         running.register(name, text, parse_query(text), lambda _: None)
     return running
@@ -235,7 +235,7 @@ def send(running: StreamProcessor, work: Work, messages: int, rest: float) -> No
     """Messages that concern all queries, each after a rest in which no query works."""
     start = running.now or 0
     for n in range(start + 1, start + messages + 1):
-        running._default.add((IRI(f"m:{n}"), IRI("p:"), NODES[0]))
+        running._maker._default.add((IRI(f"m:{n}"), IRI("p:"), NODES[0]))
         running.settle(n)
         work.now += rest
         running.relieve()
@@ -294,7 +294,7 @@ def test_all_operators_that_a_registration_fills_share_its_seconds(
     work = Work(monkeypatch, row=0.001)
     running = machine(Limits(seconds=1.0, counter=work.counter))
     for n in range(1000):
-        running._default.add((IRI(f"n:{n}"), IRI("q:"), NODES[n % 6]))
+        running._maker._default.add((IRI(f"n:{n}"), IRI("q:"), NODES[n % 6]))
     part = (
         "{ SELECT ?y (COUNT(?x) AS ?n) WHERE { ?x <q:> ?y FILTER(STR(?x) != '%d') } GROUP BY ?y }"
     )
