@@ -171,6 +171,13 @@ def _compare_deliveries(
         for name, said in witness.events.items()
         if name in events
     }
+    marked = {row[0]: row[2] for row in deliveries}
+    lost = {
+        name: marked.get(name, "never in the outbox, or passed by")
+        for name in events
+        if name not in witness.events
+    }
+    assert not lost, f"{len(lost)} of {len(events)} events did not come: {[*lost.items()][:5]}"
     _same_members("events received", witness.events, events)
     _same("events received", found, events)
 
