@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import Any
 
 import psutil
 import pytest
@@ -21,10 +21,6 @@ from sensorstream.history.database import engine
 from sensorstream.history.migrations import migrate
 from tests import effort, waiting
 from tests.databases import Databases
-
-if TYPE_CHECKING:
-    from xdist.remote import Producer
-    from xdist.scheduler import LoadFileScheduling
 
 # New objects minus freed ones before the collector looks at them; Python's own number is 700.
 _YOUNG = 10_000
@@ -73,20 +69,24 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Any:
     """Give a file to one process, and all files that ask one Spark to the same process.
 
     To start Spark, and to run its code until the JVM has compiled it, takes longer than most of
     their tests.
     """
+    if config.getoption("dist") != "loadfile":
+        return None
     from xdist.scheduler import LoadFileScheduling
 
-    class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = super()._split_scope(nodeid)
-            return _OF_ONE_SPARK if file.startswith(_OF_ONE_SPARK) else file
+    found = LoadFileScheduling(config, log)
+    file_of = found._split_scope
 
-    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
+    def group_of(test: str) -> str:
+        return _OF_ONE_SPARK if test.startswith(_OF_ONE_SPARK) else file_of(test)
+
+    found._split_scope = group_of
+    return found
 
 
 @pytest.hookimpl(optionalhook=True)

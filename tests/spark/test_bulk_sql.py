@@ -108,28 +108,6 @@ def test_what_postgresql_refuses_for_its_values_spark_refuses_too(
         ask(spark, place, views, prepare(place.url, text, timeout=30), row_limit=100)
 
 
-def test_a_process_can_start_spark_twice_and_is_quiet(url: str) -> None:
-    program = (
-        "import sys\n"
-        "from sensorstream.model.schema import Schema\n"
-        "from sensorstream.model.timeline import Timeline\n"
-        "from sensorstream.spark.launch import spark_session\n"
-        "from pathlib import Path\n"
-        "from sensorstream.spark.bulk_sql import run_spark_sql\n"
-        "from sensorstream.spark.snapshot import Place\n"
-        "with spark_session('local[1]'):\n"
-        "    pass\n"
-        "place = Place(sys.argv[1], Path('archive'))\n"
-        "print(run_spark_sql(place, 'select count(*) as n from messages',\n"
-        "    schema=Schema(), timeline=Timeline.DATETIME, master='local[1]', timeout=30,\n"
-        "    row_limit=5))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, url], capture_output=True, text=True, check=False
-    )
-    assert (done.stdout, done.stderr) == (f"{SqlResult(('n',), ((20,),))}\n", "")
-
-
 def test_a_jvm_that_does_not_start_is_a_clear_error(tmp_path: Path) -> None:
     broken = tmp_path / "java"
     broken.write_text("#!/bin/sh\necho 'no room for the heap' >&2\nexit 1\n")

@@ -11,9 +11,14 @@ from sensorstream.resources import bundled
 # Between two questions the journal grows; the session sees it when it is told to.
 PROGRAM = """
 import sys
+from pathlib import Path
 import psycopg2
 from sensorstream.errors import QueryError
+from sensorstream.model.schema import Schema
+from sensorstream.model.timeline import Timeline
 from sensorstream.spark import session
+from sensorstream.spark.bulk_sql import run_spark_sql
+from sensorstream.spark.snapshot import Place
 
 url, settings = sys.argv[1:]
 with session(settings, url=url, master="local[1]") as history:
@@ -38,10 +43,19 @@ with session(settings, url=url, master="local[1]") as history:
     with psycopg2.connect(url) as connection, connection.cursor() as cursor:
         cursor.execute("update store.messages set status = 'accepted' where status = 'rejected'")
 history.close()
+# After one Spark there may be another.
+print(
+    run_spark_sql(
+        Place(url, Path("archive")), "select count(*) as n from messages", schema=Schema(),
+        timeline=Timeline.DATETIME, master="local[1]", timeout=30, row_limit=5,
+    ).rows
+)
 """
 
 
-def test_a_program_asks_one_state_of_the_history_many_questions(url: str, tmp_path: Path) -> None:
+def test_a_program_asks_one_state_of_the_history_many_questions_and_is_quiet(
+    url: str, tmp_path: Path
+) -> None:
     settings = tmp_path / "sensorstream.toml"
     ontology = bundled("ontologies") / "tracking.ttl"
     settings.write_text(f'[time]\nline = "datetime"\n[ontology]\nfiles = ["{ontology}"]\n')
@@ -59,6 +73,7 @@ def test_a_program_asks_one_state_of_the_history_many_questions(url: str, tmp_pa
             "5",
             "there is no view 'nothing': e",
             "True",
+            "((20,),)",
         ],
         "",
     )
