@@ -16,6 +16,7 @@ from sensorstream.app.application import Application
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
+    ReasoningSettings,
     RuleSettings,
     Settings,
     WindowSettings,
@@ -59,6 +60,7 @@ def url(
         path=tmp_path / "sensorstream.toml",
         ontology=OntologySettings((tmp_path / "o.ttl",)),
         rules=RuleSettings((tmp_path / "r.rules",)),
+        reasoning=ReasoningSettings("plain"),
         window=WindowSettings(size="3"),
         history=HistorySettings(url=database),
     )
