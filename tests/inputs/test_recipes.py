@@ -19,13 +19,7 @@ from fastapi import FastAPI
 from sensorstream.app.application import Application
 from sensorstream.resources import bundled
 from sensorstream.server.main import create_app
-from sensorstream.settings import (
-    HistorySettings,
-    OntologySettings,
-    ReasoningSettings,
-    RuleSettings,
-    Settings,
-)
+from sensorstream.settings import HistorySettings, OntologySettings, RuleSettings, Settings
 
 RECIPES = Path(__file__).parents[2] / "docs" / "recipes"
 SAMPLE = {"time": "1700000000", "person": "<ann> & 'bob'", "certainty": "80", "x": "7", "y": "9"}
@@ -98,7 +92,6 @@ def server(
         path=tmp_path_factory.mktemp("work") / "sensorstream.toml",
         ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
-        reasoning=ReasoningSettings("plain"),
         history=HistorySettings(url=new_database()),
     )
     with Application.open(settings) as application:

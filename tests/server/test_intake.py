@@ -16,7 +16,6 @@ from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
     PolicySettings,
-    ReasoningSettings,
     RuleSettings,
     Settings,
     SheddingSettings,
@@ -45,7 +44,6 @@ def web(
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
         time=TimeSettings(lateness="0", idle=1.0),
         sources={"camera": SourceSettings("10")},
-        reasoning=ReasoningSettings("plain"),
         window=WindowSettings(size="1000"),
         filters={
             "outside": FilterSettings(

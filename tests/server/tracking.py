@@ -21,7 +21,6 @@ from sensorstream.resources import bundled
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
-    ReasoningSettings,
     RuleSettings,
     Settings,
     WebhookSettings,
@@ -45,7 +44,6 @@ class Deployment:
             path=folder / "sensorstream.toml",
             ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
             rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
-            reasoning=ReasoningSettings("plain"),
             window=WindowSettings(size="5"),
             history=HistorySettings(url=url),
             webhooks=WebhookSettings(allow=(IPv4Network("127.0.0.0/8"),)),

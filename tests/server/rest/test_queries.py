@@ -16,7 +16,6 @@ from sensorstream.app.application import Application
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
-    ReasoningSettings,
     RuleSettings,
     Settings,
     WindowSettings,
@@ -60,7 +59,6 @@ def url(
         path=tmp_path / "sensorstream.toml",
         ontology=OntologySettings((tmp_path / "o.ttl",)),
         rules=RuleSettings((tmp_path / "r.rules",)),
-        reasoning=ReasoningSettings("plain"),
         window=WindowSettings(size="3"),
         history=HistorySettings(url=database),
     )

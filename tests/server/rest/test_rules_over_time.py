@@ -14,7 +14,6 @@ from sensorstream.demo.receiver import Receiver
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
-    ReasoningSettings,
     RuleSettings,
     Settings,
     WebhookSettings,
@@ -44,7 +43,6 @@ def web(
         path=tmp_path / "sensorstream.toml",
         ontology=OntologySettings((tmp_path / "o.ttl",)),
         rules=RuleSettings((tmp_path / "r.rules",)),
-        reasoning=ReasoningSettings("plain"),
         window=WindowSettings(size="2"),
         history=HistorySettings(url=database),
         webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),
