@@ -37,7 +37,6 @@ def settings(tmp_path: Path, database: str) -> Settings:
         path=tmp_path / "sensorstream.toml",
         ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
-        reasoning=ReasoningSettings("plain"),
         window=WindowSettings(size="10"),
         history=HistorySettings(url=database, checkpoint_every=7),
         webhooks=WebhookSettings(allow=(ip_network("127.0.0.1/32"),)),

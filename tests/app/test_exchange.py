@@ -181,7 +181,7 @@ def test_filters_follow_a_new_ontology_or_refuse_it(
     (file,) = small.ontology.files
     file.write_text(with_noise)
     filters = {"noise": FilterSettings("http://example.org/Noise")}
-    settings = replace(small, reasoning=ReasoningSettings("plain"), filters=filters)
+    settings = replace(small, reasoning=ReasoningSettings(), filters=filters)
     application = open_application(settings)
     assert send(application, "a", 1).filtered == ()
     with pytest.raises(SettingsError, match=r"filters\.noise\.class: .*Noise> is not a class"):

@@ -20,7 +20,6 @@ from sensorstream.resources import bundled
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
-    ReasoningSettings,
     RuleSettings,
     Settings,
     WindowSettings,
@@ -64,7 +63,6 @@ def test_nothing_is_lost_when_the_disk_is_full(
         path=disk.parent / "sensorstream.toml",
         ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
-        reasoning=ReasoningSettings("plain"),
         window=WindowSettings(size="5"),
         history=HistorySettings(folder=disk / "data"),
     )

@@ -15,7 +15,6 @@ from sensorstream.resources import bundled
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,
-    ReasoningSettings,
     RuleSettings,
     Settings,
     WindowSettings,
@@ -42,7 +41,6 @@ def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) ->
         path=folder / "sensorstream.toml",
         ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
-        reasoning=ReasoningSettings("plain"),
         window=WindowSettings(size="5"),
         history=HistorySettings(folder=folder / "data"),
     )

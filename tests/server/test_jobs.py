@@ -102,11 +102,9 @@ def config(tmp_path_factory: pytest.TempPathFactory, new_database: Callable[[], 
 
 @pytest.fixture(scope="module")
 def server(config: Path) -> Iterator[psutil.Process]:
-    before = set(psutil.Process().children())
     with ServerProcess(config) as process:
         process.url()
-        (started,) = set(psutil.Process().children()) - before
-        yield started
+        yield psutil.Process(process._process.pid)
 
 
 @pytest.fixture(scope="module")
