@@ -18,13 +18,13 @@ from sensorstream.history.sparql.fragments import (
     sql,
     table,
 )
-from sensorstream.history.sparql.modifiers import order_by
 from sensorstream.history.sparql.patterns import Compiler, Place
 from sensorstream.history.sparql.relations import (
     Layout,
     Relation,
     from_,
     join,
+    order_by,
     own_columns,
     selected,
     settled,

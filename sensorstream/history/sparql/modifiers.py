@@ -16,6 +16,7 @@ from sensorstream.history.sparql.relations import (
     Relation,
     from_,
     join,
+    order_by,
     own_columns,
     selected,
 )
@@ -45,7 +46,7 @@ def ordered(
 def foremost(
     compiler: Compiler, below: Relation, condition: OrderCondition, most: int, place: Place
 ) -> Relation:
-    """The solutions with the first values of the variable that they are ordered by alone.
+    """The solutions in the order of one variable, with its first values alone.
 
     ``most`` values have as many solutions at least. Values are few beside solutions, and an index
     has them; so solutions of other values are not read, made distinct and ordered.
@@ -54,17 +55,18 @@ def foremost(
     assert isinstance(variable, Variable)
     layout = below.layouts.get(variable.name)
     if layout is None or not layout.has_id or layout.has_value:
-        return below
+        return ordered(compiler, below, (condition,), place)
     alias, outer = compiler.names.fresh("r"), compiler.names.fresh("r")
     values = from_(selected([layout.id_in(alias)]), below.under(alias))
     values.set("distinct", exp.Distinct())
     each = Relation(values, {variable.name: layout}, unique=True)
     first = sliced(compiler, ordered(compiler, each, (condition,), place), 0, most)
     alias = compiler.names.fresh("r")
-    tree = from_(selected(own_columns(below, alias)), below.under(alias))
+    order = [exp.column(name, outer) for name, _ in first.order]
+    tree = from_(selected([*own_columns(below, alias), *order]), below.under(alias))
     same = sql(":a = :b", a=layout.id_in(alias), b=layout.id_in(outer))
     tree.append("joins", join(first.under(outer), same))
-    return replace(below, tree=tree)
+    return replace(below, tree=tree, order=first.order)
 
 
 def projected(compiler: Compiler, below: Relation, names: Sequence[str]) -> Relation:
@@ -126,13 +128,3 @@ def sliced(compiler: Compiler, below: Relation, offset: int, limit: int | None) 
     if offset:
         tree.set("offset", exp.Offset(expression=exp.Literal.number(offset)))
     return replace(below, tree=tree, keys=(), is_unit=False)
-
-
-def order_by(tree: exp.Select, relation: Relation, alias: str) -> None:
-    """Set the ORDER BY of a select to the order of a relation below it."""
-    if relation.order:
-        keys = [
-            exp.Ordered(this=exp.column(name, alias), desc=descending, nulls_first=not descending)
-            for name, descending in relation.order
-        ]
-        tree.set("order", exp.Order(expressions=keys))

@@ -129,7 +129,7 @@ class Compiler:
             case OrderBy(inner, conditions):
                 below = self.relation(inner, place)
                 if place.most is not None:
-                    below = modifiers.foremost(self, below, conditions[0], place.most, place)
+                    return modifiers.foremost(self, below, conditions[0], place.most, place)
                 return modifiers.ordered(self, below, conditions, place)
             case Project(inner, variables):
                 below = self.relation(inner, Place(place.graph, place.once, most=place.most))

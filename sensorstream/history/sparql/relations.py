@@ -156,8 +156,20 @@ def settled(relation: Relation, names: Names) -> Relation:
             alias = names.fresh("r")
             tree = from_(selected(own_columns(relation, alias)), relation.under(alias))
         tree.set("distinct", exp.Distinct())
+        # In their order: of a few first solutions PostgreSQL makes no others distinct.
+        order_by(tree, relation)
         relation = replace(relation, tree=tree)
     return replace(relation, pending=False, unique=True)
+
+
+def order_by(tree: exp.Select, relation: Relation, alias: str | None = None) -> None:
+    """Set the ORDER BY of a select to the order of a relation below it."""
+    if relation.order:
+        keys = [
+            exp.Ordered(this=exp.column(name, alias), desc=descending, nulls_first=not descending)
+            for name, descending in relation.order
+        ]
+        tree.set("order", exp.Order(expressions=keys))
 
 
 def empty(variables: Iterable[str], names: Names) -> Relation:

@@ -322,19 +322,21 @@ def test_the_first_of_an_order_are_those_of_the_whole(world: World, seed: int) -
         assert set(first) <= set(whole)
 
 
-def test_the_first_of_an_order_need_no_other_solutions(world: World) -> None:
+@pytest.mark.parametrize("shown", ["?s ?v", "?s"])
+def test_the_first_of_an_order_need_no_other_solutions(world: World, shown: str) -> None:
     data: Graphs = {
         None: [
             (IRI(f"http://example.org/s{n}"), P, Literal(str(n % 50), XSD_INTEGER))
-            for n in range(5000)
+            for n in range(20_000)
         ]
     }
-    query = compiled(world, "SELECT ?s ?v { ?s :p ?v } ORDER BY DESC(?v) LIMIT 10", data)
+    world.forget()
+    query = compiled(world, f"SELECT {shown} {{ ?s :p ?v }} ORDER BY DESC(?v) LIMIT 10", data)
     assert len(world.answer(query)) == 10
-    sorted_ = [each for each in world.ran(query) if each["Node Type"] == "Sort"]
+    sorted_ = [each for each in world.ran(query) if "Sort" in each["Node Type"]]
     assert sorted_
-    # 50 values, and the 1,000 solutions of ten of them.
-    assert max(each["Plans"][0]["Actual Rows"] for each in sorted_) <= 2_000
+    # 50 values, and the 400 solutions of the first of them, each as often as it was said.
+    assert max(each["Plans"][0]["Actual Rows"] for each in sorted_) < 1_000
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ class World:
         self._cursor = self._connection.cursor()
         self._dictionary = Dictionary()
         self._cursor.execute("create temporary table said (like store.statements)")
+        self._cursor.execute("create index on said (predicate, object)")
         self._graphs = 0
 
     def close(self) -> None:
@@ -63,6 +64,8 @@ class World:
         if len(rows) > 10:
             # Without statistics the planner takes every join to have one row.
             self._cursor.execute("analyze said")
+        if len(rows) > 10_000:
+            self._cursor.execute("analyze store.terms")
         return numbers
 
     def forget(self) -> None:
