@@ -33,6 +33,10 @@ set default_null_order = 'nulls_last_on_asc_first_on_desc';
 _MISSING: Final = re.compile(rf"Table with name \"?({'|'.join(LIVE_VIEWS)})\"? does not exist")
 
 
+_REWRITES: Final = "delim_join_as_cte"
+_HAS: Final = "select 1 from duckdb_settings() where name = $1"
+
+
 def run_archive_sql(
     url: str,
     folder: Path,
@@ -110,6 +114,10 @@ def open_archive(
         for statement in definitions(patterns, views):
             connection.execute(statement)
         prepare(connection)
+        # DuckDB 2.0 looks for joins that no question here has, and copies what a row computes for
+        # each query around it: two comparisons took gigabytes to plan, which no limit counts.
+        if connection.execute(_HAS, [_REWRITES]).fetchone():
+            connection.execute(f"set {_REWRITES} = false")
         connection.execute("set search_path = 'history'")
         connection.execute("set lock_configuration = true")
     except duckdb.Error as error:

@@ -33,6 +33,7 @@ from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import (
     BGP,
     Aggregate,
+    Alternative,
     And,
     Call,
     Comparison,
@@ -43,10 +44,12 @@ from sensorstream.sparql.algebra import (
     FunctionCall,
     Graph,
     Group,
+    Inverse,
     Join,
     LeftJoin,
     Minus,
     Not,
+    OneOrMore,
     Or,
     OrderBy,
     OrderCondition,
@@ -55,11 +58,13 @@ from sensorstream.sparql.algebra import (
     Query,
     Slice,
     TriplePattern,
+    Union,
     Values,
     Variable,
     ZeroOrMore,
     ZeroOrOne,
 )
+from sensorstream.sparql.algebra import Sequence as PathSequence
 from sensorstream.sparql.printing import query_text
 from sensorstream.sparql.scope import certain, existences, expressions, in_scope
 from sensorstream.sparql.scope import children as patterns_in
@@ -188,26 +193,47 @@ class _Rewriting:
         return renewed(node, [self.all(each) for each in children(node)])
 
     def block(self, patterns: Sequence[TriplePattern]) -> Pattern:
-        """A path of length zero begins at any constant; Oxigraph finds it at nodes only."""
+        """A path of length zero begins at any constant, and once for each way; Oxigraph finds it
+        at nodes only, and once.
+        """
         kept: list[TriplePattern] = []
         alone: list[Pattern] = []
         for each in patterns:
-            ends = (each.subject, each.object)
-            constants = [end for end in ends if isinstance(end, IRI | Literal)]
-            has_zero = isinstance(each.predicate, ZeroOrMore | ZeroOrOne)
-            if (
-                has_zero
-                and constants
-                and (
-                    len(set(ends)) == 1 or (len(constants) == 1 and not self._is_node(constants[0]))
-                )
-            ):
-                free = tuple(end for end in ends if isinstance(end, Variable))
-                row = tuple(self.all(constants[0]) for _ in free)
-                alone.append(Values(free, (row,)))
+            found = self._path(each)
+            if isinstance(found, TriplePattern):
+                kept.append(found)
             else:
-                kept.append(self.all(each))
+                alone.append(found)
         return reduce(Join, alone, cast(Pattern, BGP(tuple(kept))))
+
+    def _path(self, triple: TriplePattern) -> TriplePattern | Pattern:
+        path, ends = triple.predicate, (triple.subject, triple.object)
+        constants = [end for end in ends if isinstance(end, IRI | Literal)]
+        ways = _ways_of_no_length(path)
+        is_loop = len(set(ends)) == 1
+        if (
+            ways
+            and constants
+            and (
+                (is_loop and isinstance(path, ZeroOrMore | ZeroOrOne))
+                or ((is_loop or len(constants) == 1) and not self._is_node(constants[0]))
+            )
+        ):
+            free = tuple(end for end in ends if isinstance(end, Variable))
+            row = tuple(self.all(constants[0]) for _ in free)
+            return Values(free, (row,) * ways)
+        if not _has_ways(path):
+            return cast(TriplePattern, self.all(triple))
+        match path:
+            case Alternative(left, right):
+                one, other = (self.block((replace(triple, predicate=e),)) for e in (left, right))
+                return Union(one, other)
+            case PathSequence(left, right):
+                middle = self._fresh()
+                first = TriplePattern(triple.subject, left, middle)
+                return self.block((first, TriplePattern(middle, right, triple.object)))
+        assert isinstance(path, Inverse)
+        return self.block((TriplePattern(triple.object, path.path, triple.subject),))
 
     def _is_node(self, term: IRI | Literal) -> bool:
         node: Any = _stored(term)
@@ -337,6 +363,37 @@ class _Rewriting:
         return Variable(f"sensorstream_{next(self.numbers)}")
 
 
+def _ways_of_no_length(path: object) -> int:
+    """In how many ways a path goes nowhere."""
+    match path:
+        case Inverse(inner):
+            return _ways_of_no_length(inner)
+        case Alternative(left, right):
+            return _ways_of_no_length(left) + _ways_of_no_length(right)
+        case PathSequence(left, right):
+            return _ways_of_no_length(left) * _ways_of_no_length(right)
+        case OneOrMore(inner):
+            return min(1, _ways_of_no_length(inner))
+    return int(isinstance(path, ZeroOrMore | ZeroOrOne))
+
+
+def _may_stay(triple: TriplePattern) -> bool:
+    """Whether a path may go nowhere from a constant, which Oxigraph finds at nodes only."""
+    ends = (triple.subject, triple.object)
+    named = any(isinstance(each, IRI | Literal) for each in ends)
+    return named and _ways_of_no_length(triple.predicate) > 0
+
+
+def _has_ways(path: object) -> bool:
+    """Whether a path, or a step of it, goes nowhere in several ways."""
+    match path:
+        case Inverse(inner):
+            return _has_ways(inner)
+        case Alternative(left, right) | PathSequence(left, right):
+            return _ways_of_no_length(path) > 1 or _has_ways(left) or _has_ways(right)
+    return False
+
+
 def _check_existences(query: Query) -> None:
     """Refuse EXISTS that Oxigraph and SQL understand differently.
 
@@ -376,13 +433,16 @@ def _check_graphs(query: Query) -> None:
             continue
         for part in nodes(node.pattern):
             mentions = isinstance(part, Filter | LeftJoin | Extend | Values)
-            if isinstance(part, Minus | Group | Slice) or (
-                mentions and node.name in variables(part)
+            if (
+                isinstance(part, Minus | Group | Slice)
+                or (mentions and node.name in variables(part))
+                or (isinstance(part, TriplePattern) and _may_stay(part))
             ):
                 raise UnsupportedQuery(
-                    f"GRAPH {node.name}: its group has MINUS, LIMIT, an aggregate, or "
-                    f"{node.name} itself beside triples, which the cache cannot answer as history "
-                    "does: name the graph, or ask with --on all",
+                    f"GRAPH {node.name}: its group has MINUS, LIMIT, an aggregate, a path that "
+                    f"may go nowhere from a constant, or {node.name} itself beside triples, which "
+                    "the cache cannot answer as history does: name the graph, or ask with --on "
+                    "all",
                     part=node,
                 )
 

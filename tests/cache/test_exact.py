@@ -12,6 +12,7 @@ from sensorstream.cache.exact import exact, stored_text, term_of
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.oxigraph import from_oxigraph, to_oxigraph
 from sensorstream.sparql.algebra import Dataset, Query
+from sensorstream.sparql.parser import parse_query
 from tests.w3c.checks import read, same_result
 from tests.w3c.manifests import QueryCase, parameters, query_cases
 from tests.w3c.network import files
@@ -68,3 +69,13 @@ def test_the_cache_gives_the_stated_result(case: QueryCase) -> None:
         return
     right = same_result(case, query, answer(case, query), expected(case.result))
     assert right is (case.label not in DEVIATIONS)
+
+
+@pytest.mark.parametrize("path", ["<urn:p>?", "<urn:p>*", "(<urn:p>?|<urn:q>)"])
+def test_a_path_that_may_go_nowhere_from_a_constant_in_any_graph_is_refused(path: str) -> None:
+    query = parse_query(f"SELECT * {{ GRAPH ?g {{ <urn:a> {path} ?b }} }}")
+    with pytest.raises(
+        UnsupportedQuery, match=r"may go nowhere from a constant.* ask with --on all"
+    ):
+        exact(query, ox.Store())
+    exact(parse_query(f"SELECT * {{ GRAPH <urn:g> {{ <urn:a> {path} ?b }} }}"), ox.Store())

@@ -5,7 +5,7 @@ Each question must have one answer, whoever answers it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sensorstream.model.datatypes import INTEGER_TYPES, XSD
@@ -385,6 +385,7 @@ QUESTIONS: Final[tuple[str, ...]] = (
     "SELECT (COUNT(?v) AS ?n) { ?s :q ?x OPTIONAL { ?s :none ?v } }",
     "SELECT (MIN(?v) AS ?n) (MAX(?v) AS ?m) { ?s :q ?x OPTIONAL { ?s :few ?v } }",
     "SELECT (SUM(?v) AS ?n) { ?s :q ?x OPTIONAL { ?s :none ?v } }",
+    "SELECT ?s (?v = ?v AS ?e) (?v < ?v AS ?f) (?v >= 1 AS ?g) { ?s :p ?v }",
     "ASK { ?s :p 1.0 }",
     "ASK { ?s :p ?v FILTER(?v > 1e307) }",
     "CONSTRUCT { ?s :copy ?v } { ?s :p ?v }",
@@ -398,6 +399,14 @@ QUESTIONS: Final[tuple[str, ...]] = (
     "SELECT ?a ?s { ?a :r? :nowhere . ?s :q 01 }",
     "SELECT ?b { 01 :r* ?b }",
     "ASK { :nowhere :r* :nowhere }",
+    "SELECT ?b { :nowhere (:r?|:q?) ?b }",
+    "SELECT ?b { :nowhere :r?/:q? ?b }",
+    "SELECT ?b { ?b ^(:r?|:q*) :nowhere }",
+    "SELECT ?b { 01 (:r?|^:q?) ?b }",
+    "SELECT ?b { :a (:r?|:q?)/:q? ?b }",
+    "SELECT ?b { :a (:r?|:q?)/:r ?b }",
+    "SELECT ?a ?b { ?a :q?|:r? ?b . ?a :q ?v }",
+    "SELECT (COUNT(*) AS ?n) { :a (:q?|:r*) :a }",
 )
 ORDERED: Final[tuple[str, ...]] = (
     "SELECT ?v { ?s :p ?v FILTER(isNUMERIC(?v) && ?v = ?v) } ORDER BY ?v ?s STR(?v)",
@@ -413,11 +422,17 @@ ORDERED: Final[tuple[str, ...]] = (
 )
 
 
-def questions() -> list[str]:
-    """All questions, with their prefixes; each expression is one."""
+def questions(together: int = 1) -> list[str]:
+    """All questions, with their prefixes; each expression is one, or some of them are one."""
     found = [*QUESTIONS, *ORDERED]
-    # Two of them at once can be more SQL than DuckDB reads within some gigabytes.
-    found += (f"SELECT ?s ({each} AS ?e) {{ ?s :p ?v }}" for each in _OF_VALUE)
-    found += (f"SELECT ?x ?y ({each} AS ?e) {{ ?x :few ?a . ?y :few ?b }}" for each in _OF_TWO)
-    found += (f"SELECT ({each} AS ?e) {{ }}" for each in _ALONE)
+    found += _asked("?s", _OF_VALUE, "?s :p ?v", together)
+    found += _asked("?x ?y", _OF_TWO, "?x :few ?a . ?y :few ?b", together)
+    found += _asked("", _ALONE, "", together)
     return [PREFIXES + each for each in found]
+
+
+def _asked(names: str, expressions: Sequence[str], pattern: str, together: int) -> Iterator[str]:
+    for first in range(0, len(expressions), together):
+        some = expressions[first : first + together]
+        told = " ".join(f"({each} AS ?e{n})" for n, each in enumerate(some))
+        yield f"SELECT {names} {told} {{ {pattern} }}"

@@ -33,6 +33,8 @@ _OPERATORS: Final = {
     ">=": ":a >= :b",
 }
 
+INSTANTS: Final = "m"
+"""The name of the stored instants of two times, where they are compared by these."""
 _TURNED: Final = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
@@ -263,7 +265,7 @@ def _order(a: Value, b: Value) -> exp.Expr:
         "WHEN NOT m.short THEN :exact WHEN m.a < m.b THEN -1 ELSE 1 END "
         "WHEN m.a < m.b THEN -1 WHEN m.a > m.b THEN 1 WHEN m.short THEN 0 ELSE :exact END "
         "FROM (SELECT :a AS a, :b AS b, :a_zoned AS az, :b_zoned AS bz, "
-        "LENGTH(:a_text) <= 26 AND LENGTH(:b_text) <= 26 AS short OFFSET 0) AS m) "
+        f"LENGTH(:a_text) <= 26 AND LENGTH(:b_text) <= 26 AS short OFFSET 0) AS {INSTANTS}) "
         "ELSE :exact END",
         a_type=a.datatype,
         b_type=b.datatype,

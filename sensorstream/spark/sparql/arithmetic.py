@@ -9,8 +9,6 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import sql
-from sensorstream.history.sparql.lexical import is_zoned, moment_of
 from sensorstream.spark.sparql import numbers
 from sensorstream.spark.sparql.typed import (
     OF_NAME,
@@ -23,7 +21,6 @@ from sensorstream.spark.sparql.typed import (
     call,
     cast,
     number,
-    refusal,
     refused,
     text,
 )
@@ -97,7 +94,8 @@ def _divided(within: Within, node: exp.Div) -> Typed:
             places = int(left.args["decimals"].this)
         return call(numbers.DIVIDED, kind, one, other, exp.Literal.number(places))
     if kind in (Kind.DOUBLE, Kind.FLOAT):
-        return Typed(exp.Div(this=one.tree, expression=other.tree), kind)
+        # Spark's quotient of floats is a double.
+        return cast(Typed(exp.Div(this=one.tree, expression=other.tree), Kind.DOUBLE), kind)
     raise refused(node)
 
 
@@ -143,40 +141,6 @@ def _anonymous(within: Within, node: exp.Anonymous) -> Typed:
     raise refused(node)
 
 
-_OF_TIMES: Final[Mapping[str, tuple[Kind, str]]] = {
-    "IS_TIME": (Kind.BOOLEAN, "a comparison of a time or a duration"),
-    "TIME_ORDER": (Kind.INTEGER, "a comparison of times or durations"),
-    "TIME_KEY": (Kind.NUMBER, "the order of these times or durations"),
-    "TIME_TIE": (Kind.NUMBER, "the order of these times or durations"),
-    "TIME_SUM": (Kind.TEXT, "a sum or difference of times or durations"),
-    "TIME_NEGATIVE": (Kind.TEXT, "a duration with a sign"),
-    "TIME_CAST": (Kind.TEXT, "a cast of a time or duration"),
-    "TIME_PART": (Kind.TEXT, "a part of a time"),
-}
-
-
-def _of_time(within: Within, node: exp.Dot) -> Typed:
-    """The functions of times that the history has: a row that needs one ends the query.
-
-    There is an order of dateTimes and dates of the years 1 to 9999 to the microsecond.
-    """
-    name = node.expression.name.upper()
-    kind, what = _OF_TIMES[name]
-    told = refusal(kind, what)
-    if name not in ("TIME_KEY", "TIME_TIE"):
-        return told
-    written, datatype = node.expression.expressions
-    order = sql("CASE WHEN :zoned THEN 0 ELSE 1 END", zoned=is_zoned(written))
-    if name == "TIME_KEY":
-        order = sql(
-            "CASE WHEN NOT :text ~ '[.][0-9]{7}' THEN :moment END",
-            text=written,
-            moment=moment_of(written, datatype),
-        )
-    micros = as_number(cast(within.typed(order), Kind.TEXT))
-    return call("coalesce", kind, micros, told)
-
-
 HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Cast: _cast,
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
@@ -185,5 +149,4 @@ HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     exp.Round: _rounded,
     exp.TimeToStr: _written,
     exp.Anonymous: _anonymous,
-    exp.Dot: _of_time,
 }

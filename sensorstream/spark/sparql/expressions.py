@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.spark.sparql import aggregates, arithmetic, logic, texts
+from sensorstream.spark.sparql import aggregates, arithmetic, logic, texts, times
 from sensorstream.spark.sparql.typed import Handler, Kind, Typed, Within, refused
 
 # What a handler looks at of a node; with anything else, the node is not on the list.
@@ -30,6 +30,7 @@ _ARGUMENTS: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
         (exp.Substring, ("start", "length")),
         (exp.DPipe, ("safe",)),
         (exp.StrPosition, ("substr",)),
+        (exp.SplitPart, ("delimiter", "part_index")),
         (exp.Replace, ("replacement",)),
         (exp.RegexpReplace, ("replacement", "modifiers", "single_replace")),
         (exp.TimeToStr, ("format",)),
@@ -83,6 +84,9 @@ def _query(within: Within, node: exp.Subquery) -> Typed:
     series = node.find(exp.GenerateSeries)
     if series is not None:
         return texts.encoded(within, series)
+    order = times.exact_order(node)
+    if order is not None:
+        return within.typed(order)
     return within.typed(exp.Paren(this=inlined(node)))
 
 
@@ -121,6 +125,7 @@ _HANDLERS: Final[Mapping[type[exp.Expr], Handler]] = {
     **logic.HANDLERS,
     **arithmetic.HANDLERS,
     **texts.HANDLERS,
+    **times.HANDLERS,
     **aggregates.HANDLERS,
     exp.Subquery: _query,
 }

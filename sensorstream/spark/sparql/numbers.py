@@ -4,13 +4,15 @@ A number is a text, its *key* (:func:`.sortable`): keys are in the order of the 
 where these are, so Spark compares, sorts and groups them as texts.
 
 What needs the value itself is written in Java (``numbers.java``): a function of Python would need
-processes beside Spark's, and Spark calls such functions for rows that a CASE leaves out. The Java
-runtime that comes as a wheel has no compiler; Spark has one for its own code.
+processes beside Spark's, and Spark calls such functions for rows that a CASE leaves out. So are
+the functions of times (:mod:`.times`). The Java runtime that comes as a wheel has no compiler;
+Spark has one for its own code.
 """
 
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,22 +37,34 @@ DIVIDED: Final = "sensorstream_number_quotient"
 DOUBLE: Final = "sensorstream_number_double"
 TOTAL: Final = "sensorstream_number_total"
 MICROS: Final = "sensorstream_micros"
+PREFIX: Final = "sensorstream_"
+TIMES: Final[Mapping[str, str]] = {
+    "is_time": "Of2",
+    "time_order": "Order",
+    "time_key": "Of2",
+    "time_tie": "Of2",
+    "time_sum": "Sum",
+    "time_negative": "Of2",
+    "time_cast": "Of3",
+    "time_part": "Of3",
+}
+"""The functions of times, without the prefix, and their classes (:mod:`.times`)."""
 _OF_ONE: Final = (READ, TEXT, SCIENTIFIC, NEGATED, ABS, SIGN, FLOOR, CEIL, TRUNC)
 _OF_TWO: Final = (ROUND, ADDED, SUBTRACTED, MULTIPLIED)
 
 
 def register(spark: SparkSession) -> None:
     """Make the functions known to a session; it may be called again."""
-    from pyspark.sql.types import DoubleType, LongType, StringType
+    from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType
 
     jvm, session = spark._jvm, spark._jsparkSession  # noqa: SLF001
-    types = session.parseDataType
-    text, double, long = (types(each().json()) for each in (StringType, DoubleType, LongType))
+    types = (StringType, DoubleType, LongType, BooleanType)
+    text, double, long, truth = (session.parseDataType(each().json()) for each in types)
     loader = _loader(spark)
     arguments = spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)  # noqa: SLF001
 
     def made(name: str, *given: str) -> object:
-        (constructor,) = loader.loadClass(f"sensorstream.Numbers${name}").getConstructors()
+        (constructor,) = loader.loadClass(f"sensorstream.{name}").getConstructors()
         if not given:
             return constructor.newInstance(None)
         (arguments[0],) = given
@@ -59,14 +73,18 @@ def register(spark: SparkSession) -> None:
     functions = session.udf()
     for name in _OF_ONE:
         short = "read" if name == READ else name.rpartition("_")[2]
-        functions.register(name, made("Of1", short), text)
+        functions.register(name, made("Numbers$Of1", short), text)
     for name in _OF_TWO:
-        functions.register(name, made("Of2", name.rpartition("_")[2]), text)
-    functions.register(DIVIDED, made("Quotient"), text)
-    functions.register(DOUBLE, made("ToDouble"), double)
-    functions.register(MICROS, made("Micros"), long)
+        functions.register(name, made("Numbers$Of2", name.rpartition("_")[2]), text)
+    functions.register(DIVIDED, made("Numbers$Quotient"), text)
+    functions.register(DOUBLE, made("Numbers$ToDouble"), double)
+    functions.register(MICROS, made("Numbers$Micros"), long)
+    others = {"is_time": truth, "time_order": long}
+    for name, class_ in TIMES.items():
+        given = (name,) if class_.startswith("Of") else ()
+        functions.register(PREFIX + name, made(f"Times${class_}", *given), others.get(name, text))
     encoder = jvm.org.apache.spark.sql.Encoders.STRING()
-    total = jvm.org.apache.spark.sql.functions.udaf(made("Sum"), encoder)
+    total = jvm.org.apache.spark.sql.functions.udaf(made("Numbers$Sum"), encoder)
     functions.register(TOTAL, total)
 
 
@@ -77,10 +95,11 @@ def _loader(spark: SparkSession) -> Any:
     # It is deleted when Spark stops.
     path = Path(spark.sparkContext._temp_dir) / _JAR  # noqa: SLF001
     if not path.exists():
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.cook(Path(__file__).with_suffix(".java").read_text("utf-8"))
         with zipfile.ZipFile(path, "w") as jar:
-            for name, code in compiler.getBytecodes().items():
-                jar.writestr(f"{name.replace('.', '/')}.class", code)
+            for source in ("numbers.java", "times.java"):
+                compiler = jvm.org.codehaus.janino.SimpleCompiler()
+                compiler.cook(Path(__file__).with_name(source).read_text("utf-8"))
+                for name, code in compiler.getBytecodes().items():
+                    jar.writestr(f"{name.replace('.', '/')}.class", code)
         spark.sql(f"ADD JAR '{path}'")
     return loader

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from itertools import count
 from typing import Final
 
@@ -26,6 +26,11 @@ from sensorstream.spark.sparql.typed import Columns, Kind, alike, call, refused
 
 STORE: Final = "store"
 _STEPS: Final = "steps"
+_WAY_OUT: Final = "of the outside: Spark cannot plan it: ask the same with --on history"
+_TOO_FAR: Final = (
+    f"not on Spark: an EXISTS, or a MINUS, within an EXISTS that mentions a variable {_WAY_OUT}"
+)
+_OPTIONAL: Final = f"not on Spark: an OPTIONAL within an EXISTS that mentions a variable {_WAY_OUT}"
 # Before the names of views, which a session may have of its own as well.
 _PREFIX: Final = "sensorstream"
 _TABLES: Final[Mapping[str, Columns]] = {
@@ -105,15 +110,30 @@ class _Scope:
     outer: _Scope | None
     tables: dict[str, Columns] = field(default_factory=dict)
     named: dict[str, Columns] = field(default_factory=dict)
+    is_condition: bool = False
+    """Whether it is around an EXISTS."""
+    is_optional: bool = False
+    """Whether it is that of the right side of an outer join."""
 
-    def kind(self, column: exp.Column) -> Kind:
+    def kind(self, column: exp.Column, *, conditions: int = 0, is_optional: bool = False) -> Kind:
+        """``conditions``: of so many EXISTS within the scope the column is asked for;
+        ``is_optional``: on the right side of an outer join within these.
+        """
         if not column.table:
             return next(e[column.name] for e in self.tables.values() if column.name in e)
         if column.table in self.tables:
+            if conditions > 1:
+                raise UnsupportedQuery(_TOO_FAR)
+            if conditions and is_optional:
+                raise UnsupportedQuery(_OPTIONAL)
             return self.tables[column.table][column.name]
         if self.outer is None:
             raise refused(column)
-        return self.outer.kind(column)
+        return self.outer.kind(
+            column,
+            conditions=conditions + self.is_condition,
+            is_optional=is_optional or self.is_optional,
+        )
 
     def query(self, name: str) -> Columns | None:
         """The columns of a WITH query."""
@@ -156,7 +176,12 @@ class _Queries:
     def _select(self, tree: exp.Select, outer: _Scope | None) -> tuple[exp.Expr, Columns]:
         tree = layered(tree)
         scope, made = _Scope(outer), exp.Select()
-        expressions = Expressions(scope.kind, lambda query: self.query(query, scope)[0])
+
+        def exists(query: exp.Expr) -> exp.Expr:
+            return self.query(query, _Scope(scope, is_condition=True))[0]
+
+        expressions = Expressions(scope.kind, exists)
+        optional = Expressions(partial(scope.kind, is_optional=True), exists)
         if tree.args.get("with_"):
             queries = list(self._with(tree.args["with_"], scope))
             if queries:
@@ -165,13 +190,13 @@ class _Queries:
             source = self._relation(tree.args["from_"].this, scope)
             made.set("from_", exp.From(this=source))
         for each in tree.args.get("joins") or ():
-            joined = self._relation(each.this, scope)
+            joined = self._relation(each.this, scope, is_optional=bool(each.side))
             on = each.args.get("on")
             made.append(
                 "joins",
                 exp.Join(
                     this=joined,
-                    on=None if on is None else expressions.tree(on),
+                    on=None if on is None else (optional if each.side else expressions).tree(on),
                     side=each.side or None,
                     kind=each.kind or None,
                 ),
@@ -229,7 +254,7 @@ class _Queries:
         parts = self.text(first), self.text(constant), self.text(more).sql
         self.closures.append(Closure(self._views[name], tuple(columns), *parts))
 
-    def _relation(self, node: exp.Expr, scope: _Scope) -> exp.Expr:
+    def _relation(self, node: exp.Expr, scope: _Scope, *, is_optional: bool = False) -> exp.Expr:
         """A table of FROM; its columns become known to the scope."""
         match node:
             case exp.Table():
@@ -241,7 +266,7 @@ class _Queries:
                 alias = exp.TableAlias(this=exp.to_identifier(lateral.alias))
                 return exp.Lateral(this=exp.Subquery(this=query), alias=alias)
             case exp.Subquery():
-                inner = _Scope(scope.outer, named=scope.named)
+                inner = _Scope(scope.outer, named=scope.named, is_optional=is_optional)
                 query, scope.tables[node.alias] = self.query(node.this, inner)
                 alias = exp.TableAlias(this=exp.to_identifier(node.alias))
                 return exp.Subquery(this=query, alias=alias)

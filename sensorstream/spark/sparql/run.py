@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from sensorstream.errors import ArchiveError, QueryError
+from sensorstream.errors import ArchiveError, QueryError, UnsupportedQuery
 from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.plan import QuestionPlan, question_plan
@@ -23,7 +23,7 @@ from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
 from sensorstream.spark.sparql.closures import closure_of, over_snapshot
 from sensorstream.spark.sparql.numbers import register
-from sensorstream.spark.sparql.queries import spark_query
+from sensorstream.spark.sparql.queries import Text, spark_query
 from sensorstream.sparql.algebra import Dataset, Graph
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sparql.walk import nodes
@@ -139,7 +139,19 @@ def answering(
                     stack.callback(spark.catalog.dropTempView, name)
                 rows = closure_of(spark, snapshot, closure)
                 rows.createOrReplaceTempView(closure.name)
-            yield compiled, over_snapshot(spark, snapshot, query.text)
+            yield compiled, _planned(spark, snapshot, query.text)
+
+
+def _planned(spark: SparkSession, snapshot: Snapshot, text: Text) -> DataFrame:
+    from pyspark.errors import AnalysisException
+
+    try:
+        return over_snapshot(spark, snapshot, text)
+    except AnalysisException as error:
+        told = str(error).partition("\n")[0]
+        raise UnsupportedQuery(
+            f"not on Spark, which cannot plan it: {told}: ask the same with --on history"
+        ) from error
 
 
 def _compiled(question: Question, ids: Mapping[Term, int]) -> SqlQuery:

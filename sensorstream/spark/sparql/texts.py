@@ -21,6 +21,7 @@ _SIMPLE: Final[Mapping[type[exp.Expr], tuple[str, Kind, tuple[str, ...]]]] = {
     exp.Upper: ("upper", Kind.TEXT, ("this",)),
     exp.Lower: ("lower", Kind.TEXT, ("this",)),
     exp.DPipe: ("concat", Kind.TEXT, ("this", "expression")),
+    exp.SplitPart: ("split_part", Kind.TEXT, ("this", "delimiter", "part_index")),
 }
 
 
@@ -53,7 +54,9 @@ def _substring(within: Within, node: exp.Substring) -> Typed:
         text(java_pattern(start.this)),
         exp.Literal.number(group),
     )
-    # Spark gives an empty text where nothing is found; these patterns find none.
+    if re.search(start.this, ""):
+        return found
+    # Spark gives an empty text where nothing is found; this pattern finds none.
     return call("nullif", Kind.TEXT, found, text(""))
 
 

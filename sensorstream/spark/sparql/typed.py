@@ -72,12 +72,6 @@ def refused(node: exp.Expr) -> UnsupportedQuery:
     )
 
 
-def refusal(kind: Kind, what: str) -> Typed:
-    """What ends the query when a row needs it."""
-    told = text(f"not on Spark: {what}: ask the same with --on history")
-    return cast(call("raise_error", kind, told), kind)
-
-
 def call(name: str, kind: Kind, *arguments: Typed | exp.Expr) -> Typed:
     """A function of Spark."""
     given = [each.tree if isinstance(each, Typed) else each for each in arguments]
