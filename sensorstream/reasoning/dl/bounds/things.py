@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import (
     OWL,
     OWL_DIFFERENT_FROM,
-    OWL_HAS_VALUE,
-    OWL_ONE_OF,
     OWL_SAME_AS,
     OWL_THING,
     RDF_TYPE,
@@ -17,6 +15,7 @@ from sensorstream.model.vocabulary import (
 from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import THING, VALUES, Clause, implies, member
+from sensorstream.reasoning.dl.gate import named_individuals
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 _X, _Y = Variable("x"), Variable("y")
@@ -27,7 +26,8 @@ def things(axioms: Axioms, clauses: list[Clause]) -> Iterator[Clause]:
     classes = set(axioms.typed(f"{OWL}Class")) | {OWL_THING, IRI(f"{OWL}NamedIndividual")}
     links = {*axioms.typed(f"{OWL}ObjectProperty"), OWL_SAME_AS, OWL_DIFFERENT_FROM}
     values = set(axioms.typed(f"{OWL}DatatypeProperty"))
-    named = _named(axioms)
+    # Also where an axiom that names them has no clauses.
+    named = {constant(each) for each in named_individuals(axioms)}
     for clause in clauses:
         heads = [triple for head in clause.heads for triple in head.triples]
         for triple in (*clause.body, *heads):
@@ -47,15 +47,6 @@ def things(axioms: Axioms, clauses: list[Clause]) -> Iterator[Clause]:
             yield implies("individuals", (TriplePattern(_Y, link, _X),), member(_X, THING))
     for each in _of_individuals(named):
         yield implies("individuals", (), member(each, THING))
-
-
-def _named(axioms: Axioms) -> set[Term]:
-    """The individuals of the axioms, also where no clause is left of the expression."""
-    found: set[Term] = {o for _, p, o in axioms.triples if p == OWL_HAS_VALUE}
-    for _, p, o in axioms.triples:
-        if p == OWL_ONE_OF:
-            found.update(axioms.members(o))
-    return {constant(each) for each in found if not isinstance(each, Literal)}
 
 
 def _of_individuals(names: Iterable[Term]) -> list[IRI]:
