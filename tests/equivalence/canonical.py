@@ -41,7 +41,8 @@ def digest(text: str) -> str:
 def placed(text: str, *folders: Path) -> str:
     """A text without the places of the checkout and of some folders."""
     for folder in folders:
-        text = text.replace(str(folder), "<folder>")
+        # Which number a folder has depends on the sections that are run.
+        text = re.sub(rf"{re.escape(str(folder))}(/f\d+\b)?", "<folder>", text)
     text = text.replace(str(CHECKOUT), "<checkout>")
     return text.replace(str(SHARED), "<shared>")
 

@@ -25,6 +25,7 @@ from tests.spark.corpus import sql_texts
 _BLOCK: Final = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _QUOTED: Final = re.compile(r"\"((?:select|SELECT|with) [^\"]*)\"")
 _ORDERED: Final = re.compile(r"(?i)\border\s+by\b[^)]*$")
+_OF_ANY: Final = re.compile(r"(?i)\b(random|now|clock_timestamp|current_\w+|localtime\w*)\b")
 _MOST: Final = 10_000
 _SECONDS: Final = 600.0
 
@@ -99,8 +100,13 @@ def of_spark(tools: Tools) -> Iterator[Item]:
 
 def _answer(text: str, ask: Callable[[str], SqlResult]) -> str:
     found = ask(text)
-    rows = [[value_text(each) for each in row] for row in found.rows]
+    tell: Callable[[object], str] = _kind if _OF_ANY.search(text) else value_text
+    rows = [[*map(tell, row)] for row in found.rows]
     if re.search(r"(?i)\b(limit|offset)\s+\d", text) and not _ORDERED.search(text):
         return f"{found.columns}: {len(rows)} rows"
     names = [str(each) for each in found.columns]
     return table(names, rows, ordered=bool(_ORDERED.search(text)))
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
