@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
@@ -83,8 +85,10 @@ class JavaProcess:
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), False)
 
-    def exchange(self, request: Message, seconds: float) -> Message:
+    def exchange(self, request: Message, seconds: float, limit: float | None = None) -> Message:
         """The answer to a request.
+
+        ``seconds`` are what is left of the ``limit``, if there is another one.
 
         Raises:
             ReasonerError: no answer within the time limit, or the process died; it is ended.
@@ -96,7 +100,8 @@ class JavaProcess:
             return decode(self._receive(deadline))
         except TimeoutError:
             self.close()
-            raise ReasonerError(f"{self._name} gave no answer within {seconds:g} s") from None
+            waited = seconds if limit is None else limit
+            raise ReasonerError(f"{self._name} gave no answer within {waited:g} s") from None
         except (EOFError, OSError):
             told = self._last_words()
             self.close()
@@ -188,9 +193,9 @@ class Worker:
         self._load = LoadAxioms(reasoner, axioms.decode())
         self._timeout = timeout
         self._name = {"hermit": "HermiT", "pellet": "Pellet"}.get(reasoner, reasoner)
-        self._process = JavaProcess(
-            self._name, java=java, heap=heap, nice=nice, clock=clock or SystemClock()
-        )
+        self._clock = clock or SystemClock()
+        self._until: float | None = None
+        self._process = JavaProcess(self._name, java=java, heap=heap, nice=nice, clock=self._clock)
         self._consistent = False
 
     @property
@@ -228,14 +233,27 @@ class Worker:
             ReasonerError: no answer within the time limit, or the process died.
         """
         self.start()
-        return self._exchange(AskTypes(islands), self._timeout)
+        if self._until is None:
+            return self._exchange(AskTypes(islands), self._timeout)
+        return self._exchange(AskTypes(islands), self._until - self._clock.counter())
+
+    @contextmanager
+    def one_question(self) -> Iterator[None]:
+        """Let all that the block asks share the time of one question."""
+        self.start()
+        self._until = self._clock.counter() + self._timeout
+        try:
+            yield
+        finally:
+            self._until = None
 
     def close(self) -> None:
         """End the process; doing it twice is fine."""
         self._process.close()
 
     def _exchange(self, request: LoadAxioms | AskTypes, seconds: float) -> list[Types | None]:
-        answer = self._process.exchange(request, seconds)
+        limit = None if self._until is None else self._timeout
+        answer = self._process.exchange(request, seconds, limit)
         assert isinstance(answer, Answer)
         if answer.error:
             raise ReasonerError(f"{self._name}: {answer.error}")

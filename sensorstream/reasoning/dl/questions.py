@@ -18,7 +18,7 @@ from sensorstream.reasoning.dl.twins import folded
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
 # The time limit is per exchange, so a large change is split: into questions about so many
-# individuals, or about one island.
+# individuals, or about one island. Where a question may be left open, it is per island.
 _AT_ONCE: Final = 64
 _FIRST_WAIT: Final = 10
 """Questions like one that has failed that are not asked next."""
@@ -102,7 +102,8 @@ class Questions:
             return
         for shape, island in islands:
             try:
-                (one,) = self._exchange([island.facts])
+                with self._worker.one_question():
+                    (one,) = self._exchange([island.facts])
             except ReasonerError as error:
                 # Whether the fault is the question's: else nothing can be asked.
                 self._worker.close()

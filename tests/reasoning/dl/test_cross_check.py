@@ -202,7 +202,7 @@ def test_what_is_certain_when_the_time_is_up_is_told(
 
         left = 2
 
-        def exchange(self, request: Message, seconds: float) -> Message:
+        def exchange(self, request: Message, seconds: float, limit: float | None = None) -> Message:
             if isinstance(request, Verify):
                 self.left -= 1
                 if self.left < 0:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from sensorstream.clock import SystemClock
 from sensorstream.errors import OntologyError, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
-from sensorstream.reasoning.dl.protocol import IslandFacts, Message
+from sensorstream.reasoning.dl.protocol import Answer, IslandFacts, Message
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from tests.waiting import eventually
@@ -115,7 +116,9 @@ def test_an_ontology_that_is_not_classified_is_refused_within_a_minute(
 ) -> None:
     given = []
 
-    def exchange(process: JavaProcess, request: Message, seconds: float) -> Message:
+    def exchange(
+        process: JavaProcess, request: Message, seconds: float, limit: float | None
+    ) -> Message:
         given.append(seconds)
         raise ReasonerError(f"HermiT gave no answer within {seconds:g} s")
 
@@ -128,6 +131,32 @@ def test_an_ontology_that_is_not_classified_is_refused_within_a_minute(
     finally:
         reasoner.close()
     assert sum(given) <= 60
+
+
+def test_all_parts_of_a_question_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Watch(SystemClock):
+        seconds = 0.0
+
+        def counter(self) -> float:
+            return self.seconds
+
+    clock, given = Watch(), []
+
+    def exchange(
+        process: JavaProcess, request: Message, seconds: float, limit: float | None
+    ) -> Message:
+        given.append(seconds)
+        clock.seconds += 4
+        return Answer([])
+
+    monkeypatch.setattr(JavaProcess, "pid", 1)
+    monkeypatch.setattr(JavaProcess, "exchange", exchange)
+    worker = Worker("hermit", b"", timeout=10, clock=clock)
+    with worker.one_question():
+        for _ in range(3):
+            worker.ask([])
+    worker.ask([])
+    assert given == [10, 6, 2, 10]
 
 
 def test_the_process_ends_when_its_owner_is_killed() -> None:
