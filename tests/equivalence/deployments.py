@@ -66,6 +66,9 @@ def examples(tools: Tools) -> Iterator[Item]:
     for name, arguments in runs.items():
         size = _LINES if "--events" in arguments else 1
         told = tools.command(["run", *arguments, *(() if size > 1 else ("--json",))]).splitlines()
+        if size > 1:
+            # Those of one time come in any order.
+            told.sort()
         for begin in range(0, len(told), size):
             yield Item(f"{name}/{begin}", partial("\n".join, told[begin : begin + size]))
     yield from absent("citybench", SHARED / "data" / "citybench")
