@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import make_url
 
 from sensorstream.engine.outcome import Status
 from sensorstream.history.database import engine
@@ -26,7 +25,6 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
-from tests.databases import Databases
 
 EX = "http://example.org/tracking#"
 LINE = Timeline.DATETIME
@@ -90,20 +88,12 @@ def stay(number: int) -> tuple[Departure, tuple[Ended, ...]]:
     )
 
 
-@pytest.fixture(scope="session")
-def histories(postgres: str, new_database: Callable[[], str]) -> Databases:
-    """Makes histories of some days; gives their URLs. They are copies of one."""
+@pytest.fixture
+def history(new_database: Callable[[], str]) -> str:
+    """The URL of a history of some days, which a server of before has left."""
     url = new_database()
     make(url)
-    return Databases(postgres, "history", f"{make_url(url).database}")
-
-
-@pytest.fixture
-def history(histories: Databases) -> Iterator[str]:
-    """The URL of a history of some days, which a server of before has left."""
-    url = histories()
-    yield url
-    histories.over.append(url)
+    return url
 
 
 def make(url: str) -> None:

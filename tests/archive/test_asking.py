@@ -14,7 +14,7 @@ from sensorstream.errors import ArchiveError, Overrun, QueryError
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
-from tests.archive.conftest import EX, LINE
+from tests.archive.conftest import EX, LINE, make
 from tests.archive.test_archiving import END
 
 QUESTIONS = (
@@ -31,10 +31,11 @@ QUESTIONS = (
 
 @pytest.fixture(scope="module")
 def kept(
-    histories: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
+    new_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, Path]:
     """A history, and the archive of its first days; nobody changes them."""
-    url, folder = histories(), tmp_path_factory.mktemp("kept") / "archive"
+    url, folder = new_database(), tmp_path_factory.mktemp("kept") / "archive"
+    make(url)
     assert archive(url, folder, END, LINE)
     return url, folder
 
