@@ -68,7 +68,7 @@ class Past:
             return answer_text(answer, query_text(question.query))
 
     def _of_archive(self, question: Question) -> str:
-        place = Archive(self.moved, self.folder, LINE, _MEMORY)
+        place = Archive(self.moved, self.folder, _MEMORY)
         with archive_answered(place, question, LIMITS) as answer:
             return answer_text(answer, query_text(question.query))
 

@@ -20,7 +20,6 @@ from sensorstream.spark.sparql import closures, run
 from sensorstream.spark.sparql.run import ask, check
 from tests.history import oddities
 from tests.history.test_one_meaning import LIMITS, LINE, Ask, Deployed, comparable
-from tests.spark.test_sparql import UNCOMPILED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -75,8 +74,6 @@ def of_spark(spark: SparkSession, deployed: Deployed, folder: Path) -> Iterator[
     """Asks Spark, which reads the archive once: how it does is tested elsewhere."""
     place = Place(deployed.moved, folder)
     prepare_session(spark)
-    for name, value in UNCOMPILED.items():
-        spark.conf.set(name, value)
     tables: dict[str, DataFrame] = {}
     with snapshot_of(place) as snapshot:
         for name in ("statements", "terms"):
@@ -96,8 +93,6 @@ def of_spark(spark: SparkSession, deployed: Deployed, folder: Path) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(closures, "over_tables", over_held)
         yield asked
-    for name in UNCOMPILED:
-        spark.conf.unset(name)
 
 
 @pytest.mark.parametrize("text", OF_OUTSIDE)
