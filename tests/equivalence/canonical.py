@@ -23,7 +23,7 @@ _MASKS: Final = (
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uuid>"),
     (re.compile(r"(?<=\d\d\d\d-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d{6}\+00:00"), ""),
     (re.compile(r"\b\d+(\.\d+)? (ms|s|seconds?)\b"), "<duration>"),
-    (re.compile(r"\b[0-9a-f]{32}\b"), "<node>"),
+    (re.compile(r"\b[0-9a-f]{25,32}\b"), "<node>"),
     (re.compile(r"\bsha256:[0-9a-f]{8,64}\b"), "<hash>"),
 )
 _OF_ANY: Final = re.compile(r"(?i)\b(RAND|UUID|STRUUID|NOW|BNODE|SAMPLE)\s*\(")
