@@ -2,8 +2,6 @@
 
 Individuals of the paper's scenario (section 5.2) go to history through the store's own writer, as
 if they had left the window: eight statements each, one of them inferred, spread over ten days.
-With ``--before`` the same questions are asked of the tables before revision 0010, filled with the
-same statements.
 """
 
 from __future__ import annotations
@@ -56,38 +54,14 @@ SCHEMA: Final = Schema(
     },
 )
 
-# The tables before revision 0010, with their indexes.
-BEFORE: Final = """
-create schema before;
-create table before.individuals (stay bigint primary key, name text not null,
-    entered bigint not null, time bigint not null, expired_at bigint not null,
-    message_id text not null);
-create table before.statements (stay bigint not null, subject text not null,
-    predicate text not null, object text not null, kind text not null, datatype text,
-    language text, number double precision, moment timestamptz, valid_from bigint not null,
-    valid_to bigint not null, message_id text not null, inferred boolean not null,
-    superseded boolean not null);
-insert into before.individuals select s.stay, n.text, s.entered, s.time, s.expired_at,
-    'm' || s.message from store.stays s join store.terms n on n.id = s.name;
-insert into before.statements select s.stay, n.text, p.text, o.text,
-    case o.kind when 0 then 'iri' when 1 then 'blank' else 'literal' end, o.datatype, o.language,
-    s.number, o.moment, s.valid_from, s.valid_to, 'm' || s.message, s.inferred, false
-from store.statements s join store.terms n on n.id = s.subject
-join store.terms p on p.id = s.predicate join store.terms o on o.id = s.object;
-create index on before.individuals (time);
-create index on before.individuals using spgist (name);
-create index on before.statements (stay);
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The same question to the tables and to those before; ``aim`` is in ms."""
+    """A question, and how many ms it may take."""
 
     name: str
     aim: float
     text: str
-    before: str
 
 
 def _term(text: str) -> str:
@@ -105,22 +79,18 @@ def questions(individuals: int) -> Iterator[Question]:
         "join store.terms n on n.id = s.subject join store.terms p on p.id = s.predicate "
         "join store.terms o on o.id = s.object "
     )
-    plain = "select s.subject, s.predicate, s.object from before.statements s "
     at = f"s.valid_from <= {instant} and s.valid_to > {instant}"
     span = f"store.span(s.valid_from, s.valid_to) @> {instant}::bigint"
     yield Question(
         "a subject", 5, f"{written} where s.subject = {_term(one)}",
-        f"{plain} where s.subject = '{one}'",
     )  # fmt: skip
     yield Question(
         "a subject as of T", 5, f"{written} where s.subject = {_term(one)} and {at}",
-        f"{plain} where s.subject = '{one}' and {at}",
     )  # fmt: skip
-    yield Question("all as of T", 5, f"{written} where {at} and {span}", f"{plain} where {at}")
+    yield Question("all as of T", 5, f"{written} where {at} and {span}")
     yield Question(
         "x > 638", 50,
         f"{written} where s.predicate = {_term(EX + 'hasXLocation')} and s.number > 638",
-        f"{plain} where s.predicate = '{EX}hasXLocation' and s.number > 638",
     )  # fmt: skip
     yield Question(
         "in room 7, certainty > 95", 50,
@@ -129,10 +99,6 @@ def questions(individuals: int) -> Iterator[Question]:
         "join store.terms n on n.id = r.subject "
         f"where r.predicate = {_term(EX + 'isIn')} and r.object = {_term(EX + 'room-7')} "
         f"and c.predicate = {_term(EX + 'hasCertainty')} and c.number > 95",
-        "select r.subject, c.number from before.statements r "
-        "join before.statements c on c.subject = r.subject "
-        f"where r.predicate = '{EX}isIn' and r.object = '{EX}room-7' "
-        f"and c.predicate = '{EX}hasCertainty' and c.number > 95",
     )  # fmt: skip
     yield Question(
         "in room 7, x > 600, and when", 50,
@@ -143,20 +109,12 @@ def questions(individuals: int) -> Iterator[Question]:
         f"where r.predicate = {_term(EX + 'isIn')} and r.object = {_term(EX + 'room-7')} "
         f"and x.predicate = {_term(EX + 'hasXLocation')} and x.number > 600 "
         f"and w.predicate = {_term(EX + 'hasTime')}",
-        "select r.subject, w.moment from before.statements r "
-        "join before.statements x on x.subject = r.subject "
-        "join before.statements w on w.subject = r.subject "
-        f"where r.predicate = '{EX}isIn' and r.object = '{EX}room-7' "
-        f"and x.predicate = '{EX}hasXLocation' and x.number > 600 "
-        f"and w.predicate = '{EX}hasTime'",
     )  # fmt: skip
     during = f"s.valid_from >= {day} and s.valid_from < {day + DAY}"
     yield Question(
         "mean certainty of a day", 500,
         "select count(*), avg(s.number) from store.statements s "
         f"where s.predicate = {_term(EX + 'hasCertainty')} and {during}",
-        "select count(*), avg(s.number) from before.statements s "
-        f"where s.predicate = '{EX}hasCertainty' and {during}",
     )  # fmt: skip
 
 
@@ -200,14 +158,13 @@ def view_questions(individuals: int) -> Iterator[Question]:
             f"where time >= '{day}' and time < '{following}' group by class",
         ),
     ):  # fmt: skip
-        yield Question(name, aim, text, "")
+        yield Question(name, aim, text)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Load, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--individuals", type=int, default=100_000)
-    parser.add_argument("--before", action="store_true", help="also the tables before")
     parser.add_argument("--plans", action="store_true", help="PostgreSQL's plan of each question")
     options = parser.parse_args(arguments)
     with (
@@ -223,18 +180,10 @@ def main(arguments: Sequence[str]) -> int:
         with connection.cursor() as cursor, reader.cursor() as asking:
             cursor.execute("vacuum analyze")
             sizes(cursor, options.individuals * STATEMENTS)
-            if options.before:
-                cursor.execute(BEFORE)
-                cursor.execute("vacuum analyze")
-                size = _bytes(cursor, "pg_total_relation_size", "before")
-                print(f"{'before: bytes a statement':40}{size / options.individuals / 8:10.0f}")
-            print(f"{'question':40}{'rows':>10}{'ms':>10}{'aim':>8}{'before':>10}")
+            print(f"{'question':40}{'rows':>10}{'ms':>10}{'aim':>8}")
             for each in (*questions(options.individuals), *view_questions(options.individuals)):
                 rows, took = ask(asking, each.text)
-                was = (
-                    f"{ask(cursor, each.before)[1]:10.2f}" if options.before and each.before else ""
-                )
-                print(f"{each.name:40}{rows:10}{took:10.2f}{each.aim:8.0f}{was}", flush=True)
+                print(f"{each.name:40}{rows:10}{took:10.2f}{each.aim:8.0f}", flush=True)
                 if options.plans:
                     asking.execute(f"explain (analyze, buffers) {each.text}")
                     print("\n".join(f"    {line}" for (line,) in asking))
