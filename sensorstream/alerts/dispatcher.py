@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -19,14 +19,15 @@ from threading import Event, Thread
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import httpx
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from sensorstream.alerts import backoff
-from sensorstream.alerts.backlog import BacklogMetrics
 from sensorstream.alerts.outbox import Outbox
 from sensorstream.alerts.payloads import payload
 from sensorstream.alerts.poster import Attempt, Poster
-from sensorstream.alerts.records import Delivery, Webhook
+from sensorstream.alerts.records import Backlog, Delivery, Webhook
 from sensorstream.alerts.sender import OUTPUT, DeliveryFailure, Sender
 from sensorstream.alerts.signing import signed_headers
 from sensorstream.alerts.targets import Resolver, place_of, resolve
@@ -34,6 +35,39 @@ from sensorstream.clock import Clock, Steps
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import WebhookSettings
+
+_DEPTH: Final = "Deliveries that wait, by receiver."
+_AGE: Final = "Seconds since the oldest delivery that waits was raised, by receiver."
+_ENABLED: Final = "1 while a receiver is delivered to, 0 while it is disabled."
+_FAILING: Final = "Seconds for which all attempts to reach a receiver have failed; 0: none has."
+
+
+class BacklogMetrics(Collector):
+    """As it was when ``latest`` was set; receivers that are gone are not in it."""
+
+    def __init__(self, clock: Clock, registry: CollectorRegistry) -> None:
+        self._clock = clock
+        self.latest: Sequence[Backlog] = ()
+        registry.register(self)
+
+    def collect(self) -> Iterator[Metric]:
+        """See :class:`prometheus_client.registry.Collector`."""
+        now = self._clock.now()
+        depth = GaugeMetricFamily("sensorstream_outbox_deliveries", _DEPTH, labels=["receiver"])
+        age = GaugeMetricFamily("sensorstream_outbox_oldest_seconds", _AGE, labels=["receiver"])
+        enabled = GaugeMetricFamily("sensorstream_receiver_enabled", _ENABLED, labels=["receiver"])
+        failing = GaugeMetricFamily(
+            "sensorstream_receiver_failing_seconds", _FAILING, labels=["receiver"]
+        )
+        for each in self.latest:
+            name = [each.receiver]
+            depth.add_metric(name, each.pending)
+            age.add_metric(name, (now - each.oldest).total_seconds() if each.oldest else 0.0)
+            enabled.add_metric(name, each.enabled)
+            since = each.failing_since
+            failing.add_metric(name, (now - since).total_seconds() if since else 0.0)
+        yield from (depth, age, enabled, failing)
+
 
 _log = logging.getLogger(__name__)
 _BATCH: Final = 256

@@ -6,7 +6,7 @@ import pytest
 
 from sensorstream.language.parser import parse
 from sensorstream.mapping.rml import read_rml
-from sensorstream.mapping.rml.map_cost import steep_of_map
+from sensorstream.mapping.rml.compile import steep_of_map
 from sensorstream.mapping.rule_cost import STEPS, largest, size_of, steep_of
 from sensorstream.resources import bundled
 

@@ -6,20 +6,20 @@ lose their outer white space, and an invalid term rejects the message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Final, TypeAlias, cast
 
 from sensorstream.errors import LanguageError, MappingError, TermError
-from sensorstream.language.syntax import Hole
+from sensorstream.language.syntax import Call, Hole
+from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import any_of, lookup_of
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
-from sensorstream.mapping.rml.map_cost import steep_of_map
 from sensorstream.mapping.rml.model import (
     Expression,
     JoinCondition,
@@ -34,12 +34,68 @@ from sensorstream.mapping.rml.paths import absolute
 from sensorstream.mapping.rml.rml_check import faults
 from sensorstream.mapping.rml.rml_expressions import RmlExpressions, Row, Terms
 from sensorstream.mapping.rml.term_maps import TermCompiler
+from sensorstream.mapping.rule_cost import Steep
 from sensorstream.mapping.terms import SkipIndividual
+from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Term
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+
+
+def steep_of_map(
+    triples_map: TriplesMap, mapping: RmlMapping, own: Container[str]
+) -> Iterator[Steep]:
+    """The expressions of a triples map that are not linear in the message.
+
+    Those whose values multiply count at the iterator. ``own`` are the user's own functions.
+    """
+    iterator = triples_map.source.iterator
+    rows = cost_of(absolute(iterator.text))
+    if rows.degree > 1:
+        yield Steep(rows.degree, iterator)
+    for hole in set(nodes(triples_map, Hole)) - {iterator}:
+        cost = cost_of(hole.text)
+        degree = cost.each if rows.many else cost.degree
+        if degree > 1:
+            yield Steep(degree, hole)
+    subject = _several([triples_map.subject])
+    for each in triples_map.properties:
+        objects = max(_several_of(value, mapping) for value in each.objects)
+        graphs = _several([*triples_map.graphs, *each.graphs])
+        degree = subject + _several(each.predicates) + objects + graphs
+        if degree > 1:
+            yield Steep(degree, iterator)
+    if any(call.function in own for call in nodes(triples_map, Call)):
+        yield Steep(2, iterator)
+
+
+def _several(term_maps: Iterable[TermMap]) -> int:
+    """The most values that one of them multiplies, each as many as a message has nodes."""
+    return max((_references(each) for each in term_maps), default=0)
+
+
+def _several_of(value: TermMap | ParentMap, mapping: RmlMapping) -> int:
+    if isinstance(value, TermMap):
+        return _several([value])
+    parent = mapping.named(value.parent)
+    assert parent is not None, "the reader has looked for it"
+    own = _several([parent.subject])
+    if not value.joins:
+        return own
+    # All rows of one may meet all rows of the other.
+    return 1 + own + max(_joined(value.joins, "child"), _joined(value.joins, "parent"))
+
+
+def _joined(joins: Iterable[JoinCondition], side: str) -> int:
+    return sum(_references(getattr(each, side)) for each in joins)
+
+
+def _references(value: object) -> int:
+    holes = {hole.text for hole in nodes(value, Hole)}
+    return sum(cost_of(text).many for text in holes)
+
 
 Files: TypeAlias = Mapping[str, Document]
 

@@ -9,12 +9,13 @@ left are rules over streamed triples. Those with one premise are composed to fla
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
 from sensorstream.errors import (
+    Contradiction,
     Inconsistent,
     InternalFault,
     OntologyError,
@@ -23,7 +24,7 @@ from sensorstream.errors import (
 )
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, net_delta
-from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
@@ -37,13 +38,50 @@ from sensorstream.network.recursion.linear import (
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.rulesets.applications import Applications
+from sensorstream.reasoning.rulesets.derivation import grounds
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
 from sensorstream.reasoning.rulesets.lasting import lasting
 from sensorstream.reasoning.rulesets.lists import unrolled
-from sensorstream.reasoning.rulesets.refuting import contradicting, contradiction_text
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
+
+_MOST_APPLICATIONS: Final = 2_000
+"""The engine waits meanwhile."""
+
+
+def contradicting(
+    triple: Triple, kb: KnowledgeBase, applications: Applications, facts: Collection[Triple]
+) -> Inconsistent:
+    """The error for a conclusion that is a contradiction, with the statements it follows from.
+
+    They are a minimal set of what the window says; ``axioms`` are the rules on the way, and what
+    the static graph says besides. ``facts`` are those of the rule set.
+    """
+    subject, _, text = triple
+    said, found = grounds(triple, applications, kb, frozenset(facts), most=_MOST_APPLICATIONS)
+    told = contradiction_text(subject, text)
+    limits = f"the statements are not narrowed down: {found.limits}" if found.limits else ""
+    premises = dict.fromkeys(each for step in found.steps.values() for each in step.premises)
+    static = [each for each in premises if each not in found.steps and each not in said]
+    rules = dict.fromkeys(step.rule for step in found.steps.values())
+    axioms = (told, *(f"rule {each}" for each in rules), *map(_line, static))
+    return Inconsistent(
+        f"the message contradicts the ontology: {told}",
+        individuals=(subject.n3,),
+        contradiction=Contradiction(tuple(map(_line, said)), axioms, limits),
+    )
+
+
+def contradiction_text(subject: Term, text: Term) -> str:
+    """What a rule says of an individual."""
+    said = text.lexical if isinstance(text, Literal) else str(text)
+    return f"{said}: {subject.n3}"
+
+
+def _line(triple: Triple) -> str:
+    return " ".join(each.n3 for each in triple) + " ."
+
 
 _LOG = logging.getLogger(__name__)
 _KNOWN: Final = Origin.STATIC | Origin.STATIC_INFERRED

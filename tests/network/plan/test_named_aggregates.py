@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.network.plan.named_aggregates import named_aggregates
+from sensorstream.network.plan.planner import named_aggregates
 from sensorstream.sparql.algebra import Extend, Group
 from sensorstream.sparql.parser import parse_query
 from sensorstream.sparql.walk import nodes

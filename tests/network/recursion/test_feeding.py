@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.network.recursion.feeding import feeding
+from sensorstream.network.recursion.equality import feeding
 from sensorstream.network.recursion.linear import FlatClosure, parted
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.network.recursion.rule import clauses

@@ -12,10 +12,10 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.dl.gap.answers import IslandSizes
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts, Types
 from sensorstream.reasoning.dl.reasoner import DlReasoner
-from sensorstream.reasoning.dl.sizes import IslandSizes
 from sensorstream.reasoning.dl.terminology import Terminology
 
 from .test_random_ontologies import BASE, ontology, restriction

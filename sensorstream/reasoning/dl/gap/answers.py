@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sensorstream.errors import Inconsistent, TermError
@@ -25,8 +26,47 @@ from sensorstream.reasoning.dl.islands import Island, names, of_facts
 from sensorstream.reasoning.dl.memo import Answer
 from sensorstream.reasoning.dl.probes import Entailed, triples_of
 from sensorstream.reasoning.dl.questions import Questions
-from sensorstream.reasoning.dl.sizes import IslandSizes
 from sensorstream.reasoning.dl.terminology import Terminology
+
+
+class IslandSizes:
+    """The size of every island of two or more members; O(members that change) each.
+
+    :attr:`largest` may be read in any thread.
+    """
+
+    __slots__ = ("_members", "_of")
+
+    def __init__(self) -> None:
+        self._of: dict[Subject, int] = {}
+        self._members: Counter[int] = Counter()
+
+    @property
+    def largest(self) -> int:
+        """The members of the largest island; 1: every individual is alone."""
+        # One step of the interpreter, while another thread may add and remove sizes.
+        return max(list(self._members), default=1)
+
+    def update(self, nodes: Iterable[Subject], sizes: Mapping[Subject, int]) -> None:
+        """Set the sizes of the islands of some individuals: those not in ``sizes`` are alone."""
+        for node in nodes:
+            before, now = self._of.get(node, 1), sizes.get(node, 1)
+            if before == now:
+                continue
+            if before > 1:
+                self._members[before] -= 1
+                if not self._members[before]:
+                    del self._members[before]
+            if now > 1:
+                self._of[node] = now
+                self._members[now] += 1
+            else:
+                del self._of[node]
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._of.clear()
+        self._members.clear()
 
 
 @dataclass(frozen=True, slots=True)

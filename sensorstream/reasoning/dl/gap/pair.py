@@ -6,17 +6,55 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sensorstream.errors import Overrun
-from sensorstream.model.terms import Literal, Subject, Term, Triple
+from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
-from sensorstream.reasoning.dl.bounds.clauses import THING
+from sensorstream.reasoning.dl.bounds.clauses import THING, Crowd
 from sensorstream.reasoning.dl.bounds.rules import Bound, lower, upper
 from sensorstream.reasoning.dl.gap import whole
 from sensorstream.reasoning.dl.gap.closure import Change, Closure
-from sensorstream.reasoning.dl.gap.crowds import Crowds
 from sensorstream.reasoning.dl.gap.plans import kind_of
 from sensorstream.reasoning.dl.gap.premises import Searches, conclusions, is_search
 from sensorstream.reasoning.dl.terminology import Terminology
+
+
+class Told(NamedTuple):
+    """What the upper bound is to be told now, and what no longer."""
+
+    come: list[Triple]
+    gone: list[Triple]
+
+
+class Crowds:
+    """The neighbours of each individual, counted by their names; O(changes)."""
+
+    __slots__ = ("_counts", "_crowds")
+
+    def __init__(self, crowds: Iterable[Crowd]) -> None:
+        self._crowds = {each.link: each for each in crowds}
+        self._counts: dict[tuple[IRI, Subject], int] = {}
+
+    def follow(self, added: Iterable[Triple], removed: Iterable[Triple]) -> Told:
+        """Count facts that come and go."""
+        told = Told([], [])
+        if not self._crowds:
+            return told
+        before: dict[tuple[IRI, Subject], int] = {}
+        for facts, by in ((added, 1), (removed, -1)):
+            for s, p, _ in facts:
+                if p in self._crowds:
+                    now = self._counts.get((p, s), 0)
+                    before.setdefault((p, s), now)
+                    self._counts[p, s] = now + by
+        for key, had in before.items():
+            link, one = key
+            crowd, now = self._crowds[link], self._counts[key]
+            if not now:
+                del self._counts[key]
+            if (now >= crowd.number) != (had >= crowd.number):
+                (told.gone if now < had else told.come).append((one, RDF_TYPE, crowd.kind))
+        return told
+
 
 TIMES: Final = 4
 """How often as many rows as the lower bound the upper one may visit, as it says more."""
