@@ -107,22 +107,6 @@ def test_a_change_of_a_webhook_that_only_the_journal_has_is_made_at_the_next_sta
     assert again.webhooks.one("kept") == kept
 
 
-def test_a_webhook_of_an_earlier_version_can_be_put_back(
-    settings: Settings, open_application: Open
-) -> None:
-    application = open_application(settings)
-    execute(
-        settings.history.url,
-        "insert into store.webhooks (id, url, secret, created_at, number, place) "
-        f"values ('wh_old', '{NOBODY}', 'whsec_x', now(), 1, 0)",
-    )
-    webhooks = application.webhooks
-    assert list(webhooks.versions.all("wh_old")) == []
-    webhooks.put("wh_old", f"{NOBODY}b", by="me")
-    before, _ = webhooks.versions.all("wh_old")
-    assert f'"{NOBODY}"'.encode() in (before.text or b"")
-
-
 def test_there_is_a_bound_to_the_number_of_webhooks(
     settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

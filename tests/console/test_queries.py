@@ -257,8 +257,13 @@ GROUP BY ?person"""
                 for each in (0, 1)
             ]
             eventually(lambda: set(names) <= found().keys())
-            first, second = (found()[each] for each in names)
-            assert max(first) < min(second)
+
+            def in_order() -> bool:
+                lines = found()
+                first, second = (lines[each] for each in names)
+                return max(first) < min(second)
+
+            eventually(in_order)
             assert browser.execute_script(axis) == "value"
         finally:
             client.unregister("urn:x:each")

@@ -120,7 +120,10 @@ class _Scope:
         ``is_optional``: on the right side of an outer join within these.
         """
         if not column.table:
-            return next(e[column.name] for e in self.tables.values() if column.name in e)
+            for each in self.tables.values():
+                if column.name in each:
+                    return each[column.name]
+            raise refused(column)
         if column.table in self.tables:
             if conditions > 1:
                 raise UnsupportedQuery(_TOO_FAR)
@@ -217,9 +220,11 @@ class _Queries:
             keys = [expressions.tree(each) for each in tree.args["group"].expressions]
             made.set("group", exp.Group(expressions=keys))
         if tree.args.get("order"):
+            # A key without a table may be one of the query's own columns.
+            own = {exp.column(name) for name in columns}
             order = [
                 exp.Ordered(
-                    this=expressions.tree(each.this),
+                    this=each.this if each.this in own else expressions.tree(each.this),
                     desc=each.args.get("desc"),
                     nulls_first=each.args.get("nulls_first"),
                 )
