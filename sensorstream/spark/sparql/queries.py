@@ -22,6 +22,7 @@ from sensorstream.history.sparql.scope import TOO_DEEP
 from sensorstream.spark.sparql import numbers
 from sensorstream.spark.sparql.expressions import Expressions
 from sensorstream.spark.sparql.layers import layered
+from sensorstream.spark.sparql.parsing import simplify
 from sensorstream.spark.sparql.typed import Columns, Kind, alike, call, refused
 
 STORE: Final = "store"
@@ -155,6 +156,7 @@ class _Queries:
         self.closures: list[Closure] = []
 
     def text(self, tree: exp.Expr) -> Text:
+        simplify(tree)
         tables = {e.name: e.name.split("_")[1] for e in tree.find_all(exp.Table) if _is_own(e)}
         return Text(tree.sql("spark", identify=True, copy=False, pretty=self._pretty), tables)
 
