@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -65,8 +66,13 @@ class Watching:
         raise AssertionError("no run ended in time")
 
     def end(self) -> int:
-        self._process.send_signal(signal.SIGINT)
-        return self._process.wait(_PATIENCE)
+        """Interrupt it, again where it was just in what cannot be; its exit code."""
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            self._process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                return self._process.wait(5)
+        raise AssertionError("it does not end")
 
     def close(self) -> None:
         self._process.kill()

@@ -24,6 +24,7 @@ from sensorstream.streaming.chunk import pack
 from sensorstream.streaming.host_client import HostClient, start_hosts
 from sensorstream.streaming.work import Done, HostTask, Work
 from tests.streaming.conftest import START, seen
+from tests.waiting import eventually
 
 PATIENCE = 300
 
@@ -123,8 +124,13 @@ def test_a_folder_on_a_workers_machine_stays_as_long_as_there_are_hosts(
         for each in hosts(used):
             each.kill()
         assert gone(used)
-    with own_folder("used-", folder):
-        assert not used.exists()
+
+    def is_removed() -> bool:
+        with own_folder("used-", folder):
+            return not used.exists()
+
+    # What the hosts had started has their files open until it has ended, too.
+    eventually(is_removed)
 
 
 def test_a_deployment_that_is_not_valid_is_told(settings: Settings, folder: Path) -> None:
