@@ -64,7 +64,10 @@ def _upgrade(connection: Connection) -> None:
     try:
         command.upgrade(configuration(connection), "head")
     except CommandError as error:
-        raise HistoryError(f"cannot prepare the history's schema: {error}") from error
+        raise HistoryError(
+            f"cannot prepare the history's schema: {error}: another version of SensorStream has "
+            "made it; name another database in history.url, or serve this one with that version"
+        ) from error
 
 
 def configuration(connection: Connection) -> Config:

@@ -1,4 +1,7 @@
-"""Windows as the engine sees them: of individuals, and of triples."""
+"""Windows as the engine sees them: of individuals, and of triples.
+
+``tests/window/reference.py`` states the definitions; property tests compare the two.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,15 @@ from sensorstream.window.spec import Elements, Partition, WindowSpec
 from sensorstream.window.state import WindowState
 from sensorstream.window.stepping import SteppingWindow
 
-# The unit is the triple. A physical window keeps the N triples that were stated last, a logical one
-# those stated in a closed interval; one that is stated again has the age of its last statement.
-# The triples of one individual may leave one after the other: a triple that leaves while its
-# individual has others is handed out alone, and the individual departs with its last triple.
-#
-# ``tests/window/reference.py`` states the definitions; property tests compare the two.
-
 
 class TripleWindow(SteppingWindow[Triple]):
-    """A window whose elements are triples."""
+    """A window whose elements are triples.
+
+    A physical window keeps the N triples that were stated last, a logical one those stated in a
+    closed interval; one that is stated again has the age of its last statement. The triples of one
+    individual may leave one after the other: a triple that leaves while its individual has others
+    is handed out alone, and the individual departs with its last triple.
+    """
 
     def _elements(self, event: Event) -> Iterable[Triple]:
         return event.triples
@@ -76,15 +78,13 @@ class TripleWindow(SteppingWindow[Triple]):
         }
 
 
-# The unit is the individual; its triples come and go together. A physical window keeps the N
-# individuals with the latest ``(t_ind, arrival)``, a logical one those with t_ind in a closed
-# interval. An individual that leaves is handed to history as the same object.
-#
-# ``tests/window/reference.py`` states the definitions; property tests compare the two.
-
-
 class IndividualWindow(SteppingWindow[Subject]):
-    """A window whose elements are individuals."""
+    """A window whose elements are individuals.
+
+    Its triples come and go together. A physical window keeps the N individuals with the latest
+    ``(t_ind, arrival)``, a logical one those with t_ind in a closed interval. An individual that
+    leaves is handed to history as the same object.
+    """
 
     def _elements(self, event: Event) -> Iterable[Subject]:
         return dict.fromkeys(owners_of(event, self._content.owners).values())

@@ -29,7 +29,7 @@ from sensorstream.reasoning.dl import questions, twins
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.islands import Island, of_facts
 from sensorstream.reasoning.dl.memo import Answer, Memo
-from sensorstream.reasoning.dl.process import JavaProcess
+from sensorstream.reasoning.dl.process import JavaProcess, Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -116,13 +116,7 @@ def test_the_answer_about_an_island_is_the_same_with_two_of_its_twins(
     parts: list[tuple[set[tuple[str, IRI, object]], int]],
     more: set[Triple],
 ) -> None:
-    note(text)
-    terminology = Terminology.of(ontology(text))
-    try:
-        worker = resident(java, "hermit", terminology.document())
-    except ReasonerError:
-        assume(False)
-    assume(worker._consistent)
+    terminology, worker = reasoner_of(java, text)
     island = island_of(terminology, [*triples_of(parts), *sorted(more)])
     answers: list[Answer] = []
     for folded in (lambda *_: None, twins.folded):
@@ -131,6 +125,18 @@ def test_the_answer_about_an_island_is_the_same_with_two_of_its_twins(
             patch.setattr(questions, "folded", folded)
             answers += Questions(terminology, worker, 0).ask([island])
     assert answers[1] == answers[0]
+
+
+def reasoner_of(java: JavaProcess, text: str) -> tuple[Terminology, Worker]:
+    note(text)
+    terminology = Terminology.of(ontology(text))
+    try:
+        worker = resident(java, "hermit", terminology.document())
+    except ReasonerError:
+        assume(False)
+        raise
+    assume(worker._consistent)
+    return terminology, worker
 
 
 def island_of(terminology: Terminology, triples: Sequence[Triple]) -> Island:
@@ -151,13 +157,7 @@ def test_islands_that_differ_by_values_of_their_own_have_one_answer(
     parts: list[tuple[set[tuple[str, IRI, object]], int]],
     more: set[Triple],
 ) -> None:
-    note(text)
-    terminology = Terminology.of(ontology(text))
-    try:
-        worker = resident(java, "hermit", terminology.document())
-    except ReasonerError:
-        assume(False)
-    assume(worker._consistent)
+    terminology, worker = reasoner_of(java, text)
     islands = [island_of(terminology, [*triples_of(parts, own), *more]) for own in ("", "other ")]
     asked = Questions(terminology, worker, 0)
     remembered = Questions(terminology, worker, 10)
