@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +16,6 @@ from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.asking.run import Limits, answered
 from sensorstream.history.database import engine
-from sensorstream.history.reader_role import reader_url
 from sensorstream.history.sparql import grouping
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.view_definitions import numbered, view_definitions
@@ -166,57 +163,3 @@ def asked(url: str, query: str) -> list[tuple[Any, ...]]:
     with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
         cursor.execute(query)
         return cursor.fetchall()
-
-
-@pytest.mark.parametrize("number", [200, 2000])
-def test_a_join_of_class_views_pivots_each_of_them_once(store: PostgresStore, number: int) -> None:
-    departures = []
-    for stay in range(1, number + 1):
-        gone = left(stay, stay, CLASSES[:2])
-        said = gone.individual
-        said.name = IRI(f"{EX}human-{stay}")
-        said.statements = {
-            (said.name, RDF_TYPE, CLASSES[0]): Provenance("m1", 1),
-            (said.name, IRI(f"{EX}x"), Literal(str(stay % 64), XSD_INTEGER)): Provenance("m1", 1),
-            (said.name, IRI(f"{EX}room"), Literal(str(stay % 10))): Provenance("m1", 1),
-        }
-        departures.append(gone)
-    commit(store, 1, departures, [each for gone in departures for each in gone.ended()], [])
-    database = engine(store.url)
-    install_views(database, SCHEMA, Timeline.INTEGER)
-    database.dispose()
-    # As the planner sees it before, and after, it has statistics.
-    for statement in ("select 1", "analyze"):
-        with closing(psycopg2.connect(store.url)) as connection, connection.cursor() as cursor:
-            connection.autocommit = True
-            cursor.execute(statement)
-        (((found,),),) = asked(
-            reader_url(store.url),
-            "explain (format json) select count(*) from history.human a join history.human b "
-            "on a.room = b.room and a.x = b.x and a.iri < b.iri",
-        )
-        text = json.dumps(found)
-        assert text.count('"Aggregate"') >= 3
-        assert [each for each in _inner(found["Plan"]) if _pivots(each)] == []
-
-
-def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for each in plan.get("Plans", ()):
-        yield from _nodes(each)
-
-
-def _inner(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The plans that a nested loop runs again for each row."""
-    for each in _nodes(plan):
-        if each["Node Type"] == "Nested Loop":
-            inner = each["Plans"][1]
-            if inner["Node Type"] != "Materialize":
-                yield inner
-
-
-def _pivots(plan: dict[str, Any]) -> bool:
-    """Whether a plan reads stays and pivots the statements of each."""
-    nodes = list(_nodes(plan))
-    reads_stays = any(each.get("Relation Name") == "stays" for each in nodes)
-    return reads_stays and any(each["Node Type"] == "Aggregate" for each in nodes)
