@@ -12,8 +12,6 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import constant, free, is_light, null, sql
-from sensorstream.history.sparql.lexical import moment_of, number_of, number_text
 from sensorstream.model.datatypes import (
     NUMERIC_TYPES,
     XSD_BOOLEAN,
@@ -26,6 +24,8 @@ from sensorstream.model.datatypes import (
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.network.expressions.times import FAMILIES
 from sensorstream.network.expressions.values import number, rank
+from sensorstream.sql.sparql.fragments import constant, free, is_light, null, sql
+from sensorstream.sql.sparql.lexical import moment_of, number_of, number_text
 
 RANKED: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
 STORED: Final = ("kind", "text", "datatype", "language", "number")

@@ -7,12 +7,12 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import named, sql, table
-from sensorstream.history.sparql.relations import LOADED, Names, Relation, join, selected
-from sensorstream.history.sparql.scope import Id
-from sensorstream.history.sparql.values import Columns, Unbound, Value
 from sensorstream.model.terms import Term
 from sensorstream.sparql.algebra import Pattern
+from sensorstream.sql.sparql.fragments import named, sql, table
+from sensorstream.sql.sparql.relations import LOADED, Names, Relation, join, selected
+from sensorstream.sql.sparql.scope import Id
+from sensorstream.sql.sparql.values import Columns, Unbound, Value
 
 Asked: TypeAlias = "Callable[[Pattern, Frame], exp.Expr]"
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.comparisons import codepoints, order_keys
-from sensorstream.history.sparql.expressions import id_of, value_of
-from sensorstream.history.sparql.fragments import constant, named, sql, table
-from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.lexical import rounded, single
-from sensorstream.history.sparql.numbers import double_quotient, quotient
-from sensorstream.history.sparql.relations import (
+from sensorstream.sparql.algebra import Aggregate, Group, Variable
+from sensorstream.sql.sparql.comparisons import codepoints, order_keys
+from sensorstream.sql.sparql.expressions import id_of, value_of
+from sensorstream.sql.sparql.fragments import constant, named, sql, table
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.lexical import rounded, single
+from sensorstream.sql.sparql.numbers import double_quotient, quotient
+from sensorstream.sql.sparql.relations import (
     Layout,
     Relation,
     from_,
@@ -22,11 +23,10 @@ from sensorstream.history.sparql.relations import (
     selected,
     settled,
 )
-from sensorstream.history.sparql.values import STORED, Number, Text
-from sensorstream.sparql.algebra import Aggregate, Group, Variable
+from sensorstream.sql.sparql.values import STORED, Number, Text
 
 if TYPE_CHECKING:
-    from sensorstream.history.sparql.patterns import Compiler, Place
+    from sensorstream.sql.sparql.patterns import Compiler, Place
 
 EXTREMES: Final = ("MIN", "MAX", "SAMPLE")
 """Aggregates to which how often a value comes makes no difference."""

@@ -8,19 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import any_of, constant, named, sql, table
-from sensorstream.history.sparql.paths import Paths
-from sensorstream.history.sparql.relations import (
-    Layout,
-    Relation,
-    from_,
-    join,
-    own_columns,
-    selected,
-    settled,
-    unit,
-    where,
-)
 from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.values import number
@@ -37,9 +24,22 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.algebra import (
     Sequence as PathSequence,
 )
+from sensorstream.sql.sparql.fragments import any_of, constant, named, sql, table
+from sensorstream.sql.sparql.paths import Paths
+from sensorstream.sql.sparql.relations import (
+    Layout,
+    Relation,
+    from_,
+    join,
+    own_columns,
+    selected,
+    settled,
+    unit,
+    where,
+)
 
 if TYPE_CHECKING:
-    from sensorstream.history.sparql.patterns import Compiler, Place
+    from sensorstream.sql.sparql.patterns import Compiler, Place
 
 _COLUMNS: Final = ("subject", "predicate", "object")
 _Triple = tuple[PatternTerm, "Variable | Path", PatternTerm]

@@ -10,29 +10,6 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.history.sparql import blocks, grouping, modifiers
-from sensorstream.history.sparql.expressions import id_of, truth_of, value_of
-from sensorstream.history.sparql.fragments import all_of, any_of, constant, named, null, sql, table
-from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.relations import (
-    LOADED,
-    Layout,
-    Names,
-    Relation,
-    aligned,
-    compatible,
-    empty,
-    from_,
-    join,
-    merged_columns,
-    own_columns,
-    same_value,
-    selected,
-    settled,
-    where,
-)
-from sensorstream.history.sparql.scope import Id
-from sensorstream.history.sparql.values import STORED, Columns
 from sensorstream.model.terms import IRI, Term
 from sensorstream.sparql.algebra import (
     BGP,
@@ -60,6 +37,29 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.scope import in_scope, names_in
 from sensorstream.sparql.walk import nodes, variables
+from sensorstream.sql.sparql import blocks, grouping, modifiers
+from sensorstream.sql.sparql.expressions import id_of, truth_of, value_of
+from sensorstream.sql.sparql.fragments import all_of, any_of, constant, named, null, sql, table
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.relations import (
+    LOADED,
+    Layout,
+    Names,
+    Relation,
+    aligned,
+    compatible,
+    empty,
+    from_,
+    join,
+    merged_columns,
+    own_columns,
+    same_value,
+    selected,
+    settled,
+    where,
+)
+from sensorstream.sql.sparql.scope import Id
+from sensorstream.sql.sparql.values import STORED, Columns
 
 _FEW: Final = 1_000
 """Solutions: for more, their values are not looked for first."""

@@ -7,9 +7,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import all_of, sql
-from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.values import Number, Text, Truth, Value
+from sensorstream.sql.sparql.fragments import all_of, sql
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.values import Number, Text, Truth, Value
 
 _FAR: Final = 1_000_000_000
 """Beyond the length of any text that PostgreSQL holds."""

@@ -14,13 +14,13 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.history.sparql.fragments import sql
-from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.values import Constant, Text, Truth, Value
 from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import Literal
 from sensorstream.network.expressions.functions import fault_of_pattern
+from sensorstream.sql.sparql.fragments import sql
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.values import Constant, Text, Truth, Value
 
 _ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-")
 _SPECIAL: Final = re.compile(r"[\\|.?*+(){}\[\]^$]")

@@ -7,10 +7,10 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import constant, sql
-from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.lexical import as_double, rounded, single
-from sensorstream.history.sparql.values import Number, Value
+from sensorstream.sql.sparql.fragments import constant, sql
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.lexical import as_double, rounded, single
+from sensorstream.sql.sparql.values import Number, Value
 
 _EXACT: Final = {"+": ":a + :b", "-": ":a - :b", "*": ":a * :b"}
 _FAST: Final = {**_EXACT, "/": ":a / :b"}

@@ -8,9 +8,6 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import constant, named, sql, table
-from sensorstream.history.sparql.relations import Names, from_, selected, where
-from sensorstream.history.sparql.scope import Id
 from sensorstream.model.terms import IRI, Term
 from sensorstream.sparql.algebra import (
     Alternative,
@@ -22,6 +19,9 @@ from sensorstream.sparql.algebra import (
     ZeroOrMore,
     ZeroOrOne,
 )
+from sensorstream.sql.sparql.fragments import constant, named, sql, table
+from sensorstream.sql.sparql.relations import Names, from_, selected, where
+from sensorstream.sql.sparql.scope import Id
 
 _ENDS: Final = ("subject", "object")
 

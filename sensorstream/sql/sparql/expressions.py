@@ -11,22 +11,6 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.history.sparql import numbers, regexes, strings, terms, times
-from sensorstream.history.sparql.comparisons import equal, ordered, same
-from sensorstream.history.sparql.fragments import any_of, constant, sql
-from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.values import (
-    STORED,
-    Columns,
-    Constant,
-    Name,
-    Text,
-    Truth,
-    Typed,
-    Unbound,
-    Value,
-    may_be_time,
-)
 from sensorstream.model.datatypes import XSD_DATE_TIME
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.network.expressions.functions import iri_function
@@ -45,6 +29,22 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.extensions import EXTENSIONS
+from sensorstream.sql.sparql import numbers, regexes, strings, terms, times
+from sensorstream.sql.sparql.comparisons import equal, ordered, same
+from sensorstream.sql.sparql.fragments import any_of, constant, sql
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.values import (
+    STORED,
+    Columns,
+    Constant,
+    Name,
+    Text,
+    Truth,
+    Typed,
+    Unbound,
+    Value,
+    may_be_time,
+)
 
 _ONE: Final = {**terms.FUNCTIONS, **strings.MAPPINGS, **times.FUNCTIONS, **numbers.FUNCTIONS} | {
     "STRLEN": strings.strlen,

@@ -9,29 +9,6 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.history.sparql.fragments import (
-    all_of,
-    constant,
-    is_storable,
-    named,
-    null,
-    sql,
-    table,
-)
-from sensorstream.history.sparql.patterns import Compiler, Place
-from sensorstream.history.sparql.relations import (
-    Layout,
-    Relation,
-    from_,
-    join,
-    order_by,
-    own_columns,
-    selected,
-    settled,
-    where,
-)
-from sensorstream.history.sparql.scope import PARTS, TOO_DEEP, Column, Id, Scope, SqlQuery
-from sensorstream.history.sparql.values import Constant
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.expression_functions import with_base
 from sensorstream.sparql.algebra import (
@@ -55,6 +32,29 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.rewrite import rewritten
 from sensorstream.sparql.walk import nodes, visible
+from sensorstream.sql.sparql.fragments import (
+    all_of,
+    constant,
+    is_storable,
+    named,
+    null,
+    sql,
+    table,
+)
+from sensorstream.sql.sparql.patterns import Compiler, Place
+from sensorstream.sql.sparql.relations import (
+    Layout,
+    Relation,
+    from_,
+    join,
+    order_by,
+    own_columns,
+    selected,
+    settled,
+    where,
+)
+from sensorstream.sql.sparql.scope import PARTS, TOO_DEEP, Column, Id, Scope, SqlQuery
+from sensorstream.sql.sparql.values import Constant
 
 _UNKNOWN: Final = -(2**62)
 """Ids from here downwards are those of terms that only the query's text has."""

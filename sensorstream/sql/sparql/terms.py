@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from sensorstream.history.sparql.fragments import sql
-from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.lexical import (
+from sensorstream.model.datatypes import (
+    XSD_BOOLEAN,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+    XSD_INTEGER,
+    XSD_STRING,
+)
+from sensorstream.network.expressions.times import FAMILIES
+from sensorstream.sql.sparql.fragments import sql
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.lexical import (
     decimal_of,
     double_of,
     integer_of,
@@ -15,8 +24,8 @@ from sensorstream.history.sparql.lexical import (
     rounded,
     single,
 )
-from sensorstream.history.sparql.times import cast
-from sensorstream.history.sparql.values import (
+from sensorstream.sql.sparql.times import cast
+from sensorstream.sql.sparql.values import (
     RANKED,
     Name,
     Number,
@@ -27,15 +36,6 @@ from sensorstream.history.sparql.values import (
     literal_of,
     time_of,
 )
-from sensorstream.model.datatypes import (
-    XSD_BOOLEAN,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_FLOAT,
-    XSD_INTEGER,
-    XSD_STRING,
-)
-from sensorstream.network.expressions.times import FAMILIES
 
 _READERS: Final = {
     XSD_INTEGER: integer_of,

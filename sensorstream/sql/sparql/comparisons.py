@@ -10,9 +10,12 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import TermError
-from sensorstream.history.sparql.fragments import null, sql
-from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.lexical import (
+from sensorstream.model.terms import Literal
+from sensorstream.network.expressions.times import FAMILIES, time_of
+from sensorstream.network.expressions.values import number
+from sensorstream.sql.sparql.fragments import null, sql
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.lexical import (
     DATE,
     DATE_TIME,
     STAMP,
@@ -20,10 +23,7 @@ from sensorstream.history.sparql.lexical import (
     is_of_time,
     is_zoned,
 )
-from sensorstream.history.sparql.values import Constant, Value, may_be_time, numeric_constant
-from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.times import FAMILIES, time_of
-from sensorstream.network.expressions.values import number
+from sensorstream.sql.sparql.values import Constant, Value, may_be_time, numeric_constant
 
 _OPERATORS: Final = {
     "=": ":a = :b",

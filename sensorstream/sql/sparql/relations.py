@@ -13,8 +13,8 @@ from itertools import count
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import all_of, any_of, free, named, null, sql, table
-from sensorstream.history.sparql.values import STORED, Columns
+from sensorstream.sql.sparql.fragments import all_of, any_of, free, named, null, sql, table
+from sensorstream.sql.sparql.values import STORED, Columns
 
 _TYPES = {
     "kind": "SMALLINT",

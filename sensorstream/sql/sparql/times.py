@@ -7,11 +7,11 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import constant, sql
-from sensorstream.history.sparql.frames import Frame
-from sensorstream.history.sparql.lexical import is_of_time
-from sensorstream.history.sparql.values import Number, Text, Typed, Value, time_of
 from sensorstream.model.datatypes import XSD_DAY_TIME_DURATION
+from sensorstream.sql.sparql.fragments import constant, sql
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.lexical import is_of_time
+from sensorstream.sql.sparql.values import Number, Text, Typed, Value, time_of
 
 _ZONE: Final = "(Z|[+-][0-9]{2}:[0-9]{2}|)$"
 _FIELDS: Final = {

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.comparisons import order_keys
-from sensorstream.history.sparql.expressions import value_of
-from sensorstream.history.sparql.fragments import named, null, sql
-from sensorstream.history.sparql.relations import (
+from sensorstream.sparql.algebra import OrderCondition, Variable
+from sensorstream.sql.sparql.comparisons import order_keys
+from sensorstream.sql.sparql.expressions import value_of
+from sensorstream.sql.sparql.fragments import named, null, sql
+from sensorstream.sql.sparql.relations import (
     Layout,
     Relation,
     from_,
@@ -20,10 +21,9 @@ from sensorstream.history.sparql.relations import (
     own_columns,
     selected,
 )
-from sensorstream.sparql.algebra import OrderCondition, Variable
 
 if TYPE_CHECKING:
-    from sensorstream.history.sparql.patterns import Compiler, Place
+    from sensorstream.sql.sparql.patterns import Compiler, Place
 
 
 def ordered(

@@ -6,9 +6,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import all_of, any_of, constant, free, sql
 from sensorstream.model.datatypes import INTEGER_BOUNDS
 from sensorstream.network.expressions.times import FAMILIES
+from sensorstream.sql.sparql.fragments import all_of, any_of, constant, free, sql
 
 _WHOLE: Final = r"^[+-]?[0-9]+$"
 _DECIMAL: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$"
