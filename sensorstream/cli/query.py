@@ -173,7 +173,7 @@ def _of_server(
 ) -> str:
     from sensorstream.cli.client import Client
     from sensorstream.cli.lasting import lasting
-    from sensorstream.client.calls import Scope
+    from sensorstream.client.questions import Scope
 
     first, *others = wanted
     accept = ", ".join((first, *(f"{each};q=0.9" for each in others)))

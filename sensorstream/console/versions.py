@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from sensorstream.client.versions import Kind
+from sensorstream.client.deployment import Kind
 from sensorstream.console.elements import Action, Column, Listing, Notice, Row, Table
 from sensorstream.console.pages import Visit
 from sensorstream.console.texts import moment
