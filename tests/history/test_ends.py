@@ -1,9 +1,10 @@
-"""Each stay has the set of classes that statements give it, whoever wrote them and when."""
+"""Each stay has beside it what statements say of its end, whoever wrote them and when."""
 
 from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -16,23 +17,35 @@ from sensorstream.engine.outcome import Status
 from sensorstream.history.database import engine
 from sensorstream.history.reader_role import reader_url
 from sensorstream.history.store import PostgresStore
+from sensorstream.history.view_definitions import numbered, view_definitions
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
-from tests.history.classes import stays_told_wrong
+from tests.history.ends import stays_told_wrong
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
 EX = "http://example.org/"
 CLASSES: list[Term] = [IRI(EX + name) for name in ("Human", "Actor", "Guide")]
+SAID: list[tuple[IRI, Term]] = [
+    *((RDF_TYPE, each) for each in CLASSES),
+    *((IRI(f"{EX}x"), Literal(text, XSD_INTEGER)) for text in ("7", "12", "9" * 20, "many")),
+    (IRI(f"{EX}x"), Literal("7.5", XSD_DOUBLE)),
+    *((IRI(f"{EX}room"), Literal(text)) for text in ("a", "B", "10")),
+    (IRI(f"{EX}awake"), Literal("1", XSD_BOOLEAN)),
+    (IRI(f"{EX}awake"), Literal("false", XSD_BOOLEAN)),
+]
 SCHEMA = Schema(
     classes=frozenset({IRI(f"{EX}Human"), IRI(f"{EX}Actor"), IRI(f"{EX}Guide")}),
-    datatype_properties=frozenset({IRI(f"{EX}x"), IRI(f"{EX}room")}),
-    ranges_of={IRI(f"{EX}x"): frozenset({IRI(XSD_INTEGER)})},
+    datatype_properties=frozenset({IRI(f"{EX}x"), IRI(f"{EX}room"), IRI(f"{EX}awake")}),
+    ranges_of={
+        IRI(f"{EX}x"): frozenset({IRI(XSD_INTEGER)}),
+        IRI(f"{EX}awake"): frozenset({IRI(XSD_BOOLEAN)}),
+    },
 )
 
 
@@ -50,11 +63,11 @@ def commit(
     )
 
 
-def typed(stay: int, kind: Term, start: int, end: int, *, inferred: bool = False) -> Ended:
+def told(
+    stay: int, said: tuple[IRI, Term], start: int, end: int, *, inferred: bool = False
+) -> Ended:
     name = IRI(f"{EX}{stay % 3}")
-    return Ended(
-        stay, name, (name, RDF_TYPE, kind), Provenance("m1", start), end, inferred=inferred
-    )
+    return Ended(stay, name, (name, *said), Provenance("m1", start), end, inferred=inferred)
 
 
 def left(stay: int, time: int, kinds: list[Term]) -> Departure:
@@ -67,22 +80,22 @@ def left(stay: int, time: int, kinds: list[Term]) -> Departure:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_sets_follow_statements_that_come_before_with_and_after_a_stay(
+def test_ends_follow_statements_that_come_before_with_and_after_a_stay(
     store: PostgresStore, seed: int
 ) -> None:
     chance = random.Random(seed)
     staying: list[int] = []
     gone: dict[int, int] = {}
     stored: list[Ended] = []
-    for seq in range(1, 80):
+    for seq in range(1, 100):
         time = 10 + seq // 4
         staying.append(seq)
         departures, ended, revoked = [], [], []
         for _ in range(chance.randint(0, 3)):
-            stay, kind = chance.choice([*staying, *gone, 0]), chance.choice(CLASSES)
+            stay, said = chance.choice([*staying, *gone, 0]), chance.choice(SAID)
             # What ended in the instant in which its stay ends is what it had at its end.
             end = chance.choice((time, gone.get(stay, time)))
-            ended.append(typed(stay, kind, seq % 9, end, inferred=chance.random() < 0.5))
+            ended.append(told(stay, said, seq % 9, end, inferred=chance.random() < 0.5))
         if stored and chance.random() < 0.5:
             revoked.append(stored.pop(chance.randrange(len(stored))))
         if len(staying) > 4 or chance.random() < 0.3:
@@ -91,12 +104,27 @@ def test_sets_follow_statements_that_come_before_with_and_after_a_stay(
             departures.append(left(stay, time, chance.sample(CLASSES, chance.randint(0, 2))))
             ended += departures[0].ended()
             if chance.random() < 0.5:
-                ended.append(typed(stay, chance.choice(CLASSES), 2, time, inferred=True))
+                ended.append(told(stay, chance.choice(SAID), 2, time, inferred=True))
         commit(store, seq, departures, ended, revoked)
-        stored += [each for each in ended if each.triple[1] == RDF_TYPE]
+        stored += ended
         having, wrong = stays_told_wrong(store.url)
         assert wrong == [], seq
     assert having > 20
+    database = engine(store.url)
+    install_views(database, SCHEMA, Timeline.INTEGER)
+    database.dispose()
+    plain, beside = in_the_plainest_way(store.url), asked(store.url, "select * from history.human")
+    assert len(beside) > 10
+    assert Counter(beside) == Counter(plain)
+
+
+def in_the_plainest_way(url: str) -> list[tuple[Any, ...]]:
+    """The view of humans over the statements of each stay, as other engines have it."""
+    terms = asked(url, "select text, id from store.terms where kind = 0")
+    numbers: dict[Term, int] = {IRI(name): number for name, number in terms}
+    views = view_definitions(SCHEMA, Timeline.INTEGER)
+    (found,) = (each for each in views if each.name == "human")
+    return asked(url, numbered(found, numbers).query.sql("postgres"))
 
 
 def asked(url: str, query: str) -> list[tuple[Any, ...]]:
