@@ -22,11 +22,11 @@ from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import Limits
 from sensorstream.history.asking.stopping import Stop
-from sensorstream.history.sparql.forms import compile_query, constants
-from sensorstream.history.sparql.scope import TOO_DEEP, Id, SqlQuery, text_of
 from sensorstream.model.terms import Literal, Term
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
+from sensorstream.sql.sparql.forms import compile_query, constants
+from sensorstream.sql.sparql.scope import TOO_DEEP, Id, SqlQuery, text_of
 
 _DIALECT: Final = "duckdb"
 # Only a term that is computed, and described, is looked for among all.

@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from sensorstream.archive.sparql import numbers, times
 from sensorstream.archive.sparql.duckdb_tree import rewrite_expression
-from sensorstream.history.sparql.lexical import moment_of
 from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.sql.sparql.lexical import moment_of
 
 
 def _upper(text: str) -> str:

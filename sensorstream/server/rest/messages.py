@@ -25,6 +25,7 @@ from sensorstream.app.pipeline import failed
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, MessageTooLarge, RepeatedMessage, SensorStreamError
 from sensorstream.server.access import check_source
+from sensorstream.server.addresses import admitted
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.batches import JSON, LINES, read_batch
 from sensorstream.server.idempotency import HEADER, REPLAYED, again, origin_of
@@ -36,7 +37,6 @@ from sensorstream.server.problems import (
     refusal,
     respond,
 )
-from sensorstream.server.senders import admitted
 
 PATH: Final = "/messages"
 _AT_ONCE: Final = 500

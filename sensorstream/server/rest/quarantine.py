@@ -18,11 +18,11 @@ from sensorstream.app.replays import MOST, Replayed
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Contradiction, RepeatedMessage
 from sensorstream.history.quarantine import Chosen
+from sensorstream.server.addresses import admitted
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.negotiation import xml_of
 from sensorstream.server.problems import ContradictionBody, ProblemBody, problem_of
 from sensorstream.server.rest.moment import Moment
-from sensorstream.server.senders import admitted
 
 _PATH = "/quarantine"
 _Kind = Literal["unmatched", "partial", "rejected", "skipped"]

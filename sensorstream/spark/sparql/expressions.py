@@ -1,6 +1,6 @@
 """The expressions of a query's tree, which are PostgreSQL's, as those of Spark.
 
-A closed list: :mod:`sensorstream.history.sparql` writes these and no others. The type of each
+A closed list: :mod:`sensorstream.sql.sparql` writes these and no others. The type of each
 operand decides, because a number is not one of Spark's (:mod:`.numbers`).
 """
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.fragments import named, table
-from sensorstream.history.sparql.relations import from_, selected
+from sensorstream.sql.sparql.fragments import named, table
+from sensorstream.sql.sparql.relations import from_, selected
 
 _ALONE: Final = (exp.Exists, exp.Rand, exp.Uuid)
 

@@ -16,14 +16,14 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.history.sparql.fragments import all_of, named, table
-from sensorstream.history.sparql.relations import from_, join, selected, where
-from sensorstream.history.sparql.scope import TOO_DEEP
 from sensorstream.spark.sparql import numbers
 from sensorstream.spark.sparql.expressions import Expressions
 from sensorstream.spark.sparql.layers import layered
 from sensorstream.spark.sparql.parsing import simplify
 from sensorstream.spark.sparql.typed import Columns, Kind, alike, call, refused
+from sensorstream.sql.sparql.fragments import all_of, named, table
+from sensorstream.sql.sparql.relations import from_, join, selected, where
+from sensorstream.sql.sparql.scope import TOO_DEEP
 
 STORE: Final = "store"
 _STEPS: Final = "steps"

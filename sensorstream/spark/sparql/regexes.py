@@ -1,6 +1,6 @@
 """Regular expressions of PostgreSQL as Java reads them.
 
-They come from :mod:`sensorstream.history.sparql`: its own, and those of REGEX and REPLACE, where it
+They come from :mod:`sensorstream.sql.sparql`: its own, and those of REGEX and REPLACE, where it
 allows only what each system reads the same way. What is left are the options at the beginning, the
 ends of lines and what Java finds in a class of characters.
 """

@@ -13,8 +13,6 @@ from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import ALL, Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.database import translating
-from sensorstream.history.sparql.forms import compile_query, constants
-from sensorstream.history.sparql.scope import SqlQuery
 from sensorstream.history.terms import look_up, term_key
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
@@ -27,6 +25,8 @@ from sensorstream.spark.sparql.queries import Text, spark_query
 from sensorstream.sparql.algebra import Dataset, Graph
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sparql.walk import nodes
+from sensorstream.sql.sparql.forms import compile_query, constants
+from sensorstream.sql.sparql.scope import SqlQuery
 
 if TYPE_CHECKING:
     import pyarrow

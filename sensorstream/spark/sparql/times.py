@@ -10,7 +10,6 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.history.sparql.comparisons import INSTANTS
 from sensorstream.spark.sparql.numbers import PREFIX, TIMES
 from sensorstream.spark.sparql.typed import (
     Handler,
@@ -22,6 +21,7 @@ from sensorstream.spark.sparql.typed import (
     refused,
     text,
 )
+from sensorstream.sql.sparql.comparisons import INSTANTS
 
 _KINDS: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(TIMES, Kind.TEXT),

@@ -10,11 +10,11 @@ from sqlglot import exp, parse_one
 
 from sensorstream.archive.sparql.asking import TERMS, ids_of, rewritten
 from sensorstream.archive.sparql.functions import install
-from sensorstream.history.sparql.forms import compile_query
-from sensorstream.history.sparql.scope import Scope, SqlQuery, text_of
 from sensorstream.history.terms import number_of, rounded
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.sparql.algebra import Query
+from sensorstream.sql.sparql.forms import compile_query
+from sensorstream.sql.sparql.scope import Scope, SqlQuery, text_of
 
 
 class World:
