@@ -26,11 +26,16 @@ class _Let:
     fields: dict[str, exp.Expr]
 
 
-def rewrite_lets(tree: exp.Query) -> None:
-    """Rewrite a tree in place."""
-    for subquery in list(tree.find_all(exp.Subquery)):
+def inline_values(subqueries: Iterable[exp.Subquery]) -> None:
+    """Put expressions in the places of the queries that only give them names."""
+    for subquery in subqueries:
         if _is_value(subquery):
             subquery.replace(exp.Paren(this=_substituted(subquery.this)))
+
+
+def rewrite_lets(tree: exp.Query) -> None:
+    """Rewrite a tree of DuckDB in place."""
+    inline_values(list(tree.find_all(exp.Subquery)))
     names = count(1)
     for select in list(tree.find_all(exp.Select)):
         _rewrite(select, names)
