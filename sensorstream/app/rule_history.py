@@ -76,7 +76,7 @@ def _check_sql(question: HistoryQuery, line: Timeline) -> None:
     # What builds SQL takes long to import, and few rules ask the history.
     from sensorstream.history.asking.question import question_before
     from sensorstream.history.asking.relations import scope_of
-    from sensorstream.history.sparql.forms import compile_query
+    from sensorstream.sql.sparql.forms import compile_query
 
     parsed = question.at(((LAST, line.literal(0)), (NOW, line.literal(_MOMENT))))
     time = question.parsed.meaning.valid_time

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import NotIncremental, Position, QueryError, UnsupportedQuery
 from sensorstream.history.asking.relations import scope_of
-from sensorstream.history.sparql.forms import compile_query
-from sensorstream.history.sparql.scope import Scope, text_of
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.plan.planner import plan, plan_in_step
 from sensorstream.network.sources import Sources
 from sensorstream.sparql.algebra import Select
 from sensorstream.sparql.bounds import LONGEST, MOST_IN_LIST, MOST_PATTERNS, MOST_TOKENS
 from sensorstream.sparql.parser import parse_query, parse_update, read_query
+from sensorstream.sql.sparql.forms import compile_query
+from sensorstream.sql.sparql.scope import Scope
+from sensorstream.sql.writing import text_of
 
 TRIPLES = [f"?s <urn:p{n}> ?o{n} ." for n in range(MOST_PATTERNS + 1)]
 MOST = MOST_PATTERNS

@@ -11,7 +11,7 @@ from sensorstream.model.terms import Term, Triple
 
 if TYPE_CHECKING:
     # It brings sqlglot, which the process that answers from the cache has no use for.
-    from sensorstream.history.sparql.scope import SqlQuery
+    from sensorstream.sql.sparql.scope import SqlQuery
 
 Row: TypeAlias = tuple[Term | None, ...]
 

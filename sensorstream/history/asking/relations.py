@@ -12,7 +12,6 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.history.asking.question import Interval, Moment
-from sensorstream.history.sparql.scope import Id, Scope
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import (
@@ -22,6 +21,7 @@ from sensorstream.model.vocabulary import (
     GRAPH_WINDOW,
 )
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
+from sensorstream.sql.sparql.scope import Id, Scope
 
 LIVE_STATEMENTS: Final = "live_statements"
 LIVE_TERMS: Final = "live_terms"

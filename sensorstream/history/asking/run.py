@@ -24,10 +24,11 @@ from sensorstream.history.read_only_sql import (
     stoppable,
 )
 from sensorstream.history.row_batches import bounded
-from sensorstream.history.sparql.forms import compile_query, constants
-from sensorstream.history.sparql.scope import SqlQuery, text_of
 from sensorstream.history.terms import look_up, term_key
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
+from sensorstream.sql.sparql.forms import compile_query, constants
+from sensorstream.sql.sparql.scope import SqlQuery
+from sensorstream.sql.writing import text_of
 
 _POSTGRES: Final = "postgres"
 _BEGIN: Final = (

@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from sensorstream.errors import SparkError
 from sensorstream.history.asking.answer import Answer, Graph, Solutions, answer_of
-from sensorstream.history.sparql.scope import SqlQuery
 from sensorstream.model.terms import Term, Triple, term
+from sensorstream.sql.sparql.scope import SqlQuery
 
 if TYPE_CHECKING:
     import pyarrow

@@ -1,1 +1,1 @@
-"""SPARQL over history, answered by Spark: the tree of history/sparql in Spark's SQL."""
+"""SPARQL over history, answered by Spark: the tree of sql/sparql in Spark's SQL."""

@@ -13,8 +13,6 @@ from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import ALL, Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.database import translating
-from sensorstream.history.sparql.forms import compile_query, constants
-from sensorstream.history.sparql.scope import SqlQuery
 from sensorstream.history.terms import look_up, term_key
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
@@ -23,10 +21,12 @@ from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
 from sensorstream.spark.sparql.closures import closure_of, over_snapshot
 from sensorstream.spark.sparql.numbers import register
-from sensorstream.spark.sparql.queries import Text, spark_query
 from sensorstream.sparql.algebra import Dataset, Graph
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sparql.walk import nodes
+from sensorstream.sql.spark import Text, spark_query
+from sensorstream.sql.sparql.forms import compile_query, constants
+from sensorstream.sql.sparql.scope import SqlQuery
 
 if TYPE_CHECKING:
     import pyarrow

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from sensorstream.errors import QueryError, UnsupportedQuery
-from sensorstream.history.sparql.forms import constants
-from sensorstream.history.sparql.scope import text_of
 from sensorstream.model.datatypes import (
     XSD,
     XSD_BOOLEAN,
@@ -22,6 +20,8 @@ from sensorstream.model.datatypes import (
 )
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.sparql.parser import parse_query
+from sensorstream.sql.sparql.forms import constants
+from sensorstream.sql.writing import text_of
 from tests.history.sparql.world import World
 
 P, Q = IRI("http://example.org/p"), IRI("http://example.org/q")

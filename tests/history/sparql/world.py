@@ -10,13 +10,14 @@ import psycopg2
 from psycopg2.extras import execute_values
 from sqlglot import exp
 
-from sensorstream.history.sparql.forms import compile_query, constants
-from sensorstream.history.sparql.scope import Scope, SqlQuery, text_of
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import Dictionary, look_up, number_of, rounded, term_key
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.sparql.algebra import Query
+from sensorstream.sql.sparql.forms import compile_query, constants
+from sensorstream.sql.sparql.scope import Scope, SqlQuery
+from sensorstream.sql.writing import text_of
 
 _TERMS: Final = exp.select("id", "kind", "text", "datatype", "language", "number", "moment").from_(
     exp.table_("terms", db="store")

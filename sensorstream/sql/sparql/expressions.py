@@ -1,0 +1,316 @@
+"""From an expression of the algebra to a value in SQL (SPARQL 1.1, section 17).
+
+An error is null, as is unbound; SQL's three-valued AND, OR and NOT are those of section 17.2. What
+SQL cannot say with the same meaning is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.datatypes import XSD_DATE_TIME
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.network.expressions.functions import iri_function
+from sensorstream.sparql.algebra import (
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Exists,
+    Expression,
+    FunctionCall,
+    In,
+    Not,
+    Or,
+    Sign,
+    Variable,
+)
+from sensorstream.sparql.extensions import EXTENSIONS
+from sensorstream.sql.sparql import numbers, regexes, strings, terms, times
+from sensorstream.sql.sparql.comparisons import equal, ordered, same
+from sensorstream.sql.sparql.fragments import any_of, constant, sql
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.values import (
+    STORED,
+    Columns,
+    Constant,
+    Name,
+    Text,
+    Truth,
+    Typed,
+    Unbound,
+    Value,
+    may_be_time,
+)
+
+_ONE: Final = {**terms.FUNCTIONS, **strings.MAPPINGS, **times.FUNCTIONS, **numbers.FUNCTIONS} | {
+    "STRLEN": strings.strlen,
+    "ENCODE_FOR_URI": strings.encode_for_uri,
+}
+_TWO: Final = {**strings.TESTS} | {
+    "LANGMATCHES": terms.langmatches,
+    "STRLANG": terms.strlang,
+    "STRDT": terms.strdt,
+    "STRBEFORE": strings.strbefore,
+    "STRAFTER": strings.strafter,
+}
+_REASONS: Final = {
+    "SHA1": "PostgreSQL has no such function of its own: expected SHA256, or MD5",
+    "BNODE": "a blank node of a text is one for each solution: expected BNODE()",
+    "GETDURATION": "it belongs to a continuous query",
+    "GETSTARTTIME": "it belongs to a continuous query",
+    "GETENDTIME": "it belongs to a continuous query",
+}
+
+
+def value_of(expression: Expression, frame: Frame) -> Value:
+    """The value of an expression.
+
+    Raises:
+        UnsupportedQuery: SQL cannot say it.
+    """
+    match expression:
+        case IRI() | Literal():
+            return constant_of(expression, frame)
+        case Variable(name):
+            return frame.variable(name)
+        case Or() | And() | Not() | Comparison() | In() | Exists():
+            return Truth(truth_of(expression, frame))
+        case Arithmetic(operator, left, right):
+            return _arithmetic(operator, *_pair(left, right, frame), frame)
+        case Sign(operator, operand):
+            return _signed(operator, _compared(operand, frame), frame)
+        case FunctionCall(function, arguments):
+            return _cast(function, arguments, frame)
+        case Call(name, arguments):
+            return _call(name, arguments, frame)
+    raise UnsupportedQuery(f"unknown expression: {expression}")
+
+
+def truth_of(expression: Expression, frame: Frame) -> exp.Expr:
+    """The effective boolean value of an expression; null is an error."""
+    match expression:
+        case Or(left, right):
+            return sql(":a OR :b", a=truth_of(left, frame), b=truth_of(right, frame))
+        case And(left, right):
+            return sql(":a AND :b", a=truth_of(left, frame), b=truth_of(right, frame))
+        case Not(operand):
+            return sql("NOT :a", a=truth_of(operand, frame))
+        case Comparison("=", left, right):
+            return equal(*_pair(left, right, frame))
+        case Comparison("!=", left, right):
+            return sql("NOT :a", a=equal(*_pair(left, right, frame)))
+        case Comparison(operator, left, right):
+            return ordered(operator, *_pair(left, right, frame))
+        case In(operand, choices):
+            value = _compared(operand, frame)
+            return any_of(*(equal(value, _compared(each, frame)) for each in choices))
+        case Exists(pattern):
+            return frame.exists(pattern, frame)
+        case Call("BOUND", (Variable(name),)):
+            return _bound(name, frame)
+        case Call("SAMETERM", (left, right)):
+            return same(*_pair(left, right, frame))
+    return frame.light(value_of(expression, frame)).truth
+
+
+def constant_of(term: IRI | Literal, frame: Frame) -> Constant:
+    """A term of the query's text."""
+    id_ = frame.ids(term)
+    return Constant(term, None if id_ is None else constant(id_))
+
+
+def id_of(expression: Expression, frame: Frame) -> exp.Expr | None:
+    """The id of an expression's value, where it is always that of a known term."""
+    match expression:
+        case Variable(name):
+            return frame.id(name)
+        case IRI() | Literal():
+            id_ = frame.ids(expression)
+            return None if id_ is None else constant(id_)
+        case Call("COALESCE", arguments) if arguments:
+            ids = [found for each in arguments if (found := id_of(each, frame)) is not None]
+            if len(ids) == len(arguments):
+                return exp.Coalesce(this=ids[0], expressions=ids[1:])
+        case Call("IF", (condition, then, otherwise)):
+            one, other = id_of(then, frame), id_of(otherwise, frame)
+            if one is not None and other is not None:
+                return sql(
+                    "CASE WHEN :truth THEN :one WHEN NOT :truth THEN :other END",
+                    truth=frame.light(Truth(truth_of(condition, frame))).truth,
+                    one=one,
+                    other=other,
+                )
+    return None
+
+
+def _pair(left: Expression, right: Expression, frame: Frame) -> tuple[Value, Value]:
+    return _compared(left, frame), _compared(right, frame)
+
+
+def _compared(expression: Expression, frame: Frame) -> Value:
+    return frame.light(value_of(expression, frame))
+
+
+def _arithmetic(operator: str, a: Value, b: Value, frame: Frame) -> Value:
+    if operator not in ("+", "-") or not (may_be_time(a) and may_be_time(b)):
+        return numbers.arithmetic(operator, a, b, frame)
+    of_times = times.summed(a, b, 1 if operator == "+" else -1, frame)
+    if isinstance(a, Constant) or isinstance(b, Constant):
+        return of_times
+    return _either(frame.light(numbers.arithmetic(operator, a, b, frame)), of_times)
+
+
+def _signed(operator: str, value: Value, frame: Frame) -> Value:
+    of_number = numbers.negative(value) if operator == "-" else numbers.positive(value)
+    if not may_be_time(value):
+        return of_number
+    of_time = times.negative(value, frame)
+    if operator == "+":
+        of_time = times.negative(of_time, frame)
+    return of_time if isinstance(value, Constant) else _either(frame.light(of_number), of_time)
+
+
+def _either(one: Value, other: Value) -> Value:
+    """The first of two values, unless it is an error."""
+    return _coalesce([one, other])
+
+
+def _bound(name: str, frame: Frame) -> exp.Expr:
+    id_ = frame.id(name)
+    return frame.variable(name).bound if id_ is None else sql("NOT :id IS NULL", id=id_)
+
+
+def _cast(function: IRI, arguments: tuple[Expression, ...], frame: Frame) -> Value:
+    cast = terms.CASTS.get(function)
+    if function in EXTENSIONS:
+        raise UnsupportedQuery(
+            f"<{function}>(): SQL does not have this function; queries over the window do"
+        )
+    if cast is None:
+        raise UnsupportedQuery(
+            f"<{function}>(): there is no such function; those named by an IRI are the casts, "
+            "such as xsd:integer(?x)"
+        )
+    if len(arguments) != 1:
+        raise UnsupportedQuery(f"<{function}>(): expected one argument, not {len(arguments)}")
+    return cast(value_of(arguments[0], frame), frame)
+
+
+def _call(name: str, arguments: tuple[Expression, ...], frame: Frame) -> Value:
+    match name, arguments:
+        case ("BOUND", _) | ("SAMETERM", _):
+            return Truth(truth_of(Call(name, arguments), frame))
+        case "COALESCE", _:
+            return _coalesce([frame.light(value_of(each, frame)) for each in arguments])
+        case "IF", (condition, then, otherwise):
+            truth = frame.light(Truth(truth_of(condition, frame))).truth
+            return _choice(
+                truth,
+                frame.light(value_of(then, frame)),
+                frame.light(value_of(otherwise, frame)),
+            )
+        case (("IRI" | "URI"), _):
+            return _iri(arguments, frame)
+        case "RAND", ():
+            return frame.light(numbers.random())
+        case "NOW", ():
+            return Typed(times.now(), XSD_DATE_TIME)
+        case "UUID", ():
+            return frame.light(Name(sql("'urn:uuid:' || CAST(GEN_RANDOM_UUID() AS TEXT)")))
+        case "STRUUID", ():
+            return frame.light(Text(sql("CAST(GEN_RANDOM_UUID() AS TEXT)")))
+        case "BNODE", ():
+            return _blank_node(frame)
+    values = [value_of(each, frame) for each in arguments]
+    match name, values:
+        case "CONCAT", _:
+            return strings.concat(values, frame)
+        case "SUBSTR", (source, start):
+            return strings.substr(source, start, None, frame)
+        case "SUBSTR", (source, start, length):
+            return strings.substr(source, start, length, frame)
+        case "REGEX", _:
+            return regexes.regex(values, frame)
+        case "REPLACE", _:
+            return regexes.replace(values, frame)
+        case _, (one,) if name in _ONE:
+            return _ONE[name](one, frame)
+        case _, (one, other) if name in _TWO:
+            return _TWO[name](one, other, frame)
+    reason = _REASONS.get(name, "history cannot be asked with it")
+    raise UnsupportedQuery(f"{name}(): {reason}")
+
+
+def _coalesce(values: list[Value]) -> Value:
+    made: dict[str, exp.Expr] = {part: getattr(Unbound(), part) for part in STORED}
+    for each in values:
+        made = {
+            part: sql(
+                "CASE WHEN NOT :kind IS NULL THEN :a WHEN :bound THEN :b END",
+                kind=made["kind"],
+                a=made[part],
+                bound=each.bound,
+                b=getattr(each, part),
+            )
+            for part in STORED
+        }
+    return Columns(made)
+
+
+def _choice(truth: exp.Expr, then: Value, otherwise: Value) -> Value:
+    return Columns(
+        {
+            part: sql(
+                "CASE WHEN :truth THEN :one WHEN NOT :truth THEN :other END",
+                truth=truth,
+                one=getattr(then, part),
+                other=getattr(otherwise, part),
+            )
+            for part in STORED
+        }
+    )
+
+
+def _iri(arguments: tuple[Expression, ...], frame: Frame) -> Value:
+    """IRI(): of an IRI, or of a text that is an absolute one."""
+    value = frame.light(value_of(arguments[0], frame))
+    if len(arguments) == 2:
+        base = arguments[1]
+        if isinstance(value, Constant) and isinstance(value.term, Literal):
+            return _resolved(value, str(base))
+        if str(base):
+            raise UnsupportedQuery(
+                "IRI() of a computed text below BASE: SQL cannot resolve it; expected no BASE, "
+                "and texts that are absolute IRIs"
+            )
+    return Name(
+        sql(
+            "CASE WHEN :kind = 0 THEN :text WHEN :string ~ :form THEN :string END",
+            kind=value.kind,
+            text=value.text,
+            string=value.string,
+            form=r"^[A-Za-z][A-Za-z0-9+.-]*:([^\x01-\x20<>\"{}|\\^`%]|%[0-9A-Fa-f]{2})*$",
+        )
+    )
+
+
+def _resolved(value: Constant, base: str) -> Value:
+    found = iri_function(base)(value.term)
+    return Columns(Constant(found).parts()) if isinstance(found, IRI) else Name(sql("NULL"))
+
+
+def _blank_node(frame: Frame) -> Value:
+    label = frame.computed(sql("'b' || MD5(CAST(GEN_RANDOM_UUID() AS TEXT))"), "text")
+    return Columns(
+        {
+            "kind": constant(1),
+            "text": label,
+            "datatype": sql("CAST(NULL AS TEXT)"),
+            "language": sql("CAST(NULL AS TEXT)"),
+            "number": sql("CAST(NULL AS DECIMAL)"),
+        }
+    )

@@ -1,0 +1,394 @@
+"""Query forms: what is made of the solutions (SPARQL 1.1, section 16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from typing import Final
+
+from sqlglot import exp
+
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.network.expressions.expression_functions import with_base
+from sensorstream.sparql.algebra import (
+    Aggregate,
+    Ask,
+    Call,
+    Construct,
+    Dataset,
+    Describe,
+    Extend,
+    FunctionCall,
+    Graph,
+    GroupKey,
+    In,
+    PatternTerm,
+    Query,
+    Select,
+    TriplePattern,
+    Values,
+    Variable,
+)
+from sensorstream.sparql.rewrite import rewritten
+from sensorstream.sparql.walk import nodes, visible
+from sensorstream.sql.sparql.fragments import (
+    all_of,
+    constant,
+    is_storable,
+    named,
+    null,
+    sql,
+    table,
+)
+from sensorstream.sql.sparql.patterns import Compiler, Place
+from sensorstream.sql.sparql.relations import (
+    Layout,
+    Relation,
+    from_,
+    join,
+    order_by,
+    own_columns,
+    selected,
+    settled,
+    where,
+)
+from sensorstream.sql.sparql.scope import PARTS, TOO_DEEP, Column, Id, Scope, SqlQuery
+from sensorstream.sql.sparql.values import Constant
+
+_UNKNOWN: Final = -(2**62)
+"""Ids from here downwards are those of terms that only the query's text has."""
+_MOST_VALUES: Final = 2_000
+"""Values in all VALUES of a query: as many take four seconds to compile."""
+_MOST_ARGUMENTS: Final = 300
+"""Members of all IN, and arguments of functions: as many take four seconds; each is compared in
+all the ways two terms may be equal."""
+_MOST_IN_TEMPLATE: Final = 1_000
+"""Triples of a template: as many take a second to compile."""
+_ENDS = ("subject", "predicate", "object")
+
+
+def constants(query: Query, graphs: Iterable[IRI] = ()) -> frozenset[Term]:
+    """The terms of a query whose ids :class:`Scope` is to give, where they are known.
+
+    ``graphs`` are the names that a variable of GRAPH can have.
+    """
+    found = (each for each in nodes(query) if isinstance(each, IRI | Literal))
+    return frozenset(each for each in (*found, *graphs) if is_storable(each))
+
+
+def compile_query(query: Query, scope: Scope) -> SqlQuery:
+    """A query as SQL.
+
+    Raises:
+        UnsupportedQuery: part of the query cannot be said in SQL with the same meaning, or it is
+            nested too deeply, or too large.
+    """
+    _check_size(query)
+    try:
+        return _compiled(query, scope)
+    except RecursionError:
+        raise UnsupportedQuery(TOO_DEEP) from None
+
+
+def _check_size(query: Query) -> None:
+    match query.form:
+        case Construct(template, _) if len(template) > _MOST_IN_TEMPLATE:
+            raise UnsupportedQuery(
+                f"the template has {len(template):,} triples: expected at most "
+                f"{_MOST_IN_TEMPLATE:,} over history"
+            )
+    values = arguments = 0
+    for node in nodes(query):
+        match node:
+            case Values(variables, rows):
+                values += max(1, len(variables)) * len(rows)
+            case In(_, members) | Call(_, members) | FunctionCall(_, members):
+                arguments += len(members)
+    if arguments > _MOST_ARGUMENTS:
+        raise UnsupportedQuery(
+            f"IN and functions have {arguments:,} members and arguments: expected at most "
+            f"{_MOST_ARGUMENTS} over history; write those of IN as VALUES"
+        )
+    if values > _MOST_VALUES:
+        raise UnsupportedQuery(
+            f"VALUES has {values:,} values: expected at most {_MOST_VALUES:,} over history; "
+            "ask in parts"
+        )
+
+
+def _compiled(query: Query, scope: Scope) -> SqlQuery:
+    form = query.form
+    pattern = rewritten(with_base(form.pattern, query.base))
+    ids, terms = _with_unknown(_produced(query, scope.named), scope)
+    default, graphs = _dataset(query.dataset, scope)
+    compiler = Compiler(terms, ids, graphs, beside=scope.beside, marked=scope.marked)
+    match form:
+        case Select():
+            relation = settled(compiler.relation(pattern, Place(default)), compiler.names)
+            tree, columns = _decoded(compiler, relation, [each.name for each in visible(pattern)])
+            return SqlQuery("SELECT", tree, columns)
+        case Ask():
+            relation = compiler.relation(pattern, Place(default, once=True))
+            found = from_(selected(()), relation.under("r"))
+            return SqlQuery("ASK", selected([named(exp.Exists(this=found), "answer")]), ())
+        case Construct(template, _):
+            return _construct(compiler, template, compiler.relation(pattern, Place(default)))
+        case Describe(described, _):
+            relation = compiler.relation(pattern, Place(default, once=True))
+            return _describe(compiler, described, relation, default)
+    raise AssertionError(form)
+
+
+def _produced(query: Query, graphs: Iterable[IRI]) -> set[Term]:
+    """The constants that can become the value of a variable."""
+    found: set[Term] = set()
+    for node in nodes(query):
+        match node:
+            case Graph(Variable(), _):
+                found.update(graphs)
+            case Values(_, rows):
+                found.update(term for row in rows for term in row if term is not None)
+            case TriplePattern(subject, path, object_) if not isinstance(path, IRI | Variable):
+                # A path of length zero begins and ends at any constant.
+                found.update(end for end in (subject, object_) if isinstance(end, IRI | Literal))
+            case Describe(terms, _):
+                found.update(term for term in terms if isinstance(term, IRI))
+            case Extend(_, _, expression) | GroupKey(expression) | Aggregate(_, expression):
+                found.update(e for e in nodes(expression) if isinstance(e, IRI | Literal))
+    return found
+
+
+def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, Id], exp.Select]:
+    """Ids for all constants; those that nobody knows get ids below zero, for this query."""
+    ids = dict(scope.ids)
+    free = _UNKNOWN
+    unknown = [each for each in sorted(found) if each not in ids]
+    for each in unknown:
+        ids[each] = free
+        free -= 1
+    if not unknown:
+        return ids, scope.terms
+    rows = [
+        exp.Tuple(expressions=[constant(ids[e]), *_parts_of(e), *_values_of(e)]) for e in unknown
+    ]
+    columns = ("id", *PARTS, "number", "moment")
+    source = exp.Values(
+        expressions=rows,
+        alias=exp.TableAlias(
+            this=exp.to_identifier("w"), columns=[exp.to_identifier(each) for each in columns]
+        ),
+    )
+    types = ("BIGINT", "SMALLINT", "TEXT", "TEXT", "TEXT", "DECIMAL", "TIMESTAMPTZ")
+    own = from_(
+        selected(
+            named(exp.cast(exp.column(name, "w"), kind), name)
+            for name, kind in zip(columns, types, strict=True)
+        ),
+        source,
+    )
+    known = from_(
+        selected(exp.column(name, "k") for name in columns),
+        table(scope.terms.copy(), "k"),
+    )
+    both = table(exp.Union(this=known, expression=own, distinct=False), "b")
+    return ids, from_(selected(exp.column(name, "b") for name in columns), both)
+
+
+def _parts_of(term: Term) -> list[exp.Expr]:
+    if isinstance(term, Literal):
+        language = null("TEXT") if term.language is None else constant(term.language)
+        return [constant(2), constant(term.lexical), constant(term.datatype), language]
+    kind, text = (1, term.removeprefix("_:")) if isinstance(term, BlankNode) else (0, str(term))
+    return [constant(kind), constant(text), null("TEXT"), null("TEXT")]
+
+
+def _values_of(term: Term) -> list[exp.Expr]:
+    assert isinstance(term, IRI | BlankNode | Literal)
+    value = Constant(term)
+    return [value.number.copy(), value.moment.copy()]
+
+
+def _dataset(dataset: Dataset, scope: Scope) -> tuple[exp.Select, Mapping[IRI, exp.Select]]:
+    """The graphs of FROM and FROM NAMED; without them, all that the scope has."""
+    if not dataset.default and not dataset.named:
+        return scope.default, scope.named
+    columns = (*_ENDS, "number")
+    parts: list[exp.Expr] = [
+        from_(
+            selected(exp.column(name, "g") for name in columns),
+            table(scope.named[each].copy(), "g"),
+        )
+        for each in dataset.default
+        if each in scope.named
+    ]
+    if not parts:
+        types = ("BIGINT", "BIGINT", "BIGINT", "DOUBLE PRECISION")
+        nothing = selected(
+            named(null(kind), name) for name, kind in zip(columns, types, strict=True)
+        )
+        parts = [where(nothing, exp.false())]
+    whole = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), parts)
+    source = table(whole, "b")
+    default = from_(selected(exp.column(name, "b") for name in columns), source)
+    return default, {each: scope.named[each] for each in dataset.named if each in scope.named}
+
+
+def _decoded(
+    compiler: Compiler, relation: Relation, names: Sequence[str]
+) -> tuple[exp.Select, tuple[Column, ...]]:
+    """The solutions with the parts of each term, in their order."""
+    alias = compiler.names.fresh("r")
+    frame = compiler.frame(Place(compiler.terms), (relation, alias))
+    columns: list[exp.Expr] = []
+    read: list[Column] = []
+    for name in names:
+        read.append(Column(name, len(columns)))
+        layout = relation.layouts.get(name)
+        column = compiler.names.column(name)
+        if layout is None:
+            columns += [named(null("TEXT"), f"{column}_{part}") for part in PARTS]
+        else:
+            value = frame.variable(name)
+            columns += [named(getattr(value, p).copy(), f"{column}_{p}") for p in PARTS]
+    tree = frame.attach(from_(selected(columns), relation.under(alias)))
+    order_by(tree, relation, alias)
+    return tree, tuple(read)
+
+
+def _construct(
+    compiler: Compiler, template: Sequence[TriplePattern], relation: Relation
+) -> SqlQuery:
+    """The template's triples for each solution, without those that RDF does not have."""
+    has_blank = any(isinstance(each, BlankNode) for each in nodes(template))
+    if has_blank:
+        relation = settled(relation, compiler.names)
+    names = sorted({each.name for each in nodes(template) if isinstance(each, Variable)})
+    place = Place(compiler.terms)
+    valued = compiler.valued(relation, [n for n in names if n in relation.layouts], place)
+    columns = own_columns(valued, "r")
+    columns.append(named(sql("ROW_NUMBER() OVER ()") if has_blank else constant(0), "place"))
+    solutions = from_(selected(columns), valued.under("r"))
+    parts = [_instances(each, valued.layouts) for each in template]
+    if not parts:
+        parts = [where(_no_triples(), exp.false())]
+    whole = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), parts)
+    tree = _triples(whole)
+    tree.set(
+        "with_",
+        exp.With(
+            expressions=[
+                exp.CTE(this=solutions, alias=exp.TableAlias(this=exp.to_identifier("solutions")))
+            ]
+        ),
+    )
+    return SqlQuery("CONSTRUCT", tree, _triple_columns())
+
+
+def _instances(triple: TriplePattern, layouts: Mapping[str, Layout]) -> exp.Expr:
+    columns: list[exp.Expr] = []
+    conditions = []
+    assert isinstance(triple.predicate, IRI | Variable)
+    for end, part, kinds in (
+        (triple.subject, "subject", (0, 1)),
+        (triple.predicate, "predicate", (0,)),
+        (triple.object, "object", (0, 1, 2)),
+    ):
+        parts = _instance(end, layouts)
+        columns += [named(each, f"{part}_{name}") for name, each in zip(PARTS, parts, strict=True)]
+        allowed = [exp.Literal.number(kind) for kind in kinds]
+        conditions.append(exp.In(this=parts[0].copy(), expressions=allowed))
+    return where(from_(selected(columns), exp.table_("solutions", alias="s")), *conditions)
+
+
+def _instance(end: PatternTerm, layouts: Mapping[str, Layout]) -> list[exp.Expr]:
+    match end:
+        case Variable(name):
+            if name not in layouts:
+                return [null("SMALLINT"), null("TEXT"), null("TEXT"), null("TEXT")]
+            value = layouts[name].value_in("s")
+            return [getattr(value, part) for part in PARTS]
+        case BlankNode():
+            label = sql(
+                ":label || '-' || CAST(s.place AS TEXT)", label=f"c{end.removeprefix('_:')}"
+            )
+            return [constant(1), label, null("TEXT"), null("TEXT")]
+    return _parts_of(end)
+
+
+def _describe(
+    compiler: Compiler,
+    described: Sequence[Variable | IRI],
+    relation: Relation,
+    graph: exp.Select,
+) -> SqlQuery:
+    """The triples about the terms, and about blank nodes that these lead to."""
+    roots: list[exp.Expr] = []
+    for each in described:
+        if isinstance(each, IRI):
+            roots.append(selected([named(constant(compiler.ids[each]), "id")]))
+        elif each.name in relation.layouts:
+            roots.append(_ids_of(compiler, relation, relation.layouts[each.name]))
+    if not roots:
+        roots = [where(selected([named(null("BIGINT"), "id")]), exp.false())]
+    first = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=True), roots)
+    base = from_(
+        selected([named(exp.cast(exp.column("id", "f"), "BIGINT"), "id")]),
+        table(first, "f"),
+    )
+    more = from_(selected([exp.column("object", "g")]), exp.table_("described", alias="d"))
+    more.append("joins", join(table(graph.copy(), "g"), sql("g.subject = d.id")))
+    more.append(
+        "joins", join(table(compiler.terms.copy(), "t"), sql("t.id = g.object AND t.kind = 1"))
+    )
+    found = exp.CTE(
+        this=exp.Union(this=base, expression=more, distinct=True),
+        alias=exp.TableAlias(
+            this=exp.to_identifier("described"), columns=[exp.to_identifier("id")]
+        ),
+    )
+    columns: list[exp.Expr] = []
+    tree = from_(selected(columns), exp.table_("described", alias="d"))
+    tree.append("joins", join(table(graph.copy(), "g"), sql("g.subject = d.id")))
+    for end, alias in zip(_ENDS, ("t1", "t2", "t3"), strict=True):
+        on = sql(":a = :b", a=exp.column("id", alias), b=exp.column(end, "g"))
+        tree.append("joins", join(table(compiler.terms.copy(), alias), on))
+        columns += [named(exp.column(part, alias), f"{end}_{part}") for part in PARTS]
+    tree.set("expressions", columns)
+    whole = _triples(tree)
+    whole.set("with_", exp.With(expressions=[found], recursive=True))
+    return SqlQuery("DESCRIBE", whole, _triple_columns())
+
+
+def _ids_of(compiler: Compiler, relation: Relation, layout: Layout) -> exp.Select:
+    if layout.has_id:
+        return from_(selected([named(layout.id_in("r"), "id")]), relation.under("r"))
+    tree = from_(selected([exp.column("id", "t")]), relation.under("r"))
+    value = layout.value_in("r")
+    on = all_of(
+        sql("t.kind = :kind AND t.text = :text", kind=value.kind, text=value.text),
+        sql("NOT t.datatype IS DISTINCT FROM :datatype", datatype=value.datatype),
+        sql("NOT t.language IS DISTINCT FROM :language", language=value.language),
+    )
+    tree.append("joins", join(table(compiler.terms.copy(), "t"), on))
+    return tree
+
+
+def _triples(found: exp.Expr) -> exp.Select:
+    names = [f"{end}_{part}" for end in _ENDS for part in PARTS]
+    source = table(found, "x")
+    tree = from_(selected(exp.column(name, "x") for name in names), source)
+    tree.set("distinct", exp.Distinct())
+    return tree
+
+
+def _no_triples() -> exp.Select:
+    return selected(
+        named(null("SMALLINT" if part == "kind" else "TEXT"), f"{end}_{part}")
+        for end in _ENDS
+        for part in PARTS
+    )
+
+
+def _triple_columns() -> tuple[Column, ...]:
+    return tuple(Column(end, place * len(PARTS)) for place, end in enumerate(_ENDS))

@@ -1,0 +1,360 @@
+"""GROUP BY and the aggregates (SPARQL 1.1, section 18.5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from sensorstream.sparql.algebra import Aggregate, Group, Variable
+from sensorstream.sql.sparql.comparisons import codepoints, order_keys
+from sensorstream.sql.sparql.expressions import id_of, value_of
+from sensorstream.sql.sparql.fragments import constant, named, sql, table
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.lexical import rounded, single
+from sensorstream.sql.sparql.numbers import double_quotient, quotient
+from sensorstream.sql.sparql.relations import (
+    Layout,
+    Relation,
+    from_,
+    own_columns,
+    selected,
+    settled,
+)
+from sensorstream.sql.sparql.values import STORED, Number, Text
+
+if TYPE_CHECKING:
+    from sensorstream.sql.sparql.patterns import Compiler, Place
+
+EXTREMES: Final = ("MIN", "MAX", "SAMPLE")
+"""Aggregates to which how often a value comes makes no difference."""
+_TERM: Final = ("kind", "text", "datatype", "language")
+_FEW: Final = 10_000
+"""Rows: to look up for each whether another has its triple takes less than to make all distinct."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Computed:
+    """An aggregate on its way: what each row gives it, what each group, and the result."""
+
+    rows: Mapping[str, exp.Expr]
+    groups: Mapping[str, exp.Expr]
+    result: Mapping[str, exp.Expr]
+    layout: Layout
+
+
+def grouped(compiler: Compiler, group: Group, below: Relation, place: Place) -> Relation:
+    """One row for each group."""
+    before, below = below, settled(below, compiler.names)
+    counted = _counted(group, before, below) if compiler.marked else None
+    keys: list[str] = []
+    for number, key in enumerate(group.keys):
+        if isinstance(key.expression, Variable) and key.variable in (None, key.expression):
+            name = key.expression.name
+        else:
+            name = key.variable.name if key.variable is not None else f".key{number}"
+            below = compiler.extended(below, name, key.expression, place)
+        if name in below.layouts and name not in keys:
+            keys.append(name)
+    layouts = {name: _key_layout(below.layouts[name]) for name in keys}
+    alias, rows, groups = (compiler.names.fresh("r") for _ in range(3))
+    frame = compiler.frame(place, (below, alias))
+    partition = [
+        exp.column(column, alias) for layout in layouts.values() for column in layout.columns
+    ]
+    computed = {
+        variable.name: _aggregate(
+            compiler, variable.name, each, (below, alias), frame, partition, rows, groups
+        )
+        for variable, each in group.aggregates
+    }
+    # What each row gives: the keys, and the parts of values that aggregates look at.
+    columns: list[exp.Expr] = [named(each.copy(), each.name) for each in partition]
+    columns += [named(e, name) for c in computed.values() for name, e in c.rows.items()]
+    per_row = frame.attach(from_(selected(columns), below.under(alias)))
+    # What each group gives.
+    own = [exp.column(each.name, rows) for each in partition]
+    columns = [named(each.copy(), each.name) for each in own]
+    columns += [named(e, name) for c in computed.values() for name, e in c.groups.items()]
+    if not columns:
+        columns = [named(exp.Count(this=exp.Star()), "unit")]
+    per_group = from_(selected(columns), table(per_row, rows))
+    if counted is not None:
+        names = (name for each in computed.values() for name in each.groups)
+        # With LIMIT it is counted once, not wherever the number stands.
+        per_group = selected(named(counted.copy(), name) for name in names).limit(1)
+    if group.keys and not own:
+        # All keys are unbound: one group, if there are solutions.
+        per_group.set("having", exp.Having(this=sql("COUNT(*) > 0")))
+    elif own:
+        per_group.set("group", exp.Group(expressions=own))
+    # The results as terms.
+    columns = [exp.column(each.name, groups) for each in partition]
+    columns += [named(e, name) for c in computed.values() for name, e in c.result.items()]
+    tree = from_(selected(columns), table(per_group, groups))
+    layouts |= {name: each.layout for name, each in computed.items()}
+    return Relation(tree, layouts, unique=True)
+
+
+def _counted(group: Group, below: Relation, settled_: Relation) -> exp.Expr | None:
+    """The number of a triple's solutions, where a group asks for nothing else.
+
+    All rows, without those that may repeat a triple, and with these made distinct, without the
+    triples that another row has. Where they are many, all rows are made distinct.
+    """
+    asked = [each for _, each in group.aggregates if each.expression is None and not each.distinct]
+    if group.keys or not asked or len(asked) < len(group.aggregates):
+        return None
+    found = below.tree.args.get("from_")
+    source = found and found.this
+    plain = below.pending and not below.keys and not below.tree.args.get("joins")
+    if not plain or not isinstance(source, exp.Subquery):
+        return None
+    if not isinstance(source.this.args["from_"].this, exp.Table):
+        return None
+
+    def rows(*conditions: str | exp.Expr) -> exp.Select:
+        tree = below.tree.copy()
+        tree.set("distinct", None)
+        tree.args["from_"].this.this.where(*conditions, copy=False)
+        return tree
+
+    own = exp.Select(expressions=[exp.Star()])
+    first = from_(own, table(source.this.copy().where("NOT again"), "f"))
+    same = [f"f.{end} = {source.alias}.{end}" for end in ("subject", "predicate", "object")]
+    others = rows("again").where(exp.Not(this=exp.Exists(this=first.where(*same))))
+    return sql(
+        "CASE WHEN :few < :most THEN :every - :again + :others ELSE :all END",
+        few=_number(rows("again").limit(_FEW)),
+        most=_FEW,
+        every=_number(rows()),
+        again=_number(rows("again")),
+        others=_number(others.distinct()),
+        all=_number(settled_.tree.copy()),
+    )
+
+
+def _number(tree: exp.Select) -> exp.Subquery:
+    return from_(selected([exp.Count(this=exp.Star())]), table(tree, "r")).subquery()
+
+
+def _key_layout(layout: Layout) -> Layout:
+    return Layout(layout.column, layout.has_id, not layout.has_id, layout.certain)
+
+
+def _aggregate(
+    compiler: Compiler,
+    name: str,
+    aggregate: Aggregate,
+    below: tuple[Relation, str],
+    frame: Frame,
+    partition: Sequence[exp.Expr],
+    rows: str,
+    groups: str,
+) -> _Computed:
+    relation, alias = below
+    column = compiler.names.column(name)
+    prefix = compiler.names.fresh("a")
+    made = _Parts(column, prefix, rows, groups)
+    if aggregate.expression is None:
+        if aggregate.distinct and not relation.unique:
+            made.first(partition, own_columns(relation, alias))
+        return made.counted(sql("TRUE"))
+    id_ = id_of(aggregate.expression, frame)
+    if aggregate.name == "COUNT" and id_ is not None:
+        if aggregate.distinct:
+            made.first(partition, [id_])
+        return made.counted(sql("NOT :id IS NULL", id=id_))
+    value = frame.light(value_of(aggregate.expression, frame))
+    if aggregate.distinct and aggregate.name not in EXTREMES:
+        made.first(
+            partition, [id_] if id_ is not None else [getattr(value, part) for part in _TERM]
+        )
+    match aggregate.name:
+        case "COUNT":
+            return made.counted(value.bound)
+        case "SUM" | "AVG":
+            return made.summed(value.number, value.rank, average=aggregate.name == "AVG")
+        case "GROUP_CONCAT":
+            separator = " " if aggregate.separator is None else aggregate.separator
+            text = sql("CASE WHEN :kind IN (0, 2) THEN :text END", kind=value.kind, text=value.text)
+            return made.concatenated(text, separator)
+    keys = [*order_keys(value, frame), codepoints(value.text), value.datatype]
+    own = {f"_{part}": getattr(value, part) for part in STORED}
+    return made.extreme(
+        own if id_ is None else {"": id_},
+        keys,
+        descending=aggregate.name == "MAX",
+        strict=aggregate.name != "SAMPLE",
+    )
+
+
+class _Parts:
+    """Builds one aggregate."""
+
+    def __init__(self, column: str, prefix: str, rows: str, groups: str) -> None:
+        self._column = column
+        self._prefix = prefix
+        self._rows_alias = rows
+        self._groups_alias = groups
+        self._rows: dict[str, exp.Expr] = {}
+        self._groups: dict[str, exp.Expr] = {}
+        self._only_first = False
+
+    def first(self, partition: Sequence[exp.Expr], term: Sequence[exp.Expr]) -> None:
+        """Only the first row of each group with the same term is looked at."""
+        self._only_first = True
+        number = exp.Window(
+            this=exp.RowNumber(), partition_by=[each.copy() for each in (*partition, *term)]
+        )
+        self._rows[f"{self._prefix}_first"] = sql(":number = 1", number=number)
+
+    def counted(self, is_counted: exp.Expr) -> _Computed:
+        """COUNT."""
+        flag = self._row("flag", is_counted)
+        self._group("count", self._of_first(exp.Count(this=exp.Star()), flag))
+        return self._number(sql("CAST(:count AS DECIMAL)", count=self._of("count")), constant(0))
+
+    def summed(self, number: exp.Expr, rank: exp.Expr, *, average: bool) -> _Computed:
+        """SUM and AVG: an error if any value is no number; of nothing, zero."""
+        value, level = self._row("number", number), self._row("rank", rank)
+        self._group("sum", self._of_first(exp.Sum(this=value)))
+        self._group("rank", sql("MAX(:rank)", rank=level))
+        self._group("count", self._of_first(exp.Count(this=value.copy())))
+        self._group(
+            "wrong",
+            exp.Filter(
+                this=exp.Count(this=exp.Star()),
+                expression=exp.Where(this=sql(":number IS NULL", number=value)),
+            ),
+        )
+        total, highest = self._of("sum"), sql("COALESCE(:rank, 0)", rank=self._of("rank"))
+        if average:
+            count = sql("CAST(:count AS DECIMAL)", count=self._of("count"))
+            result = sql(
+                "CASE WHEN :wrong > 0 THEN NULL WHEN :count = 0 THEN 0 "
+                "WHEN :rank = 2 THEN :singles WHEN :rank = 3 THEN :doubles ELSE :exact END",
+                wrong=self._of("wrong"),
+                count=count,
+                rank=highest,
+                singles=single(double_quotient(total, count)),
+                doubles=double_quotient(total, count),
+                exact=quotient(total, count),
+            )
+            kind = sql(
+                "CASE WHEN :count = 0 THEN 0 ELSE GREATEST(:rank, 1) END", count=count, rank=highest
+            )
+            return self._number(result, kind)
+        result = sql(
+            "CASE WHEN :wrong > 0 THEN NULL WHEN :rank = 2 THEN :single "
+            "WHEN :rank = 3 THEN :double ELSE COALESCE(:total, 0) END",
+            wrong=self._of("wrong"),
+            rank=highest,
+            single=single(total),
+            double=rounded(total),
+            total=total,
+        )
+        return self._number(result, highest)
+
+    def concatenated(self, text: exp.Expr, separator: str) -> _Computed:
+        """GROUP_CONCAT: the texts in their order, so that the result is always the same."""
+        value = self._row("text", text)
+        joined = sql(
+            "STRING_AGG(:text, :separator ORDER BY :key)",
+            text=value,
+            separator=separator,
+            key=codepoints(value),
+        )
+        self._group("joined", self._of_first(joined))
+        self._group(
+            "wrong",
+            exp.Filter(
+                this=exp.Count(this=exp.Star()),
+                expression=exp.Where(this=sql(":text IS NULL", text=value)),
+            ),
+        )
+        made = Text(
+            sql(
+                "CASE WHEN :wrong = 0 THEN COALESCE(:joined, '') END",
+                wrong=self._of("wrong"),
+                joined=self._of("joined"),
+            )
+        )
+        return self._computed({f"_{part}": getattr(made, part) for part in STORED}, has_id=False)
+
+    def extreme(
+        self,
+        parts: Mapping[str, exp.Expr],
+        keys: list[exp.Expr],
+        *,
+        descending: bool,
+        strict: bool,
+    ) -> _Computed:
+        """MIN, MAX and SAMPLE; ``strict``: an error if any value is one."""
+        order = [
+            exp.Ordered(this=self._row(f"key{n}", key), desc=descending, nulls_first=not descending)
+            for n, key in enumerate(keys)
+        ]
+        shown = "" if "" in parts else "_kind"
+        values = {part: self._row(f"part{part}", each) for part, each in parts.items()}
+        is_bound = sql("NOT :part IS NULL", part=values[shown])
+        for part, value in values.items():
+            array = exp.ArrayAgg(
+                this=exp.Order(this=value, expressions=[each.copy() for each in order])
+            )
+            found = exp.Filter(this=array, expression=exp.Where(this=is_bound.copy()))
+            self._group(
+                f"best{part}",
+                exp.Bracket(
+                    this=exp.Paren(this=found), expressions=[exp.Literal.number(1)], offset=1
+                ),
+            )
+        results = {part: self._of(f"best{part}") for part in parts}
+        if strict:
+            self._group(
+                "wrong",
+                exp.Filter(
+                    this=exp.Count(this=exp.Star()),
+                    expression=exp.Where(this=sql("NOT :bound", bound=is_bound)),
+                ),
+            )
+            results = {
+                part: sql(
+                    "CASE WHEN :wrong = 0 THEN :value END", wrong=self._of("wrong"), value=value
+                )
+                for part, value in results.items()
+            }
+        return self._computed(results, has_id="" in parts)
+
+    def _number(self, number: exp.Expr, rank: exp.Expr) -> _Computed:
+        made = Number(number, rank)
+        return self._computed({f"_{part}": getattr(made, part) for part in STORED}, has_id=False)
+
+    def _computed(self, parts: Mapping[str, exp.Expr], *, has_id: bool) -> _Computed:
+        result = {f"{self._column}{part}": each for part, each in parts.items()}
+        layout = Layout(self._column, has_id, not has_id, False)
+        return _Computed(self._rows, self._groups, result, layout)
+
+    def _row(self, name: str, value: exp.Expr) -> exp.Expr:
+        full = f"{self._prefix}_{name}"
+        self._rows[full] = value.copy()
+        return exp.column(full, self._rows_alias)
+
+    def _group(self, name: str, value: exp.Expr) -> None:
+        self._groups[f"{self._prefix}_{name}"] = value
+
+    def _of(self, name: str) -> exp.Expr:
+        return exp.column(f"{self._prefix}_{name}", self._groups_alias)
+
+    def _of_first(self, aggregate: exp.Expr, condition: exp.Expr | None = None) -> exp.Expr:
+        conditions = [] if condition is None else [condition]
+        if self._only_first:
+            conditions.append(exp.column(f"{self._prefix}_first", self._rows_alias))
+        if not conditions:
+            return aggregate
+        test = conditions[0]
+        for each in conditions[1:]:
+            test = sql(":a AND :b", a=test, b=each)
+        return exp.Filter(this=aggregate, expression=exp.Where(this=test))

@@ -1,0 +1,483 @@
+"""From a pattern of the algebra to the relation of its solutions (SPARQL 1.1, section 18.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Final
+
+from sqlglot import exp
+
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.terms import IRI, Term
+from sensorstream.sparql.algebra import (
+    BGP,
+    Call,
+    Distinct,
+    Exists,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    OrderBy,
+    OrderCondition,
+    Pattern,
+    Project,
+    Reduced,
+    Service,
+    Slice,
+    Union,
+    Values,
+    Variable,
+)
+from sensorstream.sparql.scope import in_scope, names_in
+from sensorstream.sparql.walk import nodes, variables
+from sensorstream.sql.sparql import blocks, grouping, modifiers
+from sensorstream.sql.sparql.expressions import id_of, truth_of, value_of
+from sensorstream.sql.sparql.fragments import all_of, any_of, constant, named, null, sql, table
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.relations import (
+    LOADED,
+    Layout,
+    Names,
+    Relation,
+    aligned,
+    compatible,
+    empty,
+    from_,
+    join,
+    merged_columns,
+    own_columns,
+    same_value,
+    selected,
+    settled,
+    where,
+)
+from sensorstream.sql.sparql.scope import Id
+from sensorstream.sql.sparql.values import STORED, Columns
+
+_FEW: Final = 1_000
+"""Solutions: for more, their values are not looked for first."""
+_UNREPEATABLE: Final = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a pattern stands: its graph, and what is known of how its solutions are used.
+
+    ``once``: how often a solution comes makes no difference. ``bounds`` are conditions that
+    the filters above imply. ``outer`` is the row around an EXISTS; ``substituted`` tells
+    whether its values must be put into blocks of triples, not only compared at the end.
+    """
+
+    graph: exp.Select
+    once: bool = False
+    bounds: tuple[blocks.Bound | blocks.OneOf, ...] = ()
+    outer: Frame | None = None
+    substituted: bool = False
+    most: int | None = None
+    """For the solutions of one triple in the order of one variable: so many are needed."""
+
+
+@dataclass(slots=True)
+class Compiler:
+    """Compiles the patterns of one query; ``beside``, ``marked`` as in :class:`.Scope`."""
+
+    terms: exp.Select
+    ids: dict[Term, Id]
+    named: Mapping[IRI, exp.Select]
+    names: Names = field(default_factory=Names)
+    beside: bool = True
+    marked: bool = False
+
+    def relation(self, pattern: Pattern, place: Place) -> Relation:
+        """The solutions of a pattern.
+
+        Raises:
+            UnsupportedQuery: part of it cannot be said in SQL.
+        """
+        match pattern:
+            case BGP(patterns):
+                return blocks.block(self, patterns, place)
+            case Join(left, right):
+                return self._join(self.relation(left, place), self.relation(right, place), place)
+            case LeftJoin():
+                return self._left_join(pattern, place)
+            case Filter():
+                return self._filter(pattern, place)
+            case Union(left, right):
+                return self._union([self.relation(each, place) for each in (left, right)], place)
+            case Minus(left, right):
+                return self._minus(left, right, place)
+            case Extend(inner, variable, expression):
+                return self.extended(
+                    self.relation(inner, _below(place, variable.name)),
+                    variable.name,
+                    expression,
+                    place,
+                )
+            case Graph(name, inner):
+                return self._graph(name, inner, place)
+            case Values(variables, rows):
+                return self._values([each.name for each in variables], rows)
+            case Group():
+                return grouping.grouped(self, pattern, self._members(pattern, place), place)
+            case OrderBy(inner, conditions):
+                below = self.relation(inner, place)
+                if place.most is not None:
+                    return modifiers.foremost(self, below, conditions[0], place.most, place)
+                return modifiers.ordered(self, below, conditions, place)
+            case Project(inner, variables):
+                below = self.relation(inner, Place(place.graph, place.once, most=place.most))
+                kept = below if place.once else self._kept(below, variables)
+                return modifiers.projected(self, kept, [each.name for each in variables])
+            case Distinct(inner):
+                return modifiers.distinct(self, self.relation(inner, replace(place, once=True)))
+            case Reduced(inner):
+                return self.relation(inner, place)
+            case Slice(inner, offset, limit):
+                most = _most(pattern)
+                below = self.relation(inner, Place(place.graph, outer=place.outer, most=most))
+                return modifiers.sliced(self, settled(below, self.names), offset, limit)
+            case Service():
+                raise UnsupportedQuery("SERVICE: a query cannot call other endpoints")
+        raise UnsupportedQuery(
+            f"{type(pattern).__name__.upper()}: it belongs to a continuous query; history is "
+            "asked with plain SPARQL, and with AT or DURING for a time"
+        )
+
+    def frame(self, place: Place, *relations: tuple[Relation, str]) -> Frame:
+        """The row of relations, for expressions that stand at a place."""
+        return Frame(
+            self.names,
+            self.terms,
+            self.ids.get,
+            lambda pattern, frame: self._exists(pattern, frame, place),
+            *relations,
+            outer=place.outer,
+        )
+
+    def valued(self, relation: Relation, names: Iterable[str], place: Place) -> Relation:
+        """The relation with the values of some variables beside their ids."""
+        loaded = [
+            name
+            for name in dict.fromkeys(names)
+            if name in relation.layouts and not relation.layouts[name].has_value
+        ]
+        if not loaded:
+            return relation
+        alias = self.names.fresh("r")
+        frame = self.frame(place, (relation, alias))
+        columns, layouts = own_columns(relation, alias), dict(relation.layouts)
+        for name in loaded:
+            value = frame.variable(name)
+            assert isinstance(value, Columns)
+            layouts[name] = replace(layouts[name], has_value=True)
+            columns += [
+                named(
+                    exp.column(part, value.kind.args["table"].name),
+                    f"{layouts[name].column}_{part}",
+                )
+                for part in LOADED
+            ]
+        tree = frame.attach(from_(selected(columns), relation.under(alias)))
+        return replace(relation, tree=tree, layouts=layouts)
+
+    # -- joins --------------------------------------------------------------------------------
+
+    def _join(self, left: Relation, right: Relation, place: Place) -> Relation:
+        if left.is_unit or right.is_unit:
+            return right if left.is_unit else left
+        shared = _shared(left, right)
+        left, right = self._matched(left, right, shared, place)
+        left, right, pending = self._deferred(left, right, shared, place)
+        one, other = self.names.fresh("r"), self.names.fresh("r")
+        columns, layouts = merged_columns((left, one), (right, other), optional=False)
+        tree = from_(selected(columns), left.under(one))
+        tree.append(
+            "joins",
+            join(right.under(other), compatible((left, one), (right, other), shared)),
+        )
+        return Relation(tree, layouts, _is_unique(left, right, shared), pending)
+
+    def _left_join(self, pattern: LeftJoin, place: Place) -> Relation:
+        left = self.relation(pattern.left, place)
+        right = self.relation(pattern.right, replace(place, bounds=()))
+        shared = _shared(left, right)
+        left, right = self._matched(left, right, shared, place)
+        if pattern.condition is not None:
+            needed = names_in(pattern.condition)
+            left = self.valued(left, needed, place)
+            right = self.valued(right, needed, place)
+        left, right, pending = self._deferred(left, right, shared, place)
+        one, other = self.names.fresh("r"), self.names.fresh("r")
+        on = compatible((left, one), (right, other), shared)
+        if pattern.condition is not None:
+            frame = self.frame(place, (left, one), (right, other))
+            on = all_of(on, frame.within(truth_of(pattern.condition, frame)))
+        columns, layouts = merged_columns((left, one), (right, other), optional=True)
+        tree = from_(selected(columns), left.under(one))
+        tree.append("joins", join(right.under(other), on, "LEFT"))
+        return Relation(tree, layouts, _is_unique(left, right, shared), pending)
+
+    def _matched(
+        self, left: Relation, right: Relation, shared: Sequence[str], place: Place
+    ) -> tuple[Relation, Relation]:
+        """Both relations with the shared variables stored so that they can be compared."""
+        mixed = [n for n in shared if left.layouts[n].has_id != right.layouts[n].has_id]
+        return self.valued(left, mixed, place), self.valued(right, mixed, place)
+
+    def _deferred(
+        self, left: Relation, right: Relation, shared: Sequence[str], place: Place
+    ) -> tuple[Relation, Relation, bool]:
+        """Whether DISTINCT can wait until after a join; if not, the relations after it."""
+        pending = left.pending or right.pending
+        if not pending or place.once or _is_unique(left, right, shared):
+            return left, right, pending
+        return settled(left, self.names), settled(right, self.names), False
+
+    def _minus(self, left_pattern: Pattern, right_pattern: Pattern, place: Place) -> Relation:
+        left = self.relation(left_pattern, place)
+        right = self.relation(right_pattern, replace(place, once=True, bounds=()))
+        shared = _shared(left, right)
+        if not shared:
+            return left
+        left, right = self._matched(left, right, shared, place)
+        one, other = self.names.fresh("r"), self.names.fresh("r")
+        conditions = [compatible((left, one), (right, other), shared)]
+        if not any(left.is_certain(n) and right.is_certain(n) for n in shared):
+            conditions.append(
+                any_of(
+                    *(
+                        all_of(
+                            left.layouts[name].bound_in(one), right.layouts[name].bound_in(other)
+                        )
+                        for name in shared
+                    )
+                )
+            )
+        found = where(from_(selected(()), right.under(other)), *conditions)
+        tree = where(
+            from_(selected(own_columns(left, one)), left.under(one)),
+            exp.Not(this=exp.Exists(this=found)),
+        )
+        return replace(left, tree=tree, is_unit=False)
+
+    def _union(self, parts: Sequence[Relation], place: Place) -> Relation:
+        if not place.once:
+            parts = [settled(each, self.names) for each in parts]
+        target: dict[str, Layout] = {}
+        for name in dict.fromkeys(n for each in parts for n in each.layouts):
+            layouts = [each.layouts[name] for each in parts if name in each.layouts]
+            has_id = all(layout.has_id for layout in layouts)
+            certain = len(layouts) == len(parts) and all(layout.certain for layout in layouts)
+            target[name] = Layout(layouts[0].column, has_id, not has_id, certain)
+        valued = [name for name, layout in target.items() if layout.has_value]
+        parts = [self.valued(each, valued, place) for each in parts]
+        selects: list[exp.Expr] = []
+        for each in parts:
+            alias = self.names.fresh("r")
+            selects.append(from_(selected(aligned(each, target, alias)), each.under(alias)))
+        whole = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), selects)
+        alias = self.names.fresh("r")
+        columns = [exp.column(name, alias) for each in target.values() for name in each.columns]
+        source = table(whole, alias)
+        return Relation(from_(selected(columns), source), target)
+
+    # -- conditions ---------------------------------------------------------------------------
+
+    def _filter(self, pattern: Filter, place: Place) -> Relation:
+        conditions = [pattern.condition]
+        inner = pattern.pattern
+        while isinstance(inner, Filter):
+            conditions.append(inner.condition)
+            inner = inner.pattern
+        bounds = [found for each in conditions if (found := blocks.bound(each)) is not None]
+        below = self.relation(inner, replace(place, bounds=(*place.bounds, *bounds)))
+        alias = self.names.fresh("r")
+        frame = self.frame(place, (below, alias))
+        tests = [truth_of(each, frame) for each in conditions]
+        tree = from_(selected(own_columns(below, alias)), below.under(alias))
+        return replace(below, tree=where(frame.attach(tree), *tests), is_unit=False)
+
+    def _exists(self, pattern: Pattern, frame: Frame, place: Place) -> exp.Expr:
+        inner = self.relation(
+            pattern,
+            Place(
+                place.graph,
+                once=True,
+                outer=frame,
+                substituted=any(isinstance(n, LeftJoin | Minus | Exists) for n in nodes(pattern)),
+            ),
+        )
+        shared = [name for name in inner.layouts if _is_seen(frame, name)]
+        mixed = [
+            name for name in shared if not inner.layouts[name].has_id or frame.id(name) is None
+        ]
+        inner = self.valued(inner, mixed, place)
+        alias = self.names.fresh("r")
+        conditions = []
+        for name in shared:
+            layout, id_ = inner.layouts[name], frame.id(name)
+            doubts = []
+            if not layout.certain:
+                doubts.append(sql("NOT :bound", bound=layout.bound_in(alias)))
+            if layout.has_id and id_ is not None:
+                same = sql(":a = :b", a=layout.id_in(alias), b=id_)
+                unbound = sql(":id IS NULL", id=id_)
+            else:
+                outer = frame.light(frame.variable(name))
+                same = same_value(
+                    layout.value_in(alias), Columns({p: getattr(outer, p) for p in STORED})
+                )
+                unbound = sql(":kind IS NULL", kind=outer.kind)
+            if not frame.is_certain(name):
+                doubts.append(unbound)
+            conditions.append(any_of(same, *doubts))
+        return exp.Exists(this=where(from_(selected(()), inner.under(alias)), *conditions))
+
+    def _members(self, group: Group, place: Place) -> Relation:
+        """The solutions that are grouped."""
+        once = _is_once(group)
+        below = self.relation(group.pattern, Place(place.graph, once, outer=place.outer))
+        if not (once and below.pending):
+            return below
+        # Values are few beside solutions: these alone are looked up and compared.
+        seen = {each.name for each in variables((group.keys, group.aggregates))}
+        names = [each for each in below.layouts if each in seen]
+        only = modifiers.projected(self, replace(below, order=()), names)
+        return modifiers.distinct(self, only)
+
+    # -- values -------------------------------------------------------------------------------
+
+    def extended(
+        self, below: Relation, name: str, expression: Expression, place: Place
+    ) -> Relation:
+        """The relation with the value of an expression as one variable more."""
+        if any(isinstance(n, Call) and n.name in _UNREPEATABLE for n in nodes(expression)):
+            below = settled(below, self.names)
+        alias = self.names.fresh("r")
+        frame = self.frame(place, (below, alias))
+        column = self.names.column(name)
+        id_ = id_of(expression, frame)
+        columns = own_columns(below, alias)
+        if id_ is not None:
+            certain = not isinstance(expression, Call) and (
+                not isinstance(expression, Variable) or frame.is_certain(expression.name)
+            )
+            layout = Layout(column, True, False, certain)
+            columns.append(named(id_.copy(), column))
+        else:
+            layout = Layout(column, False, True, False)
+            value = frame.light(value_of(expression, frame))
+            columns += [named(getattr(value, part).copy(), f"{column}_{part}") for part in STORED]
+        tree = frame.attach(from_(selected(columns), below.under(alias)))
+        layouts = {**below.layouts, name: layout}
+        return replace(below, tree=tree, layouts=layouts, is_unit=False)
+
+    def _values(self, names: Sequence[str], rows: Sequence[Sequence[Term | None]]) -> Relation:
+        if not rows:
+            return empty(names, self.names)
+        layouts = {
+            name: Layout(
+                self.names.column(name), True, False, all(row[n] is not None for row in rows)
+            )
+            for n, name in enumerate(names)
+        }
+        tuples = [
+            exp.Tuple(
+                expressions=[
+                    null("BIGINT") if term is None else exp.cast(constant(self.ids[term]), "BIGINT")
+                    for term in row
+                ]
+                or [constant(1)]
+            )
+            for row in rows
+        ]
+        alias = self.names.fresh("r")
+        columns = [each.column for each in layouts.values()] or ["unit"]
+        source = exp.Values(
+            expressions=tuples,
+            alias=exp.TableAlias(
+                this=exp.to_identifier(alias), columns=[exp.to_identifier(c) for c in columns]
+            ),
+        )
+        tree = from_(selected(exp.column(each, alias) for each in columns), source)
+        return Relation(tree, layouts, unique=len(set(map(tuple, rows))) == len(rows))
+
+    # -- graphs -------------------------------------------------------------------------------
+
+    def _graph(self, name: Variable | IRI, inner: Pattern, place: Place) -> Relation:
+        if isinstance(name, IRI):
+            if name not in self.named:
+                # A graph that is not there has no solutions, not even of an empty pattern.
+                return empty(sorted(in_scope(inner)), self.names)
+            return self.relation(inner, replace(place, graph=self.named[name]))
+        parts = [
+            self._join(
+                self._values([name.name], [[graph]]),
+                self.relation(inner, replace(place, graph=tree)),
+                place,
+            )
+            for graph, tree in self.named.items()
+        ]
+        if not parts:
+            return empty(sorted(in_scope(inner) | {name.name}), self.names)
+        return parts[0] if len(parts) == 1 else self._union(parts, place)
+
+    def _kept(self, below: Relation, variables: Iterable[Variable]) -> Relation:
+        """The relation with its solutions counted, if variables are going to be left out."""
+        if below.layouts.keys() <= {each.name for each in variables}:
+            return below
+        return settled(below, self.names)
+
+
+def _most(slice_: Slice) -> int | None:
+    """How many solutions are needed of one triple in the order of one variable; else None."""
+    match slice_:
+        case Slice(
+            Project(OrderBy(BGP((_,)), (OrderCondition(Variable()),))), offset, int() as limit
+        ) if 0 < offset + limit <= _FEW:
+            return offset + limit
+    return None
+
+
+def _is_once(group: Group) -> bool:
+    """Whether how often a solution comes, and what else it has, makes no difference to a group."""
+    return all(
+        each.expression is not None and (each.distinct or each.name in grouping.EXTREMES)
+        for _, each in group.aggregates
+    ) and not any(
+        isinstance(each, Exists) or (isinstance(each, Call) and each.name in _UNREPEATABLE)
+        for each in nodes((group.keys, group.aggregates))
+    )
+
+
+def _below(place: Place, name: str) -> Place:
+    """The place below a BIND: what is known of its variable is not known there."""
+    return replace(place, bounds=tuple(each for each in place.bounds if each.name != name))
+
+
+def _shared(left: Relation, right: Relation) -> list[str]:
+    return [name for name in left.layouts if name in right.layouts]
+
+
+def _is_unique(left: Relation, right: Relation, shared: Iterable[str]) -> bool:
+    """Whether a join of relations without equal solutions has none either.
+
+    It has none if a solution tells which of each side it was made of.
+    """
+    return (
+        left.unique
+        and right.unique
+        and all(left.is_certain(name) and right.is_certain(name) for name in shared)
+    )
+
+
+def _is_seen(frame: Frame, name: str) -> bool:
+    return frame.sees(name) or (frame.outer is not None and _is_seen(frame.outer, name))

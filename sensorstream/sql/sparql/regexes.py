@@ -1,0 +1,235 @@
+"""REGEX and REPLACE: the patterns that mean the same in PostgreSQL (section 17.4.3.14).
+
+SPARQL's patterns are those of XPath; PostgreSQL has its own. Only what both read alike is
+translated: characters, classes, groups, alternatives, greedy quantifiers and anchors. What
+REPLACE exchanges depends on which of several matches is taken (XPath: the first that is found,
+PostgreSQL: the longest), so there only one character may have a quantifier.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sqlglot import exp
+
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
+from sensorstream.model.regex import xpath_regex
+from sensorstream.model.terms import Literal
+from sensorstream.network.expressions.functions import fault_of_pattern
+from sensorstream.sql.sparql.fragments import sql
+from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.values import Constant, Text, Truth, Value
+
+_ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-")
+_SPECIAL: Final = re.compile(r"[\\|.?*+(){}\[\]^$]")
+# Not \w: it has other marks and signs in each language of patterns.
+_CLASSES: Final = {"d": r"\d", "D": r"\D", "s": r"\s", "S": r"\S"}
+_CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t"}
+_QUANTIFIER: Final = re.compile(r"[?*+]|\{[0-9]{1,3}(,[0-9]{0,3})?\}")
+_MOST_REPEATS: Final = 255
+_CLASS_PART: Final = re.compile(r"\\[nrt\\|.?*+(){}\[\]^$-]|\\[dDsS]|[^\\\[\]]")
+
+
+def regex(arguments: list[Value], frame: Frame) -> Value:
+    """REGEX(text, pattern, flags)."""
+    source = frame.light(arguments[0])
+    written, flags = _constants("REGEX", arguments[1:], 2)
+    made = _Translation("REGEX", written, flags).text()
+    return Truth(
+        sql(
+            ':text COLLATE "pg_unicode_fast" ~ :pattern',
+            text=source.string,
+            pattern=made,
+        )
+    )
+
+
+def replace(arguments: list[Value], frame: Frame) -> Value:
+    """REPLACE(text, pattern, replacement, flags)."""
+    source = frame.light(arguments[0])
+    written, new, flags = _constants("REPLACE", arguments[1:], 3)
+    translation = _Translation("REPLACE", written, flags)
+    made = translation.text()
+    if translation.quantifiers > 1 or translation.alternatives:
+        raise _refused("REPLACE", written, "alternatives, or more than one quantifier")
+    if xpath_regex(written, flags).search(""):
+        # An error of the function (XPath and XQuery Functions 3.1, section 5.6.4).
+        return Text(exp.cast(exp.null(), "TEXT"))
+    return Text(
+        sql(
+            "REGEXP_REPLACE(:text COLLATE \"pg_unicode_fast\", :pattern, :new, 'g')",
+            text=source.string,
+            pattern=made,
+            new=_replacement(new, translation.groups),
+        ),
+        sql(
+            "CASE WHEN NOT :text IS NULL THEN :language END",
+            text=source.string,
+            language=source.language,
+        ),
+    )
+
+
+def _constants(name: str, values: list[Value], count: int) -> list[str]:
+    texts = []
+    for value in values:
+        if not isinstance(value, Constant) or not isinstance(value.term, Literal):
+            raise UnsupportedQuery(
+                f"{name}(): its pattern, flags and replacement must be written in the query: "
+                "expected texts in quotes when history is asked"
+            )
+        if value.term.datatype not in (XSD_STRING, RDF_LANG_STRING):
+            raise UnsupportedQuery(f"{name}(): {value.term} is not a string")
+        texts.append(value.term.lexical)
+    texts += [""] * (count - len(texts))
+    return texts
+
+
+def _replacement(written: str, groups: int) -> str:
+    """The replacement as PostgreSQL writes it: ``$1`` is a group, ``\\$`` a dollar."""
+
+    def exchange(match: re.Match[str]) -> str:
+        if match[1] is not None:
+            return match[1].replace("\\", "\\\\")
+        number = int(match[2])
+        return (rf"\{number}" if number else r"\&") if number <= groups else ""
+
+    parts = re.split(r"(\\.|\$[0-9])", written)
+    return "".join(
+        re.sub(r"\\(.)|\$([0-9])", exchange, part) if place % 2 else part.replace("\\", "\\\\")
+        for place, part in enumerate(parts)
+    )
+
+
+def _refused(name: str, written: str, what: str) -> UnsupportedQuery:
+    return UnsupportedQuery(
+        f"{name}(): '{written}' has {what}, which PostgreSQL reads in another way: expected "
+        "characters, classes such as [a-z], groups and greedy quantifiers"
+    )
+
+
+class _Translation:
+    """One pattern, read from left to right."""
+
+    def __init__(self, name: str, written: str, flags: str) -> None:
+        self.name = name
+        self.written = written
+        self.flags = flags
+        self.groups = 0
+        self.quantifiers = 0
+        self.alternatives = False
+
+    def text(self) -> str:
+        """The pattern of PostgreSQL, with its options."""
+        if not set(self.flags) <= set("imsxq"):
+            raise self._fault()
+        made = self._made()
+        if fault_of_pattern(self.written, self.flags):
+            raise self._fault()
+        return made
+
+    def _fault(self) -> UnsupportedQuery:
+        fault = fault_of_pattern(self.written, self.flags)
+        return UnsupportedQuery(f"{self.name}(): '{self.written}' {fault}")
+
+    def _made(self) -> str:
+        options = "i" if "i" in self.flags else ""
+        # w: ^ and $ match at lines; without it only at the ends. The dot never knows lines.
+        options += "w" if "m" in self.flags else "s"
+        if "q" in self.flags:
+            return f"(?{options}){_SPECIAL.sub(lambda m: chr(92) + m[0], self.written)}"
+        if "x" in self.flags and "#" in self.written:
+            raise self._refusal("the flag x and the character #")
+        return f"(?{options}){self._translated()}"
+
+    def _translated(self) -> str:
+        made: list[str] = []
+        place, single = 0, False
+        while place < len(self.written):
+            character = self.written[place]
+            quantifier = _QUANTIFIER.match(self.written, place)
+            if quantifier is not None:
+                made.append(self._quantifier(quantifier, single, made))
+                place, single = quantifier.end(), False
+                continue
+            single = False
+            if character == "\\":
+                part, place, single = self._escape(place)
+            elif character == "[":
+                part, place = self._class(place)
+                single = True
+            elif character == "(":
+                part, place = self._group(place)
+            elif character == ")":
+                part, place = ")", place + 1
+            elif character == ".":
+                part, place, single = "." if "s" in self.flags else "[^\n]", place + 1, True
+            elif character in "^$":
+                part, place = character, place + 1
+            elif character == "|":
+                self.alternatives = True
+                part, place = "|", place + 1
+            elif character in "]}{":
+                raise self._refusal(f"a bare {character}")
+            elif character in " \t\n\r" and "x" in self.flags:
+                part, place = "", place + 1
+            else:
+                part, place, single = character, place + 1, True
+            made.append(part)
+        return "".join(made)
+
+    def _quantifier(self, match: re.Match[str], single: bool, made: list[str]) -> str:
+        self.quantifiers += 1
+        if not single:
+            if not made or made[-1] != ")":
+                raise self._refusal("a quantifier after nothing")
+            # Of what is repeated, the last match is kept; which one that is may differ.
+            self.quantifiers += 1
+        if match.end() < len(self.written) and self.written[match.end()] in "?+*":
+            raise self._refusal("a reluctant quantifier")
+        if any(int(each) > _MOST_REPEATS for each in re.findall("[0-9]+", match[0])):
+            raise self._refusal(f"more than {_MOST_REPEATS} repetitions")
+        return match[0]
+
+    def _escape(self, place: int) -> tuple[str, int, bool]:
+        following = self.written[place + 1 : place + 2]
+        if following in _CLASSES:
+            return _CLASSES[following], place + 2, True
+        if following in _CONTROLS:
+            return _CONTROLS[following], place + 2, True
+        if following and following in _ESCAPED:
+            return f"\\{following}", place + 2, True
+        raise self._refusal(f"the escape \\{following}")
+
+    def _group(self, place: int) -> tuple[str, int]:
+        if self.written.startswith("(?:", place):
+            return "(?:", place + 3
+        if self.written.startswith("(?", place):
+            raise self._refusal("a group that begins with (?")
+        self.groups += 1
+        return "(", place + 1
+
+    def _class(self, place: int) -> tuple[str, int]:
+        end = place + 1
+        made = "["
+        if self.written.startswith("^", end):
+            made, end = "[^", end + 1
+        first = True
+        while True:
+            if end >= len(self.written):
+                raise self._refusal("a class without an end")
+            if self.written[end] == "]" and not first:
+                return f"{made}]", end + 1
+            part = _CLASS_PART.match(self.written, end)
+            if part is None or part[0] in ("\\D", "\\S"):
+                raise self._refusal("a class within a class")
+            text = part[0]
+            if text[0] == "\\" and text[1] in _CONTROLS:
+                text = _CONTROLS[text[1]]
+            made += text
+            end, first = part.end(), False
+
+    def _refusal(self, what: str) -> UnsupportedQuery:
+        return _refused(self.name, self.written, what)

@@ -1,0 +1,269 @@
+"""Solutions of a pattern as an SQL relation.
+
+A variable is stored as the id of its term, as a computed value (five columns), or as both. A
+column that is null is an unbound variable. Every relation keeps a variable in columns of the same
+names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from sqlglot import exp
+
+from sensorstream.sql.sparql.fragments import all_of, any_of, free, named, null, sql, table
+from sensorstream.sql.sparql.values import STORED, Columns
+
+_TYPES = {
+    "kind": "SMALLINT",
+    "text": "TEXT",
+    "datatype": "TEXT",
+    "language": "TEXT",
+    "number": "DECIMAL",
+    "moment": "TIMESTAMPTZ",
+}
+LOADED = (*STORED, "moment")
+"""The columns of a term that was looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a relation stores a variable; ``certain``: every row binds it."""
+
+    column: str
+    has_id: bool
+    has_value: bool
+    certain: bool
+
+    @property
+    def columns(self) -> Iterator[str]:
+        """The names of its columns."""
+        if self.has_id:
+            yield self.column
+        if self.has_value:
+            for part in LOADED if self.has_id else STORED:
+                yield f"{self.column}_{part}"
+
+    def id_in(self, alias: str) -> exp.Expr:
+        """The id, of the relation under an alias."""
+        return exp.column(self.column, alias)
+
+    def value_in(self, alias: str) -> Columns:
+        """The value, of the relation under an alias."""
+        parts = LOADED if self.has_id else STORED
+        return Columns(
+            {part: exp.column(f"{self.column}_{part}", alias) for part in parts},
+            self.id_in(alias) if self.has_id else None,
+        )
+
+    def bound_in(self, alias: str) -> exp.Expr:
+        """Whether it is bound, in the relation under an alias."""
+        column = self.column if self.has_id else f"{self.column}_kind"
+        return sql("NOT :column IS NULL", column=exp.column(column, alias))
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A select that gives solutions.
+
+    ``unique``: no two solutions are equal. ``pending``: they are not, but rows may be: DISTINCT
+    is still to come (which may be cheaper after a join). ``order`` names columns that solutions are
+    ordered by, with whether descending. ``keys`` are columns that follow from the others, in
+    whose order an index has the rows: so the first distinct ones are found without reading all.
+    """
+
+    tree: exp.Select
+    layouts: Mapping[str, Layout]
+    unique: bool = False
+    pending: bool = False
+    order: tuple[tuple[str, bool], ...] = ()
+    keys: tuple[str, ...] = ()
+    is_unit: bool = False
+    """Whether it is the one empty solution, which joins with everything."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns that matter."""
+        found = [name for each in self.layouts.values() for name in each.columns]
+        return [*found, *(name for name, _ in self.order), *self.keys]
+
+    def under(self, alias: str) -> exp.Subquery:
+        """The relation as a table of FROM."""
+        return table(self.tree, alias)
+
+    def is_certain(self, name: str) -> bool:
+        return name in self.layouts and self.layouts[name].certain
+
+
+@dataclass(slots=True)
+class Names:
+    """Names of columns and tables that no other part of a query uses."""
+
+    _variables: dict[str, str] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def column(self, variable: str) -> str:
+        """The column of a variable, the same wherever it stands."""
+        return self._variables.setdefault(variable, f"v{len(self._variables) + 1}")
+
+    def fresh(self, prefix: str) -> str:
+        return f"{prefix}{next(self._numbers)}"
+
+
+def selected(expressions: Iterable[exp.Expr]) -> exp.Select:
+    """A select of these columns; of a constant if there are none."""
+    found = list(expressions)
+    if not found:
+        found = [named(exp.Literal.number(1), "unit")]
+    return exp.Select(expressions=found)
+
+
+def from_(tree: exp.Select, *tables: exp.Expr) -> exp.Select:
+    """Set the FROM of a select: a product of tables."""
+    first, *rest = tables
+    tree.set("from_", exp.From(this=first))
+    for each in rest:
+        tree.append("joins", exp.Join(this=each, kind="CROSS"))
+    return tree
+
+
+def where(tree: exp.Select, *conditions: exp.Expr) -> exp.Select:
+    """Set the WHERE of a select."""
+    if conditions:
+        tree.set("where", exp.Where(this=all_of(*conditions)))
+    return tree
+
+
+def join(table: exp.Expr, on: exp.Expr, side: str = "") -> exp.Join:
+    """A join of a table."""
+    return exp.Join(this=table, on=on, side=side or None)
+
+
+def own_columns(relation: Relation, alias: str) -> list[exp.Expr]:
+    """All columns of a relation under an alias."""
+    return [exp.column(name, alias) for name in relation.columns]
+
+
+def settled(relation: Relation, names: Names) -> Relation:
+    """The relation with each solution as often as it should come."""
+    if not relation.pending:
+        return relation
+    if not relation.tree.args.get("distinct"):
+        tree = free(relation.tree)
+        if tree.args.get("limit") or tree.args.get("order") or tree.args.get("group"):
+            alias = names.fresh("r")
+            tree = from_(selected(own_columns(relation, alias)), relation.under(alias))
+        tree.set("distinct", exp.Distinct())
+        # In their order: of a few first solutions PostgreSQL makes no others distinct.
+        order_by(tree, relation)
+        relation = replace(relation, tree=tree)
+    return replace(relation, pending=False, unique=True)
+
+
+def order_by(tree: exp.Select, relation: Relation, alias: str | None = None) -> None:
+    """Set the ORDER BY of a select to the order of a relation below it."""
+    if relation.order:
+        keys = [
+            exp.Ordered(this=exp.column(name, alias), desc=descending, nulls_first=not descending)
+            for name, descending in relation.order
+        ]
+        tree.set("order", exp.Order(expressions=keys))
+
+
+def empty(variables: Iterable[str], names: Names) -> Relation:
+    """No solutions."""
+    layouts = {each: Layout(names.column(each), True, False, True) for each in variables}
+    tree = selected(named(null("BIGINT"), layout.column) for layout in layouts.values())
+    return Relation(where(tree, exp.false()), layouts, unique=True)
+
+
+def unit() -> Relation:
+    """The one empty solution."""
+    return Relation(selected(()), {}, unique=True, is_unit=True)
+
+
+def compatible(
+    left: tuple[Relation, str], right: tuple[Relation, str], shared: Sequence[str]
+) -> exp.Expr:
+    """Whether two rows agree on the variables they share; these are stored alike."""
+    (one, alias), (other, second) = left, right
+    conditions = []
+    for name in shared:
+        a, b = one.layouts[name], other.layouts[name]
+        same = same_term(a, alias, b, second)
+        doubts = [
+            sql("NOT :bound", bound=layout.bound_in(where_))
+            for layout, where_ in ((a, alias), (b, second))
+            if not layout.certain
+        ]
+        conditions.append(any_of(same, *doubts))
+    return all_of(*conditions)
+
+
+def same_term(a: Layout, alias: str, b: Layout, second: str) -> exp.Expr:
+    """Whether two bound variables are the same term: by id, or by their values."""
+    if a.has_id and b.has_id:
+        return sql(":a = :b", a=a.id_in(alias), b=b.id_in(second))
+    return same_value(a.value_in(alias), b.value_in(second))
+
+
+def same_value(a: Columns, b: Columns) -> exp.Expr:
+    """Whether the parts of two terms are equal; of such a form that they can be hashed."""
+    return all_of(
+        sql(":a = :b", a=a.kind, b=b.kind),
+        sql(":a = :b", a=a.text, b=b.text),
+        sql("COALESCE(:a, '') = COALESCE(:b, '')", a=a.datatype, b=b.datatype),
+        sql("COALESCE(:a, '') = COALESCE(:b, '')", a=a.language, b=b.language),
+    )
+
+
+def merged_columns(
+    left: tuple[Relation, str], right: tuple[Relation, str], *, optional: bool
+) -> tuple[list[exp.Expr], dict[str, Layout]]:
+    """The columns of a join: a shared variable has the value of the side that binds it.
+
+    ``optional``: the right side may be missing.
+    """
+    (one, alias), (other, second) = left, right
+    columns: list[exp.Expr] = []
+    layouts: dict[str, Layout] = {}
+    for name in dict.fromkeys((*one.layouts, *other.layouts)):
+        a, b = one.layouts.get(name), other.layouts.get(name)
+        if b is None or (a is not None and a.certain and a.has_id >= b.has_id):
+            assert a is not None
+            layouts[name] = a
+            columns += [exp.column(each, alias) for each in a.columns]
+        elif a is None or (b.certain and not optional):
+            layouts[name] = replace(b, certain=b.certain and not optional)
+            columns += [exp.column(each, second) for each in b.columns]
+        else:
+            # Stored alike, but perhaps only one side has the id as well.
+            has_id = a.has_id and b.has_id
+            made = Layout(a.column, has_id, not has_id or (a.has_value and b.has_value), a.certain)
+            layouts[name] = made
+            columns += [
+                named(
+                    exp.Coalesce(
+                        this=exp.column(each, alias), expressions=[exp.column(each, second)]
+                    ),
+                    each,
+                )
+                for each in made.columns
+            ]
+    return columns, layouts
+
+
+def aligned(relation: Relation, target: Mapping[str, Layout], alias: str) -> list[exp.Expr]:
+    """The columns of a relation in the layouts of a union; null where a variable is missing."""
+    columns: list[exp.Expr] = []
+    for name, layout in target.items():
+        own = relation.layouts.get(name)
+        for each in layout.columns:
+            if own is None:
+                part = each.rpartition("_")[2] if each != layout.column else ""
+                columns.append(named(null(_TYPES.get(part, "BIGINT")), each))
+            else:
+                columns.append(exp.column(each, alias))
+    return columns
