@@ -10,6 +10,15 @@ from sensorstream.cli.options import asks_server, json_option, prints
 from sensorstream.cli.versions import add_versions
 from sensorstream.cli.webhook_deliveries import deliveries, recover, resend, test
 from sensorstream.cli.webhook_listener import listen
+from sensorstream.webhook_definition import (
+    CLOUD_EVENTS,
+    FORMATS,
+    LABELS,
+    Format,
+    Grouping,
+    Label,
+    WebhookDefinition,
+)
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
@@ -39,14 +48,15 @@ for _command in (deliveries, test, resend, recover, listen):
 )
 @click.option(
     "--format",
-    type=click.Choice(["cloudevents", "alertmanager"]),
+    type=click.Choice(FORMATS),
+    default=CLOUD_EVENTS,
     help="What is sent: CloudEvents (also by default), or alerts as an Alertmanager sends them.",
 )
 @click.option("--changes", is_flag=True, help="Tell what becomes of open alerts, too.")
 @click.option(
     "--group-by",
     multiple=True,
-    type=click.Choice(["rule", "kind", "severity", "key"]),
+    type=click.Choice(LABELS),
     help="Tell alerts that are alike in this together; may be given several times.",
 )
 @click.option("--group-wait", type=float, help="Seconds to wait for others (30).")
@@ -63,9 +73,9 @@ def add(
     receiver: str,
     queries: tuple[str, ...],
     secret: str | None,
-    format: str | None,
+    format: Format,
     changes: bool,
-    group_by: tuple[str, ...],
+    group_by: tuple[Label, ...],
     group_wait: float | None,
     group_interval: float | None,
     escalated: bool,
@@ -74,14 +84,17 @@ def add(
 
     The secret that signs the deliveries is shown only once.
     """
-    group: dict[str, object] | None = None
-    times = {"wait": group_wait, "interval": group_interval}
-    times = {name: each for name, each in times.items() if each is not None}
+    group: Grouping | None = None
+    given = {"wait": group_wait, "interval": group_interval}
+    times = {name: each for name, each in given.items() if each is not None}
     if group_by:
-        group = {"by": list(group_by), **times}
+        group = Grouping(group_by, **times)
     elif times:
         raise click.UsageError("--group-wait and --group-interval need --group-by")
-    return client.add_webhook(receiver, secret, queries, format, changes, group, escalated)
+    told = WebhookDefinition(
+        receiver, queries, format=format, changes=changes, group=group, escalated=escalated
+    )
+    return client.add_webhook(told, secret)
 
 
 def _show_list(found: list[dict[str, Any]]) -> None:

@@ -12,59 +12,31 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from sensorstream.alert_grouping import Grouping, grouping_data, read_grouping
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.records import Record
+from sensorstream.webhook_definition import WebhookDefinition
 
 
 @dataclass(frozen=True, slots=True)
 class PutWebhook(Entry):
-    """A webhook is new, or changed; its secret is no part of it.
-
-    ``by`` is who sent it. ``changes``: it is told of what becomes of open alerts. ``group``: it is
-    told of groups of alerts. ``escalated``: it is told of alerts that have escalated alone.
-    """
+    """A webhook is new, or changed; ``by`` is who sent it."""
 
     kind: ClassVar[str] = "webhook-put"
 
     webhook: str
-    url: str
-    queries: tuple[str, ...]
-    format: str
+    definition: WebhookDefinition
     by: str
-    changes: bool = False
-    group: Grouping | None = None
-    escalated: bool = False
 
     def encode(self) -> tuple[bytes, str]:
-        told: dict[str, object] = {
-            "url": self.url,
-            "queries": self.queries,
-            "format": self.format,
-            "by": self.by,
-        }
-        if self.changes:
-            told["changes"] = True
-        if self.group is not None:
-            told["group"] = grouping_data(self.group)
-        if self.escalated:
-            told["escalated"] = True
+        first = dict.fromkeys(("url", "queries", "format"))
+        told = {**first, "by": self.by, **self.definition.data()}
         return json.dumps(told, ensure_ascii=False).encode(), self.webhook
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
         told = json.loads(content)
-        return cls(
-            source,
-            told["url"],
-            tuple(told["queries"]),
-            told["format"],
-            told["by"],
-            told.get("changes") is True,
-            read_grouping(told.get("group")),
-            told.get("escalated") is True,
-        )
+        return cls(source, WebhookDefinition.read(told), told["by"])
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         return Outcome(record.message, Status.ACCEPTED)

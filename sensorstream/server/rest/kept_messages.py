@@ -8,10 +8,12 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Path, Query, Response
+from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from sensorstream.alerts.cloudevents import alert_data, plain_time
+from sensorstream.alerts.records import LoggedDelivery
 from sensorstream.app.application import Application
 from sensorstream.app.messages import MOST_INDIVIDUALS
 from sensorstream.client.operations import Operations
@@ -20,7 +22,6 @@ from sensorstream.history.kept_messages import KeptMessage, Wanted
 from sensorstream.server.answers import RaisedAlertBody
 from sensorstream.server.known import Moment, routed
 from sensorstream.server.problems import ContradictionBody, PositionBody
-from sensorstream.server.rest.webhooks import DeliveryBody
 
 Id = Annotated[str, Path(alias="id", description="the `message_id`, such as m42")]
 
@@ -75,7 +76,7 @@ class LifeBody(MessageBody):
     replies: list[str] | None
     warnings: list[str] | None
     alerts: list[RaisedAlertBody] | None
-    deliveries: list[DeliveryBody] | None = Field(description="of these alerts to webhooks")
+    deliveries: list[LoggedDelivery] | None = Field(description="of these alerts to webhooks")
     replay_of: str | None = Field(description="the quarantined message that it came instead of")
     replay: str | None = Field(description="the message that came instead of it")
     dismissed_at: datetime | None = Field(description="when it was taken out of quarantine")
@@ -150,11 +151,7 @@ def router(application: Application) -> APIRouter:
                 "alerts": [{**alert_data(each, line), "seq": each.seq} for each in life.alerts]
                 if known
                 else None,
-                "deliveries": [
-                    DeliveryBody(**asdict(each)).model_dump(mode="json") for each in life.deliveries
-                ]
-                if known
-                else None,
+                "deliveries": jsonable_encoder(life.deliveries) if known else None,
                 "replay_of": life.message.replay_of or None,
                 "replay": life.replay,
                 "dismissed_at": dismissed and dismissed.isoformat(),
