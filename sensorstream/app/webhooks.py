@@ -31,9 +31,8 @@ from sensorstream.history.journal_rows import journal_changes, record_of
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import entry_of
-from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import number_of_message
-from sensorstream.journal.registration import checked_name
+from sensorstream.journal.registration import PutWebhook, RemoveWebhook, checked_name
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline
 from sensorstream.webhook_definition import (

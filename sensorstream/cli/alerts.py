@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from sensorstream.cli.following import count_option, follow
 from sensorstream.cli.options import rows_of, served
+from sensorstream.cli.terminal import count_option, follow
 from sensorstream.clock import SystemClock
 from sensorstream.errors import ServerUnreachable
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.following import count_option, follow
 from sensorstream.cli.options import rows_of, served
+from sensorstream.cli.terminal import count_option, follow
 from sensorstream.cli.versions import add_versions
 from sensorstream.errors import SensorStreamError, ServerUnreachable, UnknownQuery
 

@@ -10,7 +10,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import ChangedMeanwhile, UnknownVersion, UnknownWebhook, WebhookError
-from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
+from sensorstream.journal.registration import PutWebhook, RemoveWebhook
 from sensorstream.settings import Settings
 from sensorstream.webhook_definition import WebhookDefinition
 

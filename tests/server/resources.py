@@ -31,15 +31,13 @@ from sensorstream.app.incidents import Incidents
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
-from sensorstream.app.message_trials import MessageTrial
 from sensorstream.app.messages import Life, Messages
 from sensorstream.app.ontologies import Ontologies, ServedOntology
 from sensorstream.app.reasons import Because, Reason, Reasons, RuleText, Why
-from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
+from sensorstream.app.registered_queries import Queries, QueryView, ReportLog, ResultSet
 from sensorstream.app.replays import Replays
-from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
-from sensorstream.app.trials import DeploymentTrial, QueryTrial
+from sensorstream.app.trials import DeploymentTrial, MessageTrial, QueryTrial
 from sensorstream.app.versions import Match, Told, Version, Versions
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.why_not import Unmet
