@@ -1,4 +1,4 @@
-"""The types of PostgreSQL that the translation knows, and a tree together with its type."""
+"""The types of SQL, as PostgreSQL has them, and a tree of Spark's SQL together with its type."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ BIGINT: Final = SqlType(Kind.BIGINT)
 NUMERIC: Final = SqlType(Kind.NUMERIC)
 DOUBLE: Final = SqlType(Kind.DOUBLE)
 TEXT: Final = SqlType(Kind.TEXT)
-BYTES: Final = SqlType(Kind.BYTES)
 MOMENT: Final = SqlType(Kind.MOMENT)
 LOCAL: Final = SqlType(Kind.LOCAL)
 DATE: Final = SqlType(Kind.DATE)
@@ -57,47 +56,33 @@ UNKNOWN: Final = SqlType(Kind.UNKNOWN)
 
 # Numbers in the order in which PostgreSQL converts one to the other.
 NUMBERS: Final = (Kind.INTEGER, Kind.BIGINT, Kind.NUMERIC, Kind.DOUBLE)
-WHOLE: Final = (Kind.INTEGER, Kind.BIGINT)
 TIMES: Final = (Kind.DATE, Kind.LOCAL, Kind.MOMENT)
 
-# The digits after the point of a quotient, a mean, or a double made numeric.
+# The digits after the point of a quotient, a mean, or a double made numeric; and the most in all.
 QUOTIENT_SCALE: Final = 20
+MOST_DIGITS: Final = 38
 
+# Of each type PostgreSQL's number, that of its arrays, and Spark's name; see
 # https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat
-BY_OID: Final[Mapping[int, SqlType]] = {
-    16: BOOLEAN,
-    17: BYTES,
-    20: BIGINT,
-    23: INTEGER,
-    25: TEXT,
-    1043: TEXT,
-    701: DOUBLE,
-    1082: DATE,
-    1114: LOCAL,
-    1184: MOMENT,
-    1186: SPAN,
-    1700: NUMERIC,
-    1000: SqlType(Kind.ARRAY, item=Kind.BOOLEAN),
-    1007: SqlType(Kind.ARRAY, item=Kind.INTEGER),
-    1009: SqlType(Kind.ARRAY, item=Kind.TEXT),
-    1015: SqlType(Kind.ARRAY, item=Kind.TEXT),
-    1016: SqlType(Kind.ARRAY, item=Kind.BIGINT),
-    1022: SqlType(Kind.ARRAY, item=Kind.DOUBLE),
-    1182: SqlType(Kind.ARRAY, item=Kind.DATE),
-    1185: SqlType(Kind.ARRAY, item=Kind.MOMENT),
-    1231: SqlType(Kind.ARRAY, item=Kind.NUMERIC),
+_TYPES: Final[Mapping[Kind, tuple[int, int | None, str]]] = {
+    Kind.BOOLEAN: (16, 1000, "BOOLEAN"),
+    Kind.INTEGER: (23, 1007, "INT"),
+    Kind.BIGINT: (20, 1016, "BIGINT"),
+    Kind.NUMERIC: (1700, 1231, f"DECIMAL({MOST_DIGITS}, 0)"),
+    Kind.DOUBLE: (701, 1022, "DOUBLE"),
+    Kind.TEXT: (25, 1009, "STRING"),
+    Kind.BYTES: (17, None, "BINARY"),
+    Kind.MOMENT: (1184, 1185, "TIMESTAMP"),
+    Kind.LOCAL: (1114, None, "TIMESTAMP_NTZ"),
+    Kind.DATE: (1082, 1182, "DATE"),
 }
-
-SPARK_NAMES: Final[Mapping[Kind, str]] = {
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.INTEGER: "INT",
-    Kind.BIGINT: "BIGINT",
-    Kind.DOUBLE: "DOUBLE",
-    Kind.TEXT: "STRING",
-    Kind.BYTES: "BINARY",
-    Kind.MOMENT: "TIMESTAMP",
-    Kind.LOCAL: "TIMESTAMP_NTZ",
-    Kind.DATE: "DATE",
+SPARK_NAMES: Final = {kind: name for kind, (_, _, name) in _TYPES.items()}
+BY_OID: Final[Mapping[int, SqlType]] = {
+    **{oid: SqlType(kind) for kind, (oid, _, _) in _TYPES.items()},
+    **{oid: SqlType(Kind.ARRAY, item=kind) for kind, (_, oid, _) in _TYPES.items() if oid},
+    1043: TEXT,
+    1015: SqlType(Kind.ARRAY, item=Kind.TEXT),
+    1186: SPAN,
 }
 
 
@@ -113,9 +98,12 @@ class Typed:
         return self.type.kind
 
 
-def spark(text: str, type_: SqlType, /, **parts: exp.Expr) -> Typed:
-    """A template in Spark's SQL with its ``:placeholders`` filled in."""
-    safe = {name: enclosed(part) for name, part in parts.items()}
+def spark(text: str, type_: SqlType, /, *parts: exp.Expr) -> Typed:
+    """The name of a function of Spark's, or a template with ``:a``, ``:b``, ... filled in."""
+    if text.isidentifier():
+        tree = exp.Anonymous(this=text, expressions=[each.copy() for each in parts])
+        return Typed(tree, type_)
+    safe = {name: enclosed(part) for name, part in zip("abc", parts, strict=False)}
     return Typed(exp.replace_placeholders(_template(text).copy(), **safe), type_)
 
 
@@ -131,9 +119,3 @@ def enclosed(tree: exp.Expr) -> exp.Expr:
     if isinstance(copied, closed) and not isinstance(copied, exp.Connector | exp.Binary | exp.Case):
         return copied
     return exp.paren(copied, copy=False)
-
-
-def call(name: str, type_: SqlType, *arguments: exp.Expr) -> Typed:
-    """A call of one of Spark's functions, which sqlglot leaves as it is."""
-    tree = exp.Anonymous(this=name, expressions=[each.copy() for each in arguments])
-    return Typed(tree, type_)

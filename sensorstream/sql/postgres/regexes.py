@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.spark.translation.refusal import refused
+from sensorstream.sql.postgres.scope import refused
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 _/:#@=,;<>&%~'\"!-]")
 _CLASS: Final = re.compile(r"\[\^?(?:[A-Za-z0-9 _/:#.]-[A-Za-z0-9]|[A-Za-z0-9 _/:#.])+\]")
