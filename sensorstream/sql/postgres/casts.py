@@ -13,6 +13,7 @@ from sensorstream.sql.types import (
     MOST_DIGITS,
     NUMBERS,
     QUOTIENT_SCALE,
+    SPARK_NAMES,
     TIMES,
     Kind,
     SqlType,
@@ -39,23 +40,27 @@ _DOUBLE_TEXT: Final = (
     r"^[ \\t\\n\\x0B\\f\\r]*[+-]?(([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:inf|infinity)|"
     r"(?i:nan))[ \\t\\n\\x0B\\f\\r]*\\z"
 )
-# Each is proven by the texts of tests/spark/corpus. PostgreSQL rounds where Spark cuts off; Java
-# reads "1d" as a number.
+# Each is proven by the texts of tests/spark/corpus. These are the same by name.
+_ALIKE: Final[Mapping[Kind, tuple[Kind, ...]]] = {
+    Kind.BOOLEAN: (Kind.INTEGER, Kind.TEXT),
+    Kind.INTEGER: (Kind.BOOLEAN, Kind.BIGINT, Kind.DOUBLE, Kind.TEXT),
+    Kind.BIGINT: (Kind.INTEGER, Kind.DOUBLE, Kind.TEXT),
+    Kind.NUMERIC: (Kind.DOUBLE,),
+    Kind.DATE: (Kind.TEXT, Kind.MOMENT, Kind.LOCAL),
+    Kind.LOCAL: (Kind.TEXT, Kind.DATE, Kind.MOMENT),
+    Kind.MOMENT: (Kind.DATE, Kind.LOCAL),
+}
+# PostgreSQL rounds where Spark cuts off; Java reads "1d" as a number.
 _CASTS: Final[Mapping[tuple[Kind, Kind], str]] = {
-    (Kind.BOOLEAN, Kind.INTEGER): "CAST(:a AS INT)",
-    (Kind.BOOLEAN, Kind.TEXT): "CAST(:a AS STRING)",
-    (Kind.INTEGER, Kind.BOOLEAN): "CAST(:a AS BOOLEAN)",
-    (Kind.INTEGER, Kind.BIGINT): "CAST(:a AS BIGINT)",
-    (Kind.INTEGER, Kind.DOUBLE): "CAST(:a AS DOUBLE)",
+    **{
+        (given, to): f"CAST(:a AS {SPARK_NAMES[to]})"
+        for given, several in _ALIKE.items()
+        for to in several
+    },
     (Kind.INTEGER, Kind.NUMERIC): "CAST(:a AS DECIMAL(10, 0))",
-    (Kind.INTEGER, Kind.TEXT): "CAST(:a AS STRING)",
-    (Kind.BIGINT, Kind.INTEGER): "CAST(:a AS INT)",
-    (Kind.BIGINT, Kind.DOUBLE): "CAST(:a AS DOUBLE)",
     (Kind.BIGINT, Kind.NUMERIC): "CAST(:a AS DECIMAL(19, 0))",
-    (Kind.BIGINT, Kind.TEXT): "CAST(:a AS STRING)",
     (Kind.NUMERIC, Kind.INTEGER): "CAST(ROUND(:a, 0) AS INT)",
     (Kind.NUMERIC, Kind.BIGINT): "CAST(ROUND(:a, 0) AS BIGINT)",
-    (Kind.NUMERIC, Kind.DOUBLE): "CAST(:a AS DOUBLE)",
     (Kind.DOUBLE, Kind.INTEGER): "CAST(RINT(:a) AS INT)",
     (Kind.DOUBLE, Kind.BIGINT): "CAST(RINT(:a) AS BIGINT)",
     (Kind.DOUBLE, Kind.NUMERIC): "SENSORSTREAM_NUMERIC(:a)",
@@ -68,15 +73,7 @@ _CASTS: Final[Mapping[tuple[Kind, Kind], str]] = {
         "THEN RAISE_ERROR('out of range for type double precision') "
         "ELSE CAST(:a AS DOUBLE) END"
     ),
-    (Kind.DATE, Kind.TEXT): "CAST(:a AS STRING)",
-    (Kind.DATE, Kind.MOMENT): "CAST(:a AS TIMESTAMP)",
-    (Kind.DATE, Kind.LOCAL): "CAST(:a AS TIMESTAMP_NTZ)",
-    (Kind.LOCAL, Kind.TEXT): "CAST(:a AS STRING)",
-    (Kind.LOCAL, Kind.DATE): "CAST(:a AS DATE)",
-    (Kind.LOCAL, Kind.MOMENT): "CAST(:a AS TIMESTAMP)",
     (Kind.MOMENT, Kind.TEXT): "CAST(:a AS STRING) || '+00'",
-    (Kind.MOMENT, Kind.DATE): "CAST(:a AS DATE)",
-    (Kind.MOMENT, Kind.LOCAL): "CAST(:a AS TIMESTAMP_NTZ)",
 }
 _READS_TIMES: Final = "PostgreSQL reads times in many ways; use a column that is a time"
 _WAYS: Final[Mapping[tuple[Kind, Kind], str]] = {
