@@ -22,9 +22,7 @@ from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import Known
 from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.asking import Asking
-from sensorstream.app.cross_checks import CrossChecks
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.functions_read import changed_functions
+from sensorstream.app.exchange import Exchange, Revival
 from sensorstream.app.health import Health
 from sensorstream.app.holding import Holding
 from sensorstream.app.in_force import in_force, read_files, tell_edited
@@ -49,10 +47,8 @@ from sensorstream.app.registered_queries import Queries
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.retention import Retention
-from sensorstream.app.revival import Revival
-from sensorstream.app.rule_questions import RuleQuestions
-from sensorstream.app.rulebook import Rulebook
-from sensorstream.app.rules_found import changed_rules
+from sensorstream.app.rule_questions import CrossChecks, RuleQuestions
+from sensorstream.app.rulebook import Rulebook, changed_functions, changed_rules
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.stream_time import StreamTime

@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Final
 
 from sensorstream.app.message_trials import MessageTrial, try_message
-from sensorstream.app.trial_reasoners import TrialReasoners
-from sensorstream.app.wiring import Deployment, Machine
+from sensorstream.app.wiring import Deployment, Machine, build_machine, message_limits
+from sensorstream.clock import thread_seconds
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
@@ -23,6 +23,10 @@ from sensorstream.history.journal_rows import last_messages, record_of
 from sensorstream.journal.effects import in_order, reports_of
 from sensorstream.journal.records import Record
 from sensorstream.model.terms import Triple
+from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, told_to
+from sensorstream.reasoning.reasoner import Reasoner
 
 MOST_MESSAGES: Final = 100
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -253,3 +257,66 @@ def _without(effect: Effect, common: set[str]) -> Effect:
 
 def _line(triple: Triple) -> str:
     return " ".join(term.n3 for term in triple)
+
+
+_NICE: Final = 5
+"""Messages that come in meanwhile are more urgent."""
+
+
+class TrialReasoners:
+    """Makes engines for trials; for one trial at a time."""
+
+    def __init__(self, counter: Callable[[], float]) -> None:
+        """``counter`` is :meth:`.Clock.counter`."""
+        self._counter = counter
+        self._workers: dict[tuple[str, bytes], Worker] = {}
+
+    @contextmanager
+    def machines(self) -> Iterator[Callable[[Deployment], Machine]]:
+        """What makes the engines of one trial, the first one for what is in force."""
+        used: dict[tuple[str, bytes], None] = {}
+        own: list[Machine] = []
+
+        def made(deployment: Deployment) -> Machine:
+            reasoner, key = self._reasoner(deployment)
+            machine = build_machine(deployment, self._counter, reasoner)
+            if key is None:
+                own.append(machine)
+            else:
+                used[key] = None
+            return machine
+
+        try:
+            yield made
+        finally:
+            for machine in own:
+                machine.engine.close()
+            # One process stays: that of the ontology in force.
+            for key in self._workers.keys() - list(used)[:1]:
+                self._workers.pop(key).close()
+
+    def close(self) -> None:
+        """End the processes."""
+        while self._workers:
+            self._workers.popitem()[1].close()
+
+    def _reasoner(self, deployment: Deployment) -> tuple[Reasoner | None, tuple[str, bytes] | None]:
+        """A reasoner over a process that stays; None: the profile has no process."""
+        reasoning = deployment.settings.reasoning
+        if reasoning.profile not in DESCRIPTION_LOGIC:
+            return None, None
+        terminology = told_to(reasoning.profile, deployment.ontology)
+        key = reasoning.profile, terminology.document(reasoning.profile)
+        if key not in self._workers:
+            self._workers[key] = Worker(
+                *key,
+                java=reasoning.java,
+                timeout=reasoning.timeout,
+                heap=reasoning.heap,
+                nice=_NICE,
+            )
+        limits = message_limits(deployment.settings.limits, thread_seconds)
+        made = DlReasoner(terminology, self._workers[key], limits=limits)
+        # What cannot be decided refuses no message, as in the engine that runs.
+        made.questions.leaves_open = True
+        return made, key

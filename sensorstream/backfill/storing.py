@@ -11,12 +11,11 @@ from psycopg2.extras import execute_values
 
 from sensorstream.backfill.mapping import Mapped
 from sensorstream.engine.archive import departure, statements_of
-from sensorstream.history.class_sets import class_sets
 from sensorstream.history.copying import Row, copy_command, copy_text
 from sensorstream.history.database import connect, translating
 from sensorstream.history.partitions import Partitions, partitions
 from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS, stay_rows
-from sensorstream.history.terms import Dictionary, number_of, rounded, term_key
+from sensorstream.history.terms import Dictionary, number_of, rounded
 from sensorstream.model.events import Ended
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
@@ -104,15 +103,7 @@ class Filler:
         cursor.copy_expert(
             _COPY_STATEMENTS, copy_text(_statement(message, each, terms) for message, each in ended)
         )
-        sets = class_sets(
-            cursor,
-            [(one.individual.stay, terms[one.individual.name], one.expired_at) for _, one in gone],
-        )
-        rows = (
-            (*row, term_key(one.individual.name).text, sets[one.individual.stay])
-            for message, one in gone
-            for row in stay_rows([one], terms, message)
-        )
+        rows = (row for message, one in gone for row in stay_rows([one], terms, message))
         cursor.copy_expert(_COPY_STAYS, copy_text(rows))
         return len(numbers)
 

@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 
 import click
 
+from sensorstream.cli.signals import signals_repeated
 from sensorstream.errors import (
     AddressUnavailable,
     ArchiveError,
@@ -168,5 +169,7 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
     callback=_show_version,
     help="Print the version.",
 )
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Turn streams of XML sensor messages into knowledge, alerts and history."""
+    context.with_resource(signals_repeated())

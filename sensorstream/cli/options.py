@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
-from sensorstream.cli.serving import told_address
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.settings import Settings
@@ -158,3 +159,34 @@ def base_url(host: str, port: int, *, secure: bool = False) -> str:
     """``http://host:port``, with the brackets an IPv6 address needs; ``secure``: ``https``."""
     place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return f"{'https' if secure else 'http'}://{place}"
+
+
+_FILE: Final = "address"
+
+
+@contextmanager
+def telling(settings: Settings, url: str) -> Iterator[None]:
+    """Tell the address while the block lasts, unless another server of the deployment does."""
+    settings.history.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = os.open(settings.history.folder / _FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        with suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(file, 0)
+            os.pwrite(file, url.encode(), 0)
+        yield
+    finally:
+        os.close(file)
+
+
+def told_address(settings: Settings) -> str:
+    """The address of the server of a deployment; empty if none runs here."""
+    try:
+        with (settings.history.folder / _FILE).open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return file.read().decode()
+    except OSError:
+        pass
+    return ""

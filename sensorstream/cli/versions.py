@@ -10,7 +10,7 @@ from sensorstream.cli.options import asks_server, json_option
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
-    from sensorstream.client.versions import Kind
+    from sensorstream.client.deployment import Kind
 
 
 def add_versions(group: click.Group, kind: Kind) -> None:

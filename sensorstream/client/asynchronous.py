@@ -76,7 +76,7 @@ class AsyncClient(Operations):
         ``after`` is the id of the last known report; "" starts with the oldest kept report, None
         with the next report. Ends with the connection: continue with the last id.
         """
-        reader = ReportReader((await self._do(calls.query_state(name)))["variables"])
+        reader = ReportReader((await self.query_state(name))["variables"])
         async for event in self._events(calls.reports_path(name), after):
             report = reader.report(event)
             if report is not None:
@@ -91,7 +91,9 @@ class AsyncClient(Operations):
 
         With ``changes`` not each alert, but what becomes of open ones, each with its ``seq``.
         """
-        async for event in self._events(calls.alerts_path(changes), after):
+        async for event in self._events(
+            "/alerts/stream?changes=true" if changes else "/alerts/stream", after
+        ):
             yield event.data
 
     async def _do(self, call: Call[Answer]) -> Answer:

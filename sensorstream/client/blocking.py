@@ -67,7 +67,7 @@ class Client(Operations):
         ``after`` is the id of the last known report; "" starts with the oldest kept report, None
         with the next report. Ends with the connection: continue with the last id.
         """
-        reader = ReportReader(self._do(calls.query_state(name))["variables"])
+        reader = ReportReader(self.query_state(name)["variables"])
         for event in self._events(calls.reports_path(name), after):
             report = reader.report(event)
             if report is not None:
@@ -82,7 +82,9 @@ class Client(Operations):
 
         With ``changes`` not each alert, but what becomes of open ones, each with its ``seq``.
         """
-        for event in self._events(calls.alerts_path(changes), after):
+        for event in self._events(
+            "/alerts/stream?changes=true" if changes else "/alerts/stream", after
+        ):
             yield event.data
 
     def _do(self, call: Call[Answer]) -> Answer:

@@ -9,10 +9,8 @@ from typing import Final
 
 from nicegui import ui
 
-from sensorstream.console.links import link
-from sensorstream.console.listings import heading
+from sensorstream.console.elements import TELL_VISIBLE, heading, link
 from sensorstream.console.places import BASE, PLACES, Place, address
-from sensorstream.console.refreshing import TELL_VISIBLE
 from sensorstream.console.shades import TELL_SHADE, shade_button
 from sensorstream.console.watches import Watch
 

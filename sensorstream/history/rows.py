@@ -32,8 +32,6 @@ STAY_COLUMNS: Final = (
     "time",
     "expired_at",
     "message",
-    "iri",
-    "class_set",
 )
 STATEMENT_COLUMNS: Final = (
     "subject",
@@ -71,7 +69,7 @@ def stay_rows(
     numbers: Mapping[Term, int],
     message: int | None = None,
 ) -> Iterator[Row]:
-    """Rows of ``store.stays``, without the text of the name and the set of classes.
+    """Rows of ``store.stays``, without what PostgreSQL puts beside them.
 
     Args:
         departures: the stays that ended.

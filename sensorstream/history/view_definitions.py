@@ -88,14 +88,14 @@ class View:
     """A view of history: its name, its query and a sentence for people.
 
     :func:`.live_query` makes the query of the window's view of it.
-    ``query`` looks for classes among the statements. ``classes`` joins ``store.class_sets``, which
-    only PostgreSQL has: it says the same in the place of WHERE and of the join with its name.
+    ``query`` looks for classes among the statements. ``classes`` reads ``store.class_sets``, which
+    only PostgreSQL has: the same as a join, or as a condition on the stay.
     """
 
     name: str
     query: exp.Select
     comment: str
-    classes: exp.Join | None = None
+    classes: exp.Expr | None = None
 
 
 def view_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
@@ -224,9 +224,11 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
             column = exp.column(names[each], "p", quoted=True)
             query.append("expressions", _named(column, names[each]))
         query.append("joins", exp.Join(this=lateral, side="LEFT", on=exp.true()))
-    classes = _join(
-        "JOIN store.class_sets AS c "
-        "ON c.id = i.class_set AND c.classes @> CAST(ARRAY[:name] AS BIGINT[])",
+    classes = exp.replace_placeholders(
+        _parsed(
+            "i.class_set = ANY(ARRAY(SELECT c.id FROM store.class_sets AS c "
+            "WHERE c.classes @> CAST(ARRAY[:name] AS BIGINT[])))"
+        ),
         name=term_number(name),
     )
     return View(names[name], query, f"individuals of class {name}", classes=classes)

@@ -23,12 +23,11 @@ from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
 from sensorstream.server.access import Guard, security_of
 from sensorstream.server.console import PATH
-from sensorstream.server.heads import Heads
 from sensorstream.server.known import KnownParameters
 from sensorstream.server.limits import BodyLimit
 from sensorstream.server.negotiation import tagged
 from sensorstream.server.questions import Questions
-from sensorstream.server.requests import HEADER, Named
+from sensorstream.server.requests import HEADER, Heads, Named, Timed
 from sensorstream.server.rest import (
     alerts,
     audit,
@@ -52,7 +51,6 @@ from sensorstream.server.rest import (
     window,
 )
 from sensorstream.server.sites import KnownSites, check_origins
-from sensorstream.server.timing import Timed
 from sensorstream.settings_file import Given
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")

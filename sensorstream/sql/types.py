@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
 from typing import Final
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
+
+from sensorstream.sql.templates import made
 
 
 class Kind(Enum):
@@ -98,24 +99,6 @@ class Typed:
         return self.type.kind
 
 
-def spark(text: str, type_: SqlType, /, *parts: exp.Expr) -> Typed:
-    """The name of a function of Spark's, or a template with ``:a``, ``:b``, ... filled in."""
-    if text.isidentifier():
-        tree = exp.Anonymous(this=text, expressions=[each.copy() for each in parts])
-        return Typed(tree, type_)
-    safe = {name: enclosed(part) for name, part in zip("abc", parts, strict=False)}
-    return Typed(exp.replace_placeholders(_template(text).copy(), **safe), type_)
-
-
-@lru_cache(maxsize=512)
-def _template(text: str) -> exp.Expr:
-    return parse_one(text, dialect="spark")
-
-
-def enclosed(tree: exp.Expr) -> exp.Expr:
-    """A copy in parentheses, if an operator beside it could bind one of its parts."""
-    copied = tree.copy()
-    closed = exp.Column | exp.Literal | exp.Paren | exp.Subquery | exp.Func | exp.Cast | exp.Tuple
-    if isinstance(copied, closed) and not isinstance(copied, exp.Connector | exp.Binary | exp.Case):
-        return copied
-    return exp.paren(copied, copy=False)
+def spark(cell: str, type_: SqlType, /, *parts: exp.Expr) -> Typed:
+    """What Spark has by the cell of a table, with parts that are Spark's already."""
+    return Typed(made(cell, "spark", *(each.copy() for each in parts)), type_)

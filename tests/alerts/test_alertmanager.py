@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sensorstream.alerts.alertmanager import _fingerprint, notification
-from sensorstream.alerts.payloads import payload
+from sensorstream.alerts.dispatcher import payload
 from sensorstream.alerts.records import ALERTMANAGER, Delivery, RaisedAlert
 from sensorstream.model.timeline import Timeline
 

@@ -21,8 +21,8 @@ from sensorstream.history.engines import Standing, Standings
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.writer_lock import Writes
-from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Effects, MessageStatus
+from sensorstream.journal.tick import PassTime
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.server.main import create_app

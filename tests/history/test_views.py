@@ -377,6 +377,7 @@ def test_the_latest_and_an_hour_read_no_more_of_a_long_history(
         f"select iri, x from history.human where time >= {first} and time < {last}",
         "select h.iri, other.x from history.human h join history.human other using (iri) "
         f"where h.time >= {first} and h.time < {last}",
+        "select max(time), min(time) from history.human",
     )
     read = []
     for start, end in ((1_000, 2_000), (2_000, 20_000)):

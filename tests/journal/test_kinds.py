@@ -20,12 +20,11 @@ from sensorstream.journal.notice import (
     ReportRefused,
     ReportSkip,
 )
-from sensorstream.journal.passing import PassTime
 from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
-from sensorstream.journal.tick import Tick
+from sensorstream.journal.tick import PassTime, Tick
 from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal

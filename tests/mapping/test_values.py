@@ -30,6 +30,13 @@ def test_a_literal_has_the_datatype_asked_for() -> None:
     assert literal_maker(f"{RDFS}Literal", None)("72") == Literal("72")
 
 
+@pytest.mark.parametrize("text", [" 7", "7\n", "\t7 "])
+def test_white_space_is_no_part_of_a_number(text: str) -> None:
+    # A value function such as split leaves it.
+    assert literal_maker(XSD_INTEGER, None)(text) == Literal("7", XSD_INTEGER)
+    assert literal_maker(None, None)(text) == Literal(text)
+
+
 def test_an_invalid_form_is_an_error_every_time() -> None:
     make = literal_maker(XSD_INTEGER, None)
     for _ in range(2):

@@ -28,7 +28,7 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
 from sensorstream.app.access import Access, AuditLog, Keys
-from sensorstream.app.holding import Applied, Held, Holding, WhyHeld
+from sensorstream.app.holding import Applied, Held, Holding, WhyHeld, read_statement
 from sensorstream.app.incidents import Incidents
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
@@ -41,7 +41,6 @@ from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
 from sensorstream.app.replays import Replays
 from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
-from sensorstream.app.statements import read_statement
 from sensorstream.app.trials import DeploymentTrial, QueryTrial
 from sensorstream.app.versions import Match, Told, Version, Versions
 from sensorstream.app.webhooks import Webhooks

@@ -27,7 +27,8 @@ from sensorstream.history.row_batches import bounded
 from sensorstream.history.terms import look_up, term_key
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sql.sparql.forms import compile_query, constants
-from sensorstream.sql.sparql.scope import SqlQuery, text_of
+from sensorstream.sql.sparql.scope import SqlQuery
+from sensorstream.sql.writing import text_of
 
 _POSTGRES: Final = "postgres"
 _BEGIN: Final = (

@@ -18,8 +18,10 @@ from sensorstream.alerts.feed import Subscription
 from sensorstream.alerts.incidents import IncidentState
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.app.application import Application
+from sensorstream.client.operations import Operations
 from sensorstream.journal.records import message_id
 from sensorstream.server.answers import RaisedAlertBody
+from sensorstream.server.known import routed
 from sensorstream.server.rest.incidents import IncidentsBody
 
 _PAGE: Final = 100
@@ -59,8 +61,11 @@ def router(application: Application) -> APIRouter:
     def told(raised: RaisedAlert) -> dict[str, Any]:
         return {**alert_data(raised, application.timeline), "seq": raised.seq}
 
-    @routes.get(
-        "/alerts", summary="List alerts", responses={200: {"model": AlertsBody | IncidentsBody}}
+    @routed(
+        routes,
+        Operations.alerts,
+        summary="List alerts",
+        responses={200: {"model": AlertsBody | IncidentsBody}},
     )
     def list_alerts(
         limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
@@ -85,8 +90,9 @@ def router(application: Application) -> APIRouter:
         following = f"/alerts?limit={limit}&before={found[-1].seq}" if more else None
         return JSONResponse({"alerts": [told(each) for each in found], "next": following})
 
-    @routes.get(
-        "/alerts/{id}/messages",
+    @routed(
+        routes,
+        Operations.alert_messages,
         summary="The messages that led to an alert",
         responses={200: {"model": BehindAlertBody}},
     )

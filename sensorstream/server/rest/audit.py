@@ -9,6 +9,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from sensorstream.app.application import Application
+from sensorstream.client.operations import Operations
+from sensorstream.server.known import routed
 
 _NEWEST: Final = 2**63 - 1
 
@@ -39,7 +41,7 @@ def router(application: Application) -> APIRouter:
     """The audit log."""
     routes = APIRouter(tags=["operation"])
 
-    @routes.get("/audit", summary="List changes")
+    @routed(routes, Operations.audit, summary="List changes")
     def audit(
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         before: Annotated[

@@ -12,7 +12,9 @@ from prometheus_client.exposition import choose_encoder
 from pydantic import BaseModel, Field
 
 from sensorstream.app.application import Application
+from sensorstream.client.operations import Operations
 from sensorstream.server.access import user_of
+from sensorstream.server.known import routed
 from sensorstream.server.problems import http_problem, respond
 
 _AT_ONCE: Final = 2
@@ -46,14 +48,14 @@ def router(application: Application) -> APIRouter:
     # Threads that no other request can take. Only those, and the event loop, may be needed here.
     own = anyio.CapacityLimiter(_AT_ONCE)
 
-    @routes.get("/healthz", summary="Is it alive?", responses={200: {"model": AliveBody}})
+    @routed(routes, Operations.alive, summary="Is it alive?", responses={200: {"model": AliveBody}})
     async def healthz() -> JSONResponse:
         """503 means: restart me."""
         if ailment := application.health.ailment():
             return respond(http_problem(503, ailment))
         return JSONResponse({"status": "alive", "held": application.held()})
 
-    @routes.get("/readyz", summary="Can it work?", responses={200: {"model": ReadyBody}})
+    @routed(routes, Operations.ready, summary="Can it work?", responses={200: {"model": ReadyBody}})
     async def readyz(request: Request) -> JSONResponse:
         """503 means: send me no messages now; the problem's `parts` say which part and why.
 
@@ -74,8 +76,9 @@ def router(application: Application) -> APIRouter:
         told = http_problem(503, f"not ready: {', '.join(waiting)}")
         return respond(told, more={"parts": parts})
 
-    @routes.get(
-        "/metrics",
+    @routed(
+        routes,
+        Operations.metrics,
         summary="Metrics for Prometheus",
         response_class=Response,
         responses={200: {"content": {"text/plain": {}}}},

@@ -9,7 +9,9 @@ from pydantic import BaseModel, Field
 
 from sensorstream.app.application import Application
 from sensorstream.app.holding import Applied, Held, WhyHeld
+from sensorstream.client.operations import Operations
 from sensorstream.model.timeline import Timeline
+from sensorstream.server.known import routed
 from sensorstream.server.problems import PositionBody
 from sensorstream.server.rest.why import ReasonBody, reason_body, statement_text
 
@@ -64,7 +66,7 @@ def router(application: Application) -> APIRouter:
     """The resource that tells why a statement holds."""
     routes = APIRouter(tags=["window"])
 
-    @routes.get("/why", summary="Why a statement holds")
+    @routed(routes, Operations.why_statement, summary="Why a statement holds")
     def why(
         statement: Annotated[
             str,

@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field
 from sensorstream.alerts.cloudevents import change_data, incident_data
 from sensorstream.alerts.incidents import Incident, IncidentState
 from sensorstream.app.application import Application
-from sensorstream.server.known import AskedBody
-from sensorstream.server.rest.moment import Moment
+from sensorstream.client.operations import Operations
+from sensorstream.server.known import AskedBody, Moment, routed
 from sensorstream.server.rest.versioned import who
 
 _LARGEST = 2**63 - 1
@@ -146,13 +146,14 @@ def router(application: Application) -> APIRouter:
 
     answers: Any = {"responses": {200: {"model": IncidentBody}}}
 
-    @routes.get("/alerts/{id}", summary="Look up an alert", **answers)
+    @routed(routes, Operations.alert, summary="Look up an alert", **answers)
     def get_alert(id_: _Alert) -> JSONResponse:
         """The incident that an alert belongs to: its state, and how often it was raised."""
         return told(application.incidents.one(id_))
 
-    @routes.get(
-        "/alerts/{id}/history",
+    @routed(
+        routes,
+        Operations.alert_history,
         summary="What became of an alert",
         responses={200: {"model": ChangesBody}},
     )
@@ -172,35 +173,35 @@ def router(application: Application) -> APIRouter:
         changes = [{"seq": each.seq, **change_data(each, application.timeline)} for each in found]
         return JSONResponse({"changes": changes, "next": following})
 
-    @routes.post("/alerts/{id}/acknowledge", summary="Acknowledge an alert", **answers)
+    @routed(routes, Operations.acknowledge, summary="Acknowledge an alert", **answers)
     def acknowledge(id_: _Alert, request: Request, body: SaidBody | None = None) -> JSONResponse:
         """Somebody sees to it: no more reminders, no escalation."""
         text = "" if body is None else body.text
         return told(application.incidents.acknowledge(id_, who(request), text))
 
-    @routes.post("/alerts/{id}/clear", summary="Clear an alert", **answers)
+    @routed(routes, Operations.clear_alert, summary="Clear an alert", **answers)
     def clear(id_: _Alert, request: Request, body: SaidBody | None = None) -> JSONResponse:
         """It has ended: the next alert of its rule and key opens another."""
         text = "" if body is None else body.text
         return told(application.incidents.clear(id_, who(request), text))
 
-    @routes.post("/alerts/{id}/comment", summary="Comment on an alert", **answers)
+    @routed(routes, Operations.comment, summary="Comment on an alert", **answers)
     def comment(id_: _Alert, body: CommentBody, request: Request) -> JSONResponse:
         """Add a text to the history of an alert."""
         return told(application.incidents.comment(id_, who(request), body.text))
 
-    @routes.post("/alerts/{id}/assign", summary="Assign an alert", **answers)
+    @routed(routes, Operations.assign, summary="Assign an alert", **answers)
     def assign(id_: _Alert, body: AssigneeBody, request: Request) -> JSONResponse:
         """Say who is to see to it."""
         return told(application.incidents.assign(id_, who(request), body.to))
 
-    @routes.get("/silences", summary="List silences")
+    @routed(routes, Operations.silences, summary="List silences")
     def list_silences() -> SilencesBody:
         """The silences that have not ended."""
         found = application.incidents.silences()
         return SilencesBody(silences=[SilenceBody(**asdict(each)) for each in found])
 
-    @routes.post("/silences", summary="Begin a silence", status_code=201)
+    @routed(routes, Operations.silence, summary="Begin a silence", status_code=201)
     def begin_silence(body: NewSilenceBody, request: Request) -> SilenceBody:
         """Do not tell receivers of alerts that match, for a while; they are kept all the same."""
         made = application.incidents.silence(
@@ -214,7 +215,7 @@ def router(application: Application) -> APIRouter:
         )
         return SilenceBody(**asdict(made))
 
-    @routes.delete("/silences/{silence_id}", summary="End a silence", status_code=204)
+    @routed(routes, Operations.end_silence, summary="End a silence", status_code=204)
     def end_silence(silence_id: Annotated[int, Path(ge=0, le=_LARGEST)]) -> Response:
         """Tell receivers again of what it matched."""
         application.incidents.end_silence(silence_id)

@@ -12,8 +12,10 @@ from pydantic import BaseModel, Field
 from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.individuals import KnownIndividual
+from sensorstream.client.operations import Operations
 from sensorstream.history.latest import Latest
 from sensorstream.model.terms import BlankNode, Literal, Triple
+from sensorstream.server.known import routed
 
 PATH = "/individuals"
 Rules: TypeAlias = Annotated[
@@ -79,7 +81,7 @@ def router(application: Application) -> APIRouter:
             rule=rule,
         )
 
-    @routes.get(f"{PATH}/{{iri}}", summary="The latest values of an individual")
+    @routed(routes, Operations.individual, summary="The latest values of an individual")
     def individual(iri: str, rules: Rules = False) -> KnownBody:
         """Of each property the values that it has in the window, else those it had last.
 
@@ -95,7 +97,7 @@ def router(application: Application) -> APIRouter:
         """The same as `/individuals/{iri}`, for clients and proxies that alter encoded slashes."""
         return told(application.individuals.individual(iri), rules=rules)
 
-    @routes.get("/latest", summary="The latest values of a class")
+    @routed(routes, Operations.latest, summary="The latest values of a class")
     def latest(
         class_: Annotated[str, Query(alias="class", min_length=1, description="its IRI")],
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,

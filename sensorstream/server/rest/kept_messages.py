@@ -14,11 +14,12 @@ from pydantic import BaseModel, Field
 from sensorstream.alerts.cloudevents import alert_data, plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.messages import MOST_INDIVIDUALS
+from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Status
 from sensorstream.history.kept_messages import KeptMessage, Wanted
 from sensorstream.server.answers import RaisedAlertBody
+from sensorstream.server.known import Moment, routed
 from sensorstream.server.problems import ContradictionBody, PositionBody
-from sensorstream.server.rest.moment import Moment
 from sensorstream.server.rest.webhooks import DeliveryBody
 
 Id = Annotated[str, Path(alias="id", description="the `message_id`, such as m42")]
@@ -93,7 +94,12 @@ def router(application: Application) -> APIRouter:
     """The messages in the journal."""
     routes = APIRouter(tags=["messages"])
 
-    @routes.get("/messages", summary="List messages", responses={200: {"model": MessagesBody}})
+    @routed(
+        routes,
+        Operations.messages,
+        summary="List messages",
+        responses={200: {"model": MessagesBody}},
+    )
     def list_messages(
         status: Annotated[Status | None, Query(description="only those that are so now")] = None,
         source: Annotated[str | None, Query(description="only those of this source")] = None,
@@ -117,8 +123,11 @@ def router(application: Application) -> APIRouter:
             following = "/messages?" + urlencode({**told, "limit": limit, "before": found[-1].seq})
         return JSONResponse({"messages": [_summary(each) for each in found], "next": following})
 
-    @routes.get(
-        "/messages/{id}", summary="What became of a message", responses={200: {"model": LifeBody}}
+    @routed(
+        routes,
+        Operations.message,
+        summary="What became of a message",
+        responses={200: {"model": LifeBody}},
     )
     def show_message(id_: Id) -> JSONResponse:
         """What a message caused up to now, in the window, in history and in deliveries."""
@@ -155,8 +164,9 @@ def router(application: Application) -> APIRouter:
             }
         )
 
-    @routes.get(
-        "/messages/{id}/content",
+    @routed(
+        routes,
+        Operations.message_content,
         summary="The content of a message",
         response_class=Response,
         responses={200: {"content": {"application/xml": {"schema": {"type": "string"}}}}},

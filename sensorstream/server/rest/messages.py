@@ -22,12 +22,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sensorstream.app.application import Application
 from sensorstream.app.messages import Known
 from sensorstream.app.pipeline import failed
+from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, MessageTooLarge, RepeatedMessage, SensorStreamError
 from sensorstream.server.access import check_source
+from sensorstream.server.addresses import admitted
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.batches import JSON, LINES, read_batch
 from sensorstream.server.idempotency import HEADER, REPLAYED, again, origin_of
+from sensorstream.server.known import routed
 from sensorstream.server.negotiation import XML_TYPES, check_xml, xml_of
 from sensorstream.server.problems import (
     ProblemBody,
@@ -36,7 +39,6 @@ from sensorstream.server.problems import (
     refusal,
     respond,
 )
-from sensorstream.server.senders import admitted
 
 PATH: Final = "/messages"
 _AT_ONCE: Final = 500
@@ -84,8 +86,9 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
     """The messages resource."""
     routes = APIRouter(tags=["messages"])
 
-    @routes.post(
-        PATH,
+    @routed(
+        routes,
+        Operations.send,
         summary="Post one XML message",
         responses={200: {"model": OutcomeBody}, 202: {"model": OutcomeBody}},
         openapi_extra={
@@ -108,8 +111,9 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         """
         return await _take(application, request, source)
 
-    @routes.post(
-        "/messages/batch",
+    @routed(
+        routes,
+        Operations.send_batch,
         summary="Post many XML messages",
         responses={200: {"model": BatchBody}},
         openapi_extra={

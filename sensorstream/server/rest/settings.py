@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from sensorstream.client.operations import Operations
+from sensorstream.server.known import routed
 from sensorstream.settings_file import Given
 
 
@@ -35,7 +37,7 @@ def router(given: Sequence[Given]) -> APIRouter:
         ]
     )
 
-    @routes.get("/settings", summary="List the settings")
+    @routed(routes, Operations.settings, summary="List the settings")
     def settings() -> SettingsBody:
         """All settings that the server has read when it started, and where each comes from.
 

@@ -12,9 +12,10 @@ from pydantic import BaseModel, Field
 from sensorstream.app.application import Application
 from sensorstream.app.message_trials import MOST_STATEMENTS, MessageTrial
 from sensorstream.app.trials import MOST_MESSAGES
+from sensorstream.client.operations import Operations
 from sensorstream.errors import MalformedMessage
 from sensorstream.model.terms import Triple
-from sensorstream.server.known import AskedBody
+from sensorstream.server.known import AskedBody, routed
 from sensorstream.server.rest.versioned import FaultBody, fault_bodies
 
 _ENCODING: Final = re.compile(r"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
@@ -115,7 +116,7 @@ def router(application: Application) -> APIRouter:
     """Trials of messages."""
     routes = APIRouter(tags=["rules"])
 
-    @routes.post("/trials", summary="Try a message")
+    @routed(routes, Operations.try_message, summary="Try a message")
     def try_message(body: MessageTrialBody) -> MessageTriedBody:
         """What the rules, or others, would make of a message: nothing is taken in or put.
 

@@ -29,9 +29,9 @@ from sensorstream.alerts.targets import place_of
 from sensorstream.app.application import Application
 from sensorstream.app.versions import Match, digest_of
 from sensorstream.app.webhooks import definition
+from sensorstream.client.operations import Operations
 from sensorstream.server.access import user_of
-from sensorstream.server.known import AskedBody
-from sensorstream.server.rest.moment import Moment
+from sensorstream.server.known import AskedBody, Moment, routed
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
@@ -177,8 +177,9 @@ def router(application: Application) -> APIRouter:
     """The webhooks resource, and that of deliveries."""
     routes = APIRouter(tags=["webhooks"])
 
-    @routes.post(
-        "/webhooks",
+    @routed(
+        routes,
+        Operations.add_webhook,
         summary="Register a webhook",
         status_code=201,
         responses={201: {"model": RegisteredBody}},
@@ -197,12 +198,12 @@ def router(application: Application) -> APIRouter:
         )
         return _registered(webhook, request)
 
-    @routes.get("/webhooks", summary="List webhooks")
+    @routed(routes, Operations.webhooks, summary="List webhooks")
     def list_webhooks(request: Request) -> WebhooksBody:
         """All registered webhooks, without their secrets."""
         return WebhooksBody(webhooks=[_body(each, request) for each in application.webhooks.all()])
 
-    @routes.get("/webhooks/{webhook_id}", summary="Look up a webhook")
+    @routed(routes, Operations.webhook, summary="Look up a webhook")
     def get_webhook(webhook_id: str, request: Request, response: Response) -> WebhookBody:
         """One registered webhook; the ETag is that of its definition."""
         found = _body(application.webhooks.one(webhook_id), request)
@@ -238,8 +239,9 @@ def router(application: Application) -> APIRouter:
             return _registered(made, request)
         return _body(webhooks.one(webhook_id), request)
 
-    @routes.delete(
-        "/webhooks/{webhook_id}",
+    @routed(
+        routes,
+        Operations.delete_webhook,
         summary="Remove a webhook",
         status_code=204,
         openapi_extra={"parameters": IF_MATCH[:1]},
@@ -262,13 +264,14 @@ def router(application: Application) -> APIRouter:
         {"model": DefinitionBody},
     )
 
-    @routes.post("/webhooks/{webhook_id}/enable", summary="Enable a webhook")
+    @routed(routes, Operations.enable_webhook, summary="Enable a webhook")
     def enable_webhook(webhook_id: str, request: Request) -> WebhookBody:
         """Deliver again to a webhook that was disabled, and what waits for it first."""
         return _body(application.webhooks.enable(webhook_id), request)
 
-    @routes.post(
-        "/webhooks/{webhook_id}/secret",
+    @routed(
+        routes,
+        Operations.rotate_secret,
         summary="Rotate a webhook's secret",
         responses={200: {"model": SecretBody}},
     )
@@ -280,7 +283,7 @@ def router(application: Application) -> APIRouter:
         told = SecretBody(secret=secret, old_until=until).model_dump(mode="json")
         return JSONResponse(told, headers={"Cache-Control": "no-store"})
 
-    @routes.post("/webhooks/{webhook_id}/test", summary="Test a webhook")
+    @routed(routes, Operations.test_webhook, summary="Test a webhook")
     async def test_webhook(webhook_id: str) -> TestedBody:
         """Send a test event now, once, and tell what came; also to a disabled webhook."""
         sent = await run_in_threadpool(application.webhooks.test, webhook_id)
@@ -293,7 +296,7 @@ def router(application: Application) -> APIRouter:
             error=None if attempt.failure is None else attempt.failure.reason,
         )
 
-    @routes.get("/webhooks/{webhook_id}/deliveries", summary="List deliveries")
+    @routed(routes, Operations.deliveries, summary="List deliveries")
     def list_deliveries(
         webhook_id: str,
         state: DeliveryState | None = None,
@@ -312,7 +315,7 @@ def router(application: Application) -> APIRouter:
             )
         return DeliveriesBody(deliveries=[_delivery(each) for each in found], next=following)
 
-    @routes.post("/webhooks/{webhook_id}/recover", summary="Send dead deliveries again")
+    @routed(routes, Operations.recover, summary="Send dead deliveries again")
     def recover(
         webhook_id: str,
         since: Annotated[Moment, Query(description="what was raised from then on")],
@@ -321,9 +324,7 @@ def router(application: Application) -> APIRouter:
         """Send all dead deliveries of a webhook again whose alert or report is of a span."""
         return RecoveredBody(recovered=application.webhooks.recover(webhook_id, since, until))
 
-    @routes.post(
-        "/deliveries/{delivery_id}/resend", summary="Send a delivery again", status_code=202
-    )
+    @routed(routes, Operations.resend, summary="Send a delivery again", status_code=202)
     def resend(
         delivery_id: Annotated[int, Path(ge=0, le=_LARGEST)],
     ) -> DeliveryBody:

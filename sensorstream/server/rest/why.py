@@ -11,10 +11,12 @@ from pydantic import BaseModel, Field
 from sensorstream.alerts.cloudevents import alert_data, plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.reasons import Because, Reason, Why
+from sensorstream.client.operations import Operations
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.answers import RaisedAlertBody
+from sensorstream.server.known import routed
 from sensorstream.server.problems import PositionBody
 
 
@@ -136,7 +138,7 @@ def router(application: Application) -> APIRouter:
     """The resources that explain."""
     routes = APIRouter(tags=["alerts"])
 
-    @routes.get("/alerts/{id}/why", summary="Why an alert was raised")
+    @routed(routes, Operations.why, summary="Why an alert was raised")
     def why(id_: Annotated[str, Path(alias="id", description="the alert's `id`")]) -> WhyBody:
         """The rule, what its conditions had found, and where in which message that was said.
 
@@ -145,7 +147,12 @@ def router(application: Application) -> APIRouter:
         """
         return told(application.reasons.of_alert(id_))
 
-    @routes.get("/why-not", summary="Why a rule does not fire for an individual", tags=["rules"])
+    @routed(
+        routes,
+        Operations.why_not,
+        summary="Why a rule does not fire for an individual",
+        tags=["rules"],
+    )
     def why_not(
         rule: Annotated[
             str, Query(min_length=1, description="a semantic rule, or a continuous query")

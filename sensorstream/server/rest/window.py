@@ -9,6 +9,8 @@ from pydantic import BaseModel, Field
 
 from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.app.application import Application
+from sensorstream.client.operations import Operations
+from sensorstream.server.known import routed
 
 
 class IndividualBody(BaseModel):
@@ -49,7 +51,7 @@ def router(application: Application) -> APIRouter:
     """The window resource."""
     routes = APIRouter(tags=["window"])
 
-    @routes.get("/window", summary="Look into the window")
+    @routed(routes, Operations.window, summary="Look into the window")
     def look(
         limit: Annotated[int, Query(ge=0, le=100_000)] = 10_000,
         offset: Annotated[int, Query(ge=0)] = 0,

@@ -8,7 +8,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 from sqlglot import exp
 
-from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.model.terms import Literal as RdfLiteral
 
@@ -76,15 +75,3 @@ class SqlQuery:
     form: Form
     tree: exp.Select
     columns: tuple[Column, ...]
-
-
-def text_of(tree: exp.Expr, dialect: str, *, pretty: bool = False) -> str:
-    """The text of a tree in a dialect of sqlglot.
-
-    Raises:
-        UnsupportedQuery: it is nested too deeply.
-    """
-    try:
-        return tree.sql(dialect, pretty=pretty, copy=False)
-    except RecursionError:
-        raise UnsupportedQuery(TOO_DEEP) from None

@@ -145,10 +145,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "ISLITERAL": _kinds(":kind = 2"),
     "ISNUMERIC": _is_numeric,
     "MD5": _hashing("MD5(:text)"),
-    **{
-        name: _hashing(f"ENCODE({name}(CONVERT_TO(:text, 'UTF8')), 'hex')")
-        for name in ("SHA256", "SHA384", "SHA512")
-    },
+    **{name: _hashing(f"HEX_{name}(:text)") for name in ("SHA256", "SHA384", "SHA512")},
 }
 
 

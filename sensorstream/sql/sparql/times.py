@@ -123,9 +123,7 @@ def timezone(value: Value, frame: Frame) -> Value:
 
 def now() -> exp.Expr:
     """The time of the query, as text."""
-    return sql(
-        "TO_CHAR(CURRENT_TIMESTAMP AT TIME ZONE 'UTC', :form)", form='YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
-    )
+    return sql("NOW_TEXT(:form)", form='YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 
 
 FUNCTIONS: Final[Mapping[str, Callable[[Value, Frame], Value]]] = {

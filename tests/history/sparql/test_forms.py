@@ -21,7 +21,7 @@ from sensorstream.model.datatypes import (
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.sparql.parser import parse_query
 from sensorstream.sql.sparql.forms import constants
-from sensorstream.sql.sparql.scope import text_of
+from sensorstream.sql.writing import text_of
 from tests.history.sparql.world import World
 
 P, Q = IRI("http://example.org/p"), IRI("http://example.org/q")

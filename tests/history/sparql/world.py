@@ -16,7 +16,8 @@ from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.sparql.algebra import Query
 from sensorstream.sql.sparql.forms import compile_query, constants
-from sensorstream.sql.sparql.scope import Scope, SqlQuery, text_of
+from sensorstream.sql.sparql.scope import Scope, SqlQuery
+from sensorstream.sql.writing import text_of
 
 _TERMS: Final = exp.select("id", "kind", "text", "datatype", "language", "number", "moment").from_(
     exp.table_("terms", db="store")
