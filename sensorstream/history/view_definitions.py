@@ -75,7 +75,6 @@ def _cut(name: str, suffix: str = "") -> str:
     return f"{name[: _LONGEST - len(suffix)]}{suffix}"
 
 
-HISTORY: Final = "history"
 # In the trees: the number of the IRI that is its argument. The numbers differ between databases.
 _TERM: Final = "TERM"
 # The same in a rendered query, where nothing else looks so: names of SQL have no parentheses.

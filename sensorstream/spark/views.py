@@ -6,12 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from sensorstream.history.view_definitions import HISTORY, View, look_up_all
-
-
-def view_name(name: str) -> str:
-    """The temporary view for ``history.name``; temporary views have no schema."""
-    return f"{HISTORY}_{name}"
+from sensorstream.history.view_definitions import View, look_up_all
 
 
 def with_views(tree: exp.Expr, views: Mapping[str, View]) -> exp.Expr:

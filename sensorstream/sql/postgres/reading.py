@@ -2,21 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Final
 
 from sqlglot import exp, parse
+from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ErrorLevel, SqlglotError, UnsupportedError
 from sqlglot.optimizer.qualify import qualify
+from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.schema import MappingSchema
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.history.view_definitions import HISTORY
-from sensorstream.spark.translation.function_names import check_names
-from sensorstream.spark.translation.queries import query, scope_of
-from sensorstream.spark.translation.refusal import refused
-from sensorstream.spark.translation.scope import Columns, Outputs
-from sensorstream.spark.translation.views import view_name
+from sensorstream.sql.postgres.queries import query, scope_of
+from sensorstream.sql.postgres.scope import Columns, Outputs, position, refused
+from sensorstream.sql.postgres.table import AGGREGATES, OVER_WINDOWS, PLAIN, WAYS
+
+HISTORY: Final = "history"
+"""The schema of the views."""
+_UNLISTED: Final = "it is not on the list of what means the same on Spark"
+_TRIMS: Final = {"LEADING": "ltrim", "TRAILING": "rtrim"}
+
+
+def _call(kind: type[exp.Func], name: str, arguments: list[exp.Expr]) -> exp.Expr:
+    return kind(this=name, expressions=arguments)
+
+
+def _as_call(name: str, *keys: str) -> Callable[[exp.Expr], exp.Expr]:
+    """Writes what the parser has read in words as the call that it is short for."""
+
+    def told(read: exp.Expr) -> exp.Expr:
+        # What else it may have has no name in a call of this function, and is refused by its count.
+        given = [read.args.get(key) for key in keys] + [
+            value for key, value in read.args.items() if key not in (*keys, "position")
+        ]
+        called = _TRIMS.get(str(read.args.get("position")), name)
+        return _call(exp.Anonymous, called, [each for each in given if each])
+
+    return told
+
+
+class _Reader(Postgres):
+    """PostgreSQL's SQL, in which a call keeps the name that it has in the query."""
+
+    class Parser(PostgresParser):
+        FUNCTIONS: ClassVar = {
+            **{name.upper(): partial(_call, exp.Anonymous, name) for name in PLAIN},
+            **{
+                name.upper(): partial(_call, exp.AnonymousAggFunc, name)
+                for name in (*AGGREGATES, *OVER_WINDOWS)
+            },
+            "GENERATE_SERIES": PostgresParser.FUNCTIONS["GENERATE_SERIES"],
+        }
+        FUNCTION_PARSERS: ClassVar = {
+            **{
+                name: PostgresParser.FUNCTION_PARSERS[name]
+                for name in ("CAST", "EXTRACT", "OVERLAY")
+            },
+            **{
+                name: lambda self, name=name, told=told: told(
+                    PostgresParser.FUNCTION_PARSERS[name](self)
+                )
+                for name, told in {
+                    "POSITION": _as_call("strpos", "this", "substr"),
+                    "SUBSTRING": _as_call("substring", "this", "start", "length"),
+                    "TRIM": _as_call("btrim", "this", "expression"),
+                }.items()
+            },
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +106,13 @@ def translate(text: str, catalog: Catalog) -> Translated:
             not on the list of what means the same.
     """
     read = _read(text)
-    ctes = {each.alias for each in read.find_all(exp.CTE)}
-    check_names(text, {*ctes, *(each.name for each in read.find_all(exp.TableAlias))})
+    _check_names(read)
     for select in read.find_all(exp.Select):
-        _name_columns(select, text)
-    starred = any(not isinstance(each.parent, exp.Count) for each in read.find_all(exp.Star))
-    used = _name_views(read, catalog, ctes)
-    qualified = _qualified(read, {name: catalog.views[used[name]] for name in used})
+        _name_columns(select)
+    starred = any(not isinstance(each.parent, exp.Func) for each in read.find_all(exp.Star))
+    used = _name_views(read, catalog)
     views = {name: catalog.views[view] for name, view in used.items()}
+    qualified = _qualified(read, views)
     scope = scope_of(views, by_code_point=catalog.by_code_point)
     try:
         tree, columns = query(qualified, scope)
@@ -83,19 +136,24 @@ def spark_text(tree: exp.Expr) -> str:
         raise QueryError(f"Spark cannot answer this: {error}") from error
 
 
+def view_name(name: str) -> str:
+    """The temporary view for ``history.name``; temporary views have no schema."""
+    return f"{HISTORY}_{name}"
+
+
 def _read(text: str) -> exp.Query:
     try:
-        statements = [each for each in parse(text, dialect="postgres") if each is not None]
+        statements = [each for each in parse(text, dialect=_Reader) if each is not None]
     except SqlglotError as error:
         told: Mapping[str, object] = (getattr(error, "errors", None) or [{}])[0]
         line, column = told.get("line"), told.get("col")
-        position = None
+        place = None
         if isinstance(line, int) and isinstance(column, int):
             # The column is the end of the wrong token; it starts its length before.
             highlight = str(told.get("highlight") or " ")
-            position = Position("query", line, max(1, column - len(highlight) + 1))
+            place = Position("query", line, max(1, column - len(highlight) + 1))
         what = told.get("description") or error
-        raise QueryError(f"not SQL that can be read: {what}", position=position) from error
+        raise QueryError(f"not SQL that can be read: {what}", position=place) from error
     except RecursionError:
         raise QueryError("the query is nested too deeply") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
@@ -105,8 +163,20 @@ def _read(text: str) -> exp.Query:
     return statements[0]
 
 
-def _name_views(read: exp.Query, catalog: Catalog, ctes: set[str]) -> dict[str, str]:
+def _check_names(read: exp.Query) -> None:
+    """Refuse functions that are not on the list; the first in the text is told."""
+    for each in read.find_all(exp.Unnest):
+        raise refused(each, _UNLISTED)
+    unknown = [each for each in read.find_all(exp.Anonymous) if each.name not in PLAIN]
+    if unknown:
+        first = min(unknown, key=lambda each: each.meta["start"])
+        way = WAYS.get(first.name.lower(), _UNLISTED)
+        raise QueryError(f"not on Spark: {first.name}(): {way}", position=position(first))
+
+
+def _name_views(read: exp.Query, catalog: Catalog) -> dict[str, str]:
     """Name Spark's temporary views instead; from their names to those of the views."""
+    ctes = {each.alias for each in read.find_all(exp.CTE)}
     used: dict[str, str] = {}
     for table in list(read.find_all(exp.Table)):
         if not isinstance(table.this, exp.Identifier):
@@ -145,25 +215,19 @@ def _qualified(read: exp.Query, views: Mapping[str, Columns]) -> exp.Expr:
         raise QueryError(f"not SQL that can be read: {error}") from error
 
 
-def _name_columns(select: exp.Select, text: str) -> None:
+def _name_columns(select: exp.Select) -> None:
     """Give columns without a name the one that PostgreSQL gives them."""
     for each in list(select.expressions):
         if isinstance(each, exp.Alias | exp.Column | exp.Star | exp.Aliases):
             continue
-        call = each.this if isinstance(each, exp.Window | exp.Filter | exp.WithinGroup) else each
+        call = each
+        while isinstance(call, exp.Window | exp.Filter | exp.WithinGroup):
+            call = call.this
         name = "?column?"
-        if isinstance(call, exp.Case):
-            name = "case"
-        elif isinstance(call, exp.Cast) and isinstance(call.this, exp.Column):
-            name = call.this.name
-        elif isinstance(call, exp.Func) and not isinstance(call, exp.Cast | exp.Connector):
-            name = _written(call, text)
+        if isinstance(call, exp.Cast) and isinstance(call.this, exp.Column):
+            call = call.this
+        if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc | exp.Column):
+            name = call.name
+        elif isinstance(call, exp.Case | exp.Extract | exp.CurrentDate | exp.CurrentTimestamp):
+            name = call.sql_name().lower()
         each.replace(exp.alias_(each.copy(), name, quoted=True))
-
-
-def _written(call: exp.Func, text: str) -> str:
-    """The name of a function as the query has it: the parser gives some of them another."""
-    meta = call.meta
-    if "start" in meta:
-        return text[meta["start"] : meta["end"] + 1].lower()
-    return call.sql_name().lower()
