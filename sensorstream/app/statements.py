@@ -7,9 +7,9 @@ from typing import Final
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.language.syntax import RuleFile
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
+from sensorstream.model.xsd import XSD
 from sensorstream.sparql.algebra import BGP, Ask
 from sensorstream.sparql.parser import read_query
 

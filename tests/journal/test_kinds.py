@@ -26,10 +26,10 @@ from sensorstream.journal.records import Record
 from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.journal.tick import Tick
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.rules.answers import Answer
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)

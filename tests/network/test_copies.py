@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sensorstream.errors import TermError
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.oxigraph import stored_form
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network import copies as copies_module
 from sensorstream.network.copies import Copies
 

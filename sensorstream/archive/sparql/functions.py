@@ -13,7 +13,7 @@ from sqlglot import exp
 from sensorstream.archive.sparql import numbers, times
 from sensorstream.archive.sparql.duckdb_tree import rewrite_expression
 from sensorstream.history.sparql.lexical import moment_of
-from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.xsd import NUMERIC_TYPES, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
 
 def _upper(text: str) -> str:

@@ -25,7 +25,7 @@ from decimal import (
 from typing import Any, Final
 
 from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.values import number as literal_value
+from sensorstream.sparql.values import number as literal_value
 
 # More digits than a sum or a product of two numbers within the range of doubles can have.
 _EXACT: Final = Context(prec=2000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])

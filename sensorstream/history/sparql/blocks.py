@@ -21,9 +21,8 @@ from sensorstream.history.sparql.relations import (
     unit,
     where,
 )
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.network.expressions.values import number
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
 from sensorstream.sparql.algebra import (
     Comparison,
     Expression,
@@ -37,6 +36,7 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.algebra import (
     Sequence as PathSequence,
 )
+from sensorstream.sparql.values import number
 
 if TYPE_CHECKING:
     from sensorstream.history.sparql.patterns import Compiler, Place

@@ -27,9 +27,8 @@ from sensorstream.history.sparql.values import (
     Value,
     may_be_time,
 )
-from sensorstream.model.datatypes import XSD_DATE_TIME
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.network.expressions.functions import iri_function
+from sensorstream.model.xsd import XSD_DATE_TIME
 from sensorstream.sparql.algebra import (
     And,
     Arithmetic,
@@ -45,6 +44,7 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.extensions import EXTENSIONS
+from sensorstream.sparql.functions import iri_function
 
 _ONE: Final = {**terms.FUNCTIONS, **strings.MAPPINGS, **times.FUNCTIONS, **numbers.FUNCTIONS} | {
     "STRLEN": strings.strlen,

@@ -17,10 +17,10 @@ from sensorstream.errors import UnsupportedQuery
 from sensorstream.history.sparql.fragments import sql
 from sensorstream.history.sparql.frames import Frame
 from sensorstream.history.sparql.values import Constant, Text, Truth, Value
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.functions import fault_of_pattern
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
+from sensorstream.sparql.functions import fault_of_pattern
 
 _ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-")
 _SPECIAL: Final = re.compile(r"[\\|.?*+(){}\[\]^$]")

@@ -27,7 +27,8 @@ from sensorstream.history.sparql.values import (
     literal_of,
     time_of,
 )
-from sensorstream.model.datatypes import (
+from sensorstream.model.xsd import (
+    FAMILIES,
     XSD_BOOLEAN,
     XSD_DECIMAL,
     XSD_DOUBLE,
@@ -35,7 +36,6 @@ from sensorstream.model.datatypes import (
     XSD_INTEGER,
     XSD_STRING,
 )
-from sensorstream.network.expressions.times import FAMILIES
 
 _READERS: Final = {
     XSD_INTEGER: integer_of,

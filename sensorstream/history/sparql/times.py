@@ -11,7 +11,7 @@ from sensorstream.history.sparql.fragments import constant, sql
 from sensorstream.history.sparql.frames import Frame
 from sensorstream.history.sparql.lexical import is_of_time
 from sensorstream.history.sparql.values import Number, Text, Typed, Value, time_of
-from sensorstream.model.datatypes import XSD_DAY_TIME_DURATION
+from sensorstream.model.xsd import XSD_DAY_TIME_DURATION
 
 _ZONE: Final = "(Z|[+-][0-9]{2}:[0-9]{2}|)$"
 _FIELDS: Final = {

@@ -14,7 +14,9 @@ from sqlglot import exp
 
 from sensorstream.history.sparql.fragments import constant, free, is_light, null, sql
 from sensorstream.history.sparql.lexical import moment_of, number_of, number_text
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.xsd import (
+    FAMILIES,
     NUMERIC_TYPES,
     XSD_BOOLEAN,
     XSD_DECIMAL,
@@ -23,9 +25,7 @@ from sensorstream.model.datatypes import (
     XSD_INTEGER,
     XSD_STRING,
 )
-from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.network.expressions.times import FAMILIES
-from sensorstream.network.expressions.values import number, rank
+from sensorstream.sparql.values import number, rank
 
 RANKED: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
 STORED: Final = ("kind", "text", "datatype", "language", "number")

@@ -11,7 +11,8 @@ import pytest
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.history.sparql.forms import constants
 from sensorstream.history.sparql.scope import text_of
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.xsd import (
     XSD,
     XSD_BOOLEAN,
     XSD_DATE,
@@ -20,7 +21,6 @@ from sensorstream.model.datatypes import (
     XSD_DOUBLE,
     XSD_INTEGER,
 )
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.sparql.parser import parse_query
 from tests.history.sparql.world import World
 
