@@ -15,17 +15,17 @@ from typing import Final
 
 from sqlglot import exp, parse_one
 
-from sensorstream.model.datatypes import (
+from sensorstream.model.schema import Schema, local_name
+from sensorstream.model.terms import IRI, Term
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import (
     INTEGER_TYPES,
     NUMERIC_TYPES,
     XSD_BOOLEAN,
     XSD_DATE_TIME,
     XSD_DATE_TIME_STAMP,
 )
-from sensorstream.model.schema import Schema, local_name
-from sensorstream.model.terms import IRI, Term
-from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 
 # ``hasXLocation`` becomes ``has_x_location``. Every view and every column has a unique name:
 # where two would be the same, classes go before properties and then the IRI that sorts first keeps

@@ -29,10 +29,10 @@ from sensorstream.journal.registration import (
 )
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.journal.tick import PassTime, Tick
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.rules.answers import Answer
 from sensorstream.webhook_definition import Grouping, WebhookDefinition
 
