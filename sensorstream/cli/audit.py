@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.options import asks_server, prints, rows_of
+from sensorstream.cli.options import rows_of, served
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("at", "kind", "who", "address", "method", "path", "status")
 
 
-@click.command("audit")
+@served(click.command("audit"), rows_of(*_COLUMNS))
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--before", type=int, metavar="SEQ", help="Only changes older than this one.")
-@asks_server
-@prints(rows_of(*_COLUMNS))
 def command(client: Client, limit: int, before: int | None) -> list[dict[str, Any]]:
     """Show who changed what on a running server.
 

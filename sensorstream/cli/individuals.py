@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.options import asks_server, prints
+from sensorstream.cli.options import served
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
@@ -18,11 +18,9 @@ def command() -> None:
     """Show the latest values of individuals that a running server knows."""
 
 
-@command.command("show")
+@served(command.command("show"), lambda found: _show([found]))
 @click.argument("iri", metavar="IRI")
 @click.option("--rules", is_flag=True, help="Name the rules that derive inferred values of now.")
-@asks_server
-@prints(lambda found: _show([found]))
 def show(client: Client, iri: str, rules: bool) -> dict[str, Any]:
     """Show one individual: the values it has in the window, else those it had last."""
     return client.individual(iri, rules=rules)
@@ -34,12 +32,10 @@ def _show_page(found: Mapping[str, Any]) -> None:
         click.echo(f"there may be more: --after {found['after']}", err=True)
 
 
-@command.command("latest")
+@served(command.command("latest"), _show_page)
 @click.argument("class_", metavar="CLASS")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--after", default="", metavar="TEXT", help="Go on after a page, as it says.")
-@asks_server
-@prints(_show_page)
 def latest(client: Client, class_: str, limit: int, after: str) -> dict[str, Any]:
     """Show the individuals of a class, given by its IRI.
 

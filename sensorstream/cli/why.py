@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.options import asks_server, prints
+from sensorstream.cli.options import served
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
@@ -21,12 +21,11 @@ _BASIS = {
 }
 
 
-@click.command("why")
-@click.argument("of", metavar="ID|STATEMENT")
-@asks_server
-@prints(
-    lambda found: click.echo("\n".join(lines(found) if "alert" in found else held_lines(found)))
+@served(
+    click.command("why"),
+    lambda found: click.echo("\n".join(lines(found) if "alert" in found else held_lines(found))),
 )
+@click.argument("of", metavar="ID|STATEMENT")
 def command(client: Client, of: str) -> dict[str, Any]:
     """Show why an alert was raised or a statement holds, down to each XPath.
 

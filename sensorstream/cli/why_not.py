@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.options import asks_server, prints
+from sensorstream.cli.options import served
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
 
 
-@click.command("why-not")
+@served(click.command("why-not"), lambda found: click.echo("\n".join(lines(found))))
 @click.argument("rule")
 @click.argument("individual", metavar="IRI")
 @click.option("--variable", default="", help="The variable of the rule that is the individual.")
-@asks_server
-@prints(lambda found: click.echo("\n".join(lines(found))))
 def command(client: Client, rule: str, individual: str, variable: str) -> dict[str, Any]:
     """Show what keeps a rule from firing for an individual.
 

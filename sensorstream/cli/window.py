@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sensorstream.cli.options import asks_server, json_option
+from sensorstream.cli.options import served
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 _COLUMNS = ("iri", "time", "entered", "statements", "message_id", "types")
 
 
-@click.command("window")
+@served(click.command("window"), json=True)
 @click.option("--limit", type=click.IntRange(0, 100_000), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0, show_default=True)
-@asks_server
-@json_option
 def command(client: Client, limit: int, offset: int, as_json: bool) -> None:
     """Show the window of a running server and its individuals, oldest first."""
     from sensorstream.cli.terminal import print_fields, print_json, print_table

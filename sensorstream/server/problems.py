@@ -247,6 +247,12 @@ def _later(error: SensorStreamError, problem: Problem) -> str:
     return "1" if problem.status in (429, 503) else ""
 
 
+def _said(fault: Mapping[str, Any]) -> str:
+    # Pydantic says the same of a dataclass in the words of Python.
+    unknown = fault["type"] == "unexpected_keyword_argument"
+    return "Extra inputs are not permitted" if unknown else str(fault["msg"])
+
+
 def install(app: FastAPI) -> None:
     """Answer every error of ``app`` by a problem document."""
 
@@ -268,7 +274,7 @@ def install(app: FastAPI) -> None:
         if media_type != "application/json" and any(e["loc"] == ("body",) for e in error.errors()):
             return respond(http_problem(415, f"expected application/json, not '{media_type}'"))
         places = [
-            {"where": ".".join(str(part) for part in each["loc"]), "message": each["msg"]}
+            {"where": ".".join(map(str, each["loc"])), "message": _said(each)}
             for each in error.errors()[:MOST]
         ]
         detail = "; ".join(f"{each['where']}: {each['message']}" for each in places)

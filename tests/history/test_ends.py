@@ -20,12 +20,12 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.view_definitions import numbered, view_definitions
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.sql.sparql import grouping
 from tests.history.ends import stays_told_wrong
 

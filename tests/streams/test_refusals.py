@@ -12,8 +12,8 @@ from sensorstream.dotr.reader import read_program
 from sensorstream.errors import Position, QueryError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.schema import Schema
-from sensorstream.network.expressions.functions import UNREPEATABLE
 from sensorstream.network.plan.nodes import Anew
+from sensorstream.sparql.functions import UNREPEATABLE
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamProcessor
 

@@ -30,7 +30,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.server.known import routed
 from sensorstream.server.negotiation import choose, media_type_of
 from sensorstream.server.problems import PositionBody
-from sensorstream.server.rest import individuals
+from sensorstream.server.rest import window
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
@@ -43,7 +43,7 @@ from sensorstream.server.rest.versioned import (
 from sensorstream.server.results import answer_response
 
 _PATH: Final = "/queries"
-_NAMED: Final = (f"{_PATH}/".encode(), f"{individuals.PATH}/".encode())
+_NAMED: Final = (f"{_PATH}/".encode(), f"{window.PATH}/".encode())
 _TEXTS: Final = (TEXT, "text/plain")
 _BODY: Final[dict[str, Any]] = {
     "required": True,

@@ -10,8 +10,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from sensorstream.app.application import Application
-from sensorstream.app.message_trials import MOST_STATEMENTS, MessageTrial
-from sensorstream.app.trials import MOST_MESSAGES
+from sensorstream.app.trials import MOST_MESSAGES, MOST_STATEMENTS, MessageTrial
 from sensorstream.client.operations import Operations
 from sensorstream.errors import MalformedMessage
 from sensorstream.model.terms import Triple
