@@ -224,12 +224,13 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
             column = exp.column(names[each], "p", quoted=True)
             query.append("expressions", _named(column, names[each]))
         query.append("joins", exp.Join(this=lateral, side="LEFT", on=exp.true()))
+    sets = (
+        "ARRAY(SELECT c.id FROM store.class_sets AS c "
+        "WHERE c.classes @> CAST(ARRAY[:name] AS BIGINT[]))"
+    )
+    # Without any, no stay is looked at.
     classes = exp.replace_placeholders(
-        _parsed(
-            "i.class_set = ANY(ARRAY(SELECT c.id FROM store.class_sets AS c "
-            "WHERE c.classes @> CAST(ARRAY[:name] AS BIGINT[])))"
-        ),
-        name=term_number(name),
+        _parsed(f"i.class_set = ANY({sets}) AND {sets} <> '{{}}'"), name=term_number(name)
     )
     return View(names[name], query, f"individuals of class {name}", classes=classes)
 

@@ -378,6 +378,7 @@ def test_the_latest_and_an_hour_read_no_more_of_a_long_history(
         "select h.iri, other.x from history.human h join history.human other using (iri) "
         f"where h.time >= {first} and h.time < {last}",
         "select max(time), min(time) from history.human",
+        "select max(time) from history.group",
     )
     read = []
     for start, end in ((1_000, 2_000), (2_000, 20_000)):
