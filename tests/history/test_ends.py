@@ -16,7 +16,6 @@ from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.asking.run import Limits, answered
 from sensorstream.history.database import engine
-from sensorstream.history.sparql import grouping
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.view_definitions import numbered, view_definitions
 from sensorstream.history.views import install_views
@@ -27,6 +26,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.sql.sparql import grouping
 from tests.history.ends import stays_told_wrong
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
