@@ -91,9 +91,7 @@ class AsyncClient(Operations):
 
         With ``changes`` not each alert, but what becomes of open ones, each with its ``seq``.
         """
-        async for event in self._events(
-            "/alerts/stream?changes=true" if changes else "/alerts/stream", after
-        ):
+        async for event in self._events(calls.alerts_path(changes), after):
             yield event.data
 
     async def _do(self, call: Call[Answer]) -> Answer:

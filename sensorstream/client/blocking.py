@@ -82,9 +82,7 @@ class Client(Operations):
 
         With ``changes`` not each alert, but what becomes of open ones, each with its ``seq``.
         """
-        for event in self._events(
-            "/alerts/stream?changes=true" if changes else "/alerts/stream", after
-        ):
+        for event in self._events(calls.alerts_path(changes), after):
             yield event.data
 
     def _do(self, call: Call[Answer]) -> Answer:
