@@ -47,6 +47,8 @@ Moment: TypeAlias = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 ASKED: Final = ConfigDict(extra="forbid")
 """The JSON of a request has no other members."""
+TOLD: Final = ConfigDict(json_schema_serialization_defaults_required=True)
+"""The JSON of an answer has all members of its values."""
 
 
 def storable(value: Any) -> Any:

@@ -106,14 +106,6 @@ _HTTP_CODES: Final[Mapping[int, str]] = {
 }
 
 
-class PositionBody(BaseModel):
-    """A place in a text: in a rule file, a query or the message."""
-
-    file: str
-    line: int
-    column: int
-
-
 class ContradictionBody(BaseModel):
     """What cannot be true together: a minimal set unless `limits` says otherwise."""
 
@@ -129,7 +121,7 @@ class ProblemBody(BaseModel):
     title: str
     status: int
     detail: str
-    position: PositionBody | None = None
+    position: Position | None = None
     message_id: str | None = Field(
         default=None, description="the journalled message that could not be taken in"
     )

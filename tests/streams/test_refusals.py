@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.based import based, placed
+from sensorstream.app.file_texts import based, placed
 from sensorstream.app.query_files import check_query_files
 from sensorstream.dotr.reader import read_program
 from sensorstream.errors import Position, QueryError, UnsupportedQuery

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
@@ -16,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from sensorstream.alerts.cloudevents import alert_data, change_data, incident_data
 from sensorstream.alerts.feed import Subscription
-from sensorstream.alerts.incidents import Incident, IncidentState
+from sensorstream.alerts.incidents import Incident, IncidentState, Silence
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.app.application import Application
 from sensorstream.client.operations import Operations
@@ -278,23 +277,10 @@ class NewSilenceBody(AskedBody):
     comment: str = Field(default="", max_length=2000)
 
 
-class SilenceBody(BaseModel):
-    """A silence, and who made it."""
-
-    id: int
-    rule: str | None
-    key: str | None
-    severity: str | None
-    starts_at: datetime
-    ends_at: datetime
-    by: str
-    comment: str
-
-
 class SilencesBody(BaseModel):
     """The silences that have not ended."""
 
-    silences: list[SilenceBody]
+    silences: list[Silence]
 
 
 def incidents(application: Application) -> APIRouter:
@@ -359,10 +345,10 @@ def incidents(application: Application) -> APIRouter:
     def list_silences() -> SilencesBody:
         """The silences that have not ended."""
         found = application.incidents.silences()
-        return SilencesBody(silences=[SilenceBody(**asdict(each)) for each in found])
+        return SilencesBody(silences=list(found))
 
     @routed(routes, Operations.silence, summary="Begin a silence", status_code=201)
-    def begin_silence(body: NewSilenceBody, request: Request) -> SilenceBody:
+    def begin_silence(body: NewSilenceBody, request: Request) -> Silence:
         """Do not tell receivers of alerts that match, for a while; they are kept all the same."""
         made = application.incidents.silence(
             body.rule,
@@ -373,7 +359,7 @@ def incidents(application: Application) -> APIRouter:
             body.comment,
             body.starts_at,
         )
-        return SilenceBody(**asdict(made))
+        return made
 
     @routed(routes, Operations.end_silence, summary="End a silence", status_code=204)
     def end_silence(silence_id: Annotated[int, Path(ge=0, le=_LARGEST)]) -> Response:

@@ -30,7 +30,7 @@ from sensorstream.app.messages import MOST_INDIVIDUALS, Known
 from sensorstream.app.pipeline import failed
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import Busy, MessageTooLarge, RepeatedMessage, SensorStreamError
+from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
 from sensorstream.history.kept_messages import KeptMessage, Wanted
 from sensorstream.server.access import check_source
 from sensorstream.server.addresses import admitted
@@ -41,7 +41,6 @@ from sensorstream.server.known import Moment, routed
 from sensorstream.server.negotiation import XML_TYPES, check_xml, xml_of
 from sensorstream.server.problems import (
     ContradictionBody,
-    PositionBody,
     ProblemBody,
     http_problem,
     problem_of,
@@ -359,7 +358,7 @@ class ErrorBody(BaseModel):
 
     code: str
     message: str
-    position: PositionBody | None
+    position: Position | None
 
 
 class StatementsBody(BaseModel):

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 from pydantic.dataclasses import dataclass
 
 from sensorstream.access.roles import Role
@@ -26,7 +26,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.versions import Match, digest_of
 from sensorstream.client.operations import Operations
 from sensorstream.server.access import user_of
-from sensorstream.server.known import ASKED, AskedBody, Moment, routed, storable
+from sensorstream.server.known import ASKED, TOLD, AskedBody, Moment, routed, storable
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
@@ -40,7 +40,6 @@ from sensorstream.webhook_definition import WebhookDefinition
 
 _SECRET = "`whsec_` and base64 of 24 to 64 random bytes"
 _LARGEST = 2**63 - 1
-_TOLD = ConfigDict(json_schema_serialization_defaults_required=True)
 
 
 @dataclass(frozen=True, config=ASKED)
@@ -64,7 +63,7 @@ class WebhookTriedBody(BaseModel):
     absent: list[str] = Field(description="names of queries that do not run now")
 
 
-@dataclass(frozen=True, kw_only=True, config=_TOLD)
+@dataclass(frozen=True, kw_only=True, config=TOLD)
 class WebhookBody(WebhookDefinition):
     """A registered webhook; all attempts have failed since ``failing_since``."""
 
@@ -78,7 +77,7 @@ class WebhookBody(WebhookDefinition):
     digest: str = Field(description="the ETag of its definition, for If-Match")
 
 
-@dataclass(frozen=True, kw_only=True, config=_TOLD)
+@dataclass(frozen=True, kw_only=True, config=TOLD)
 class RegisteredBody(WebhookBody):
     """A webhook just registered: the only answer that holds the secret."""
 

@@ -11,36 +11,28 @@ from pydantic import BaseModel, Field
 from sensorstream.alerts.cloudevents import alert_data, plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.holding import Applied, Held, WhyHeld
-from sensorstream.app.reasons import Because, Reason, Why
+from sensorstream.app.reasons import Because, Reason, RuleText, Why
 from sensorstream.client.operations import Operations
+from sensorstream.errors import Position
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.answers import RaisedAlertBody
 from sensorstream.server.known import routed
-from sensorstream.server.problems import PositionBody
-
-
-class NodeBody(BaseModel):
-    """A node of a message, by its XPath there; a long ``text`` is cut."""
-
-    path: str = Field(examples=["/Message/@t"])
-    line: int
-    text: str
 
 
 class ExpressionBody(BaseModel):
     """An expression of a mapping rule, and the nodes that it found."""
 
     xpath: str = Field(examples=["{@in}"], description="as the rule has it")
-    nodes: list[NodeBody]
+    nodes: list[Node]
 
 
 class PlaceBody(BaseModel):
     """Where in a message a statement comes from; of RML and stylesheets only the rule is known."""
 
     rule: str = Field(description="the mapping rule")
-    at: NodeBody | None = Field(description="the node to which the rule was applied")
+    at: Node | None = Field(description="the node to which the rule was applied")
     value: list[ExpressionBody] = Field(description="of the value; none: the rule itself has it")
     name: list[ExpressionBody] = Field(description="of the name of the subject")
 
@@ -93,21 +85,11 @@ class ReasonBody(BaseModel):
     note: str = Field(description="what is not known of it, and why; empty: nothing")
 
 
-class RuleTextBody(BaseModel):
-    """The rule with which the alert was raised."""
-
-    name: str
-    file: str
-    position: PositionBody
-    text: str
-    version: str = Field(description="the change that had put it, or `settings`")
-
-
 class WhyBody(BaseModel):
     """Why an alert was raised."""
 
     alert: RaisedAlertBody
-    rule: RuleTextBody | None = Field(description="null: its text is not kept; see `notes`")
+    rule: RuleText | None = Field(description="null: its text is not kept; see `notes`")
     because: BecauseBody | None = Field(description="null: not known; see `notes`")
     profile: str = Field(description="what infers: none, plain, hermit, pellet …")
     notes: list[str]
@@ -179,9 +161,7 @@ def router(application: Application) -> APIRouter:
         }
         return WhyBody(
             alert=RaisedAlertBody.model_validate(raised),
-            rule=None
-            if found.rule is None
-            else RuleTextBody.model_validate(found.rule, from_attributes=True),
+            rule=found.rule,
             because=None
             if found.because is None
             else _because(found.because, application.timeline),
@@ -229,20 +209,14 @@ def reason_body(reason: Reason, line: Timeline) -> ReasonBody:
 def _place(place: Place) -> PlaceBody:
     return PlaceBody(
         rule=place.rule,
-        at=None if place.at is None else _node(place.at),
+        at=place.at,
         value=[_expression(each) for each in place.value],
         name=[_expression(each) for each in place.name],
     )
 
 
 def _expression(expression: Expression) -> ExpressionBody:
-    return ExpressionBody(
-        xpath=expression.written, nodes=[_node(each) for each in expression.nodes]
-    )
-
-
-def _node(node: Node) -> NodeBody:
-    return NodeBody.model_validate(node, from_attributes=True)
+    return ExpressionBody(xpath=expression.written, nodes=list(expression.nodes))
 
 
 def statement_text(triple: Triple) -> str:
@@ -254,7 +228,7 @@ class AppliedBody(BaseModel):
     """The rule that derives a statement, with the values of its variables in N-Triples form."""
 
     rule: str = Field(examples=["cax-sco"], description="its name in the rule set")
-    position: PositionBody = Field(description="of the rule; `file` is the rule set")
+    position: Position = Field(description="of the rule; `file` is the rule set")
     comment: str = Field(description="what the rule set says of it, such as its source")
     text: str = Field(description="the rule itself")
     bindings: dict[str, str]
@@ -351,7 +325,7 @@ def _held(held: Held, line: Timeline) -> HeldBody:
 def _applied(applied: Applied, line: Timeline) -> AppliedBody:
     return AppliedBody(
         rule=applied.rule,
-        position=PositionBody.model_validate(applied.position, from_attributes=True),
+        position=applied.position,
         comment=applied.comment,
         text=applied.text,
         bindings={name: value.n3 for name, value in applied.bindings},
