@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from sqlglot import exp
@@ -48,27 +48,6 @@ COMPARISONS: Final = {
     "is distinct from": "NOT (:a <=> :b)",
 }
 _BY_SIZE: Final = ("<", "<=", ">", ">=", "greatest", "least")
-# Spark's week days begin with 1 for Sunday, or with 0 for Monday.
-_OF_DATES: Final = {
-    "year": "YEAR(:a)",
-    "isoyear": "EXTRACT(YEAROFWEEK FROM :a)",
-    "quarter": "QUARTER(:a)",
-    "month": "MONTH(:a)",
-    "week": "WEEKOFYEAR(:a)",
-    "day": "DAY(:a)",
-    "doy": "DAYOFYEAR(:a)",
-    "dow": "DAYOFWEEK(:a) - 1",
-    "isodow": "WEEKDAY(:a) + 1",
-}
-_OF_CLOCKS: Final = {"hour": "HOUR(:a)", "minute": "MINUTE(:a)"}
-_FRACTIONS: Final = {
-    "second": "CAST(EXTRACT(SECOND FROM :a) AS DECIMAL(8, 6))",
-    "epoch": (
-        "CAST(UNIX_MICROS(CAST(:a AS TIMESTAMP)) AS DECIMAL(20, 0)) "
-        "* CAST('0.000001' AS DECIMAL(7, 6))"
-    ),
-}
-FIELDS: Final[Mapping[str, str]] = {each: each for each in (*_OF_DATES, *_OF_CLOCKS, *_FRACTIONS)}
 
 
 def compared(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
@@ -131,22 +110,6 @@ def concatenated(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
             each = spark("CASE WHEN :a THEN 't' WHEN NOT :a THEN 'f' END", TEXT, each.tree)
         texts.append(as_text(each, node).tree)
     return spark("CONCAT_WS", TEXT, *separator, *texts)
-
-
-def extracted(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
-    """``extract(field from time)``."""
-    field, value = given[0].tree.name, given[1]
-    if value.kind is Kind.SPAN and field == "epoch":
-        text, scale = "CAST(CAST(:a AS INTERVAL SECOND) AS DECIMAL(18, 6))", 6
-    elif value.kind in TIMES and field in _OF_DATES:
-        text, scale = f"CAST({_OF_DATES[field]} AS DECIMAL(10, 0))", 0
-    elif value.kind in (Kind.LOCAL, Kind.MOMENT) and field in _OF_CLOCKS:
-        text, scale = f"CAST({_OF_CLOCKS[field]} AS DECIMAL(10, 0))", 0
-    elif value.kind in (Kind.LOCAL, Kind.MOMENT):
-        text, scale = _FRACTIONS[field], 6
-    else:
-        raise refused(call.node, f"{field} of {value.kind.value} is not on the list")
-    return spark(text, SqlType(Kind.NUMERIC, scale), value.tree)
 
 
 def rounded_to(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:

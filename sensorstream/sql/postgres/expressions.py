@@ -47,7 +47,7 @@ _CALLS: Final[Mapping[type[exp.Expr], tuple[str, tuple[str, ...]]]] = {
     exp.Neg: ("minus", ("this",)),
     exp.Not: ("not", ("this",)),
     exp.AtTimeZone: ("at time zone", ("this", "zone")),
-    exp.Extract: ("extract", _BOTH),
+    exp.Extract: ("extract", ("expression",)),
     exp.CurrentDate: ("current_date", ()),
     exp.CurrentTimestamp: ("now", ()),
     # Of JOIN USING, and of literals side by side.
@@ -59,12 +59,17 @@ _CALLS: Final[Mapping[type[exp.Expr], tuple[str, tuple[str, ...]]]] = {
 def _operator(node: exp.Expr, scope: Scope) -> Typed:
     """What is a call of the table in other words."""
     name, keys = _CALLS[type(node)]
-    only(node, *keys, "typed", "safe", "coalesce")
+    only(node, *_BOTH, *keys, "typed", "safe", "coalesce")
+    if isinstance(node, exp.Extract):
+        name = f"extract {node.this.name.lower()}"
     given: list[exp.Expr] = []
     for key in keys:
         part = node.args[key]
         given += part if isinstance(part, list) else [part]
-    return answered((OPERATORS.get(name) or PLAIN[name]), Call(name, node, given), scope)
+    rows = OPERATORS.get(name) or PLAIN.get(name)
+    if rows is None:
+        raise refused(node, f"{name} is not on the list")
+    return answered(rows, Call(name, node, given), scope)
 
 
 def truth(node: exp.Expr, scope: Scope) -> exp.Expr:

@@ -40,7 +40,9 @@ from sensorstream.sql.types import (
     NUMBERS,
     NUMERIC,
     TEXT,
+    TIMES,
     Kind,
+    SqlType,
 )
 
 Table: TypeAlias = Mapping[str, tuple[Row, ...]]
@@ -96,7 +98,43 @@ _DAY: Final = of(Kind.DATE)
 _AS_LOCAL: Final = of(Kind.DATE, to=Kind.LOCAL)
 _COMMON: Final = row(None, bodies.calculated, ALL, ALL)
 
+# Spark's week days begin with 1 for Sunday, or with 0 for Monday.
+_OF_DATES: Final = {
+    "year": "YEAR(:a)",
+    "isoyear": "EXTRACT(YEAROFWEEK FROM :a)",
+    "quarter": "QUARTER(:a)",
+    "month": "MONTH(:a)",
+    "week": "WEEKOFYEAR(:a)",
+    "day": "DAY(:a)",
+    "doy": "DAYOFYEAR(:a)",
+    "dow": "DAYOFWEEK(:a) - 1",
+    "isodow": "WEEKDAY(:a) + 1",
+}
+_OF_CLOCKS: Final = {"hour": "HOUR(:a)", "minute": "MINUTE(:a)"}
+_WITH_CLOCK: Final = of(Kind.LOCAL, Kind.MOMENT)
+_MICROSECONDS: Final = (
+    "CAST(UNIX_MICROS(CAST(:a AS TIMESTAMP)) AS DECIMAL(20, 0)) * CAST('0.000001' AS DECIMAL(7, 6))"
+)
+_FIELD: Final = "CAST(%s AS DECIMAL(10, 0))"
+_TO_MICROSECONDS: Final = SqlType(Kind.NUMERIC, 6)
+
+# Of the names of two words the second is that of a field.
 OPERATORS: Final[Table] = {
+    **{
+        f"extract {field}": row(NUMERIC, _FIELD % cell, of(*TIMES))
+        for field, cell in _OF_DATES.items()
+    },
+    **{
+        f"extract {field}": row(NUMERIC, _FIELD % cell, _WITH_CLOCK)
+        for field, cell in _OF_CLOCKS.items()
+    },
+    "extract second": row(
+        _TO_MICROSECONDS, "CAST(EXTRACT(SECOND FROM :a) AS DECIMAL(8, 6))", _WITH_CLOCK
+    ),
+    "extract epoch": row(
+        _TO_MICROSECONDS, "CAST(CAST(:a AS INTERVAL SECOND) AS DECIMAL(18, 6))", _SPAN
+    )
+    + row(_TO_MICROSECONDS, _MICROSECONDS, _WITH_CLOCK),
     **dict.fromkeys(bodies.COMPARISONS, row(BOOLEAN, bodies.compared, ALL, ALL)),
     "+": row(DATE, "DATE_ADD", _DAY, of(Kind.INTEGER))
     + row(LOCAL, ":a + :b", _AS_LOCAL, _SPAN)
@@ -171,7 +209,6 @@ PLAIN: Final[Table] = {
         LOCAL, "DATE_TRUNC", _UNIT, of(Kind.LOCAL, to=Kind.MOMENT), then="CAST(:a AS TIMESTAMP_NTZ)"
     )
     + row(MOMENT, "DATE_TRUNC", _UNIT, AS_MOMENT),
-    "extract": row(None, bodies.extracted, Written("the field", words=bodies.FIELDS), ALL),
     "grouping": row(INTEGER, "CAST(GROUPING(:a) AS INT)", ANY),
 }
 
