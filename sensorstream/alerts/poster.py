@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from threading import Event, Thread
 from typing import Any, Final, TypeAlias
 
+import httpcore
 import httpx
 
 from sensorstream.alerts.sender import DeliveryFailure
@@ -31,6 +32,12 @@ _ANSWER_SECONDS: Final = 1.0
 _HEADERS: Final = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "SensorStream"}
 _LONGEST_WAIT: Final = timedelta(hours=1)
 """The longest Retry-After that is honoured."""
+FAILURES: Final = (
+    httpcore.TimeoutException,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.UnsupportedProtocol,
+)
 _GONE, _TOO_MANY, _UNAVAILABLE = 410, 429, 503
 
 
@@ -94,13 +101,9 @@ class Poster:
         self._slots = _Slots()
         self._certificates = httpx.create_ssl_context(trust_env=False)
 
-    def connections(self) -> httpx.AsyncHTTPTransport:
-        """Connections to one webhook: another's may not be used, though the address is the same.
-
-        No client, which would cost more than the exchange: it keeps cookies and follows redirects,
-        and a redirect could avoid the check of the target. So could a proxy.
-        """
-        return httpx.AsyncHTTPTransport(verify=self._certificates, trust_env=False)
+    def connections(self) -> Connections:
+        """Connections to one webhook: another's may not be used, though the address is the same."""
+        return Connections(self._certificates)
 
     async def check(self, url: str) -> None:
         """Check that a webhook may have this URL now.
@@ -119,7 +122,7 @@ class Poster:
 
     async def post(
         self,
-        connections: httpx.AsyncHTTPTransport,
+        connections: Connections,
         url: str,
         body: bytes,
         headers: Mapping[str, str],
@@ -144,7 +147,7 @@ class Poster:
                 failure: DeliveryFailure | None = DeliveryFailure(reason)
             except WebhookError as error:
                 failure = DeliveryFailure(error.message)
-            except (httpx.HTTPError, ssl.SSLError) as error:
+            except (*FAILURES, ssl.SSLError) as error:
                 failure = DeliveryFailure(f"{type(error).__name__}: {error}")
             else:
                 failure = None
@@ -163,12 +166,41 @@ class Poster:
         return check_addresses(place, found, self._allowed)
 
 
+class Connections:
+    """Connections to one webhook, one to each of its addresses, for one request at a time.
+
+    No client, which would cost more than the exchange: it keeps cookies and follows redirects, and
+    a redirect could avoid the check of the target. So could a proxy.
+    """
+
+    def __init__(self, certificates: ssl.SSLContext) -> None:
+        self._certificates = certificates
+        self._open: dict[bytes, httpcore.AsyncHTTPConnection] = {}
+
+    async def __aenter__(self) -> Connections:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for each in self._open.values():
+            await each.aclose()
+
+    async def send(self, request: httpcore.Request) -> httpcore.Response:
+        """Send a request; its answer must be closed."""
+        held = self._open.get(request.url.host)
+        if held is None or not held.is_idle() or held.has_expired():
+            if held is not None:
+                await held.aclose()
+            held = httpcore.AsyncHTTPConnection(request.url.origin, self._certificates)
+            self._open[request.url.host] = held
+        return await held.handle_async_request(request)
+
+
 class _Exchange:
     """A request and as much of its answer as has come."""
 
     def __init__(
         self,
-        connections: httpx.AsyncHTTPTransport,
+        connections: Connections,
         place: Place,
         body: bytes,
         headers: Mapping[str, str],
@@ -176,7 +208,8 @@ class _Exchange:
         self._connections = connections
         self._place = place
         self._body = body
-        self._headers = {"host": place.authority, **_HEADERS, **headers}
+        told = {"Host": place.authority, **_HEADERS, **headers, "Content-Length": str(len(body))}
+        self._headers = [(name.encode(), value.encode()) for name, value in told.items()]
         self._connection: Any = None  # the stream of the library below
         self.doing = "looking up the name"
         self.status: int | None = None
@@ -188,11 +221,11 @@ class _Exchange:
         *others, last = addresses
         try:
             for address in others:
-                with suppress(httpx.ConnectError, httpx.ConnectTimeout):
+                with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
                     return await self._send(address, each)
             await self._send(last, None)
         except BaseException:
-            # httpx leaves a connection open whose handshake is interrupted.
+            # httpcore leaves a connection open whose handshake is interrupted.
             if self._connection is not None:
                 await self._connection.aclose()
             raise
@@ -203,16 +236,26 @@ class _Exchange:
         if self._place.secure:
             extensions["sni_hostname"] = self._place.host
         url = self._place.at(address)
-        request = httpx.Request(
-            "POST", url, content=self._body, headers=self._headers, extensions=extensions
+        request = httpcore.Request(
+            "POST",
+            httpcore.URL(
+                scheme=url.raw_scheme,
+                host=url.raw_host,
+                port=self._place.port,
+                target=url.raw_path,
+            ),
+            content=self._body,
+            headers=self._headers,
+            extensions=extensions,
         )
-        response = await self._connections.handle_async_request(request)
+        response = await self._connections.send(request)
         async with aclosing(response):
-            self.retry_after = response.headers.get("retry-after", "")
-            self.status = response.status_code
-            with suppress(TimeoutError, httpx.HTTPError):
+            told = {name.lower(): value for name, value in response.headers}
+            self.retry_after = told.get(b"retry-after", b"").decode("latin-1")
+            self.status = response.status
+            with suppress(TimeoutError, *FAILURES):
                 async with asyncio.timeout(_ANSWER_SECONDS):
-                    async for piece in response.aiter_raw():
+                    async for piece in response.aiter_stream():
                         self.answer += piece[: _ANSWER - len(self.answer)]
                         if len(self.answer) >= _ANSWER:
                             break
