@@ -56,11 +56,6 @@ class Place:
     def secure(self) -> bool:
         return self.url.scheme == "https"
 
-    @lru_cache(_URLS)  # noqa: B019 - a value, of which there are few
-    def at(self, address: Address) -> httpx.URL:
-        """The same URL with an address in the host's place."""
-        return self.url.copy_with(host=str(address))
-
 
 def resolve(host: str, port: int) -> Sequence[str]:
     """All addresses of a host, by the system's resolver, in its order."""
