@@ -19,13 +19,12 @@ from itertools import groupby
 from threading import Event, Thread
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-import httpx
 from prometheus_client import CollectorRegistry, Counter, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from sensorstream.alerts import alertmanager, cloudevents
-from sensorstream.alerts.poster import Attempt, Poster
+from sensorstream.alerts.poster import Attempt, Connections, Poster
 from sensorstream.alerts.records import (
     AlertGroup,
     Backlog,
@@ -350,7 +349,7 @@ class WebhookDispatcher:
                     marked.set_exception(error)
         await marked
 
-    async def _call(self, connections: httpx.AsyncHTTPTransport, delivery: Delivery) -> Attempt:
+    async def _call(self, connections: Connections, delivery: Delivery) -> Attempt:
         content_type, body = payload(delivery, self._source, self._timeline)
         signed = signed_headers(delivery, body, self._clock.now())
         headers = {"content-type": content_type, **signed}
