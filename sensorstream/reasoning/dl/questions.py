@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.errors import ReasonerError
@@ -14,7 +14,6 @@ from sensorstream.reasoning.dl.probes import Entailed
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.twins import folded
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
 # The time limit is per exchange, so a large change is split: into questions about so many
@@ -48,7 +47,7 @@ class Questions:
     time to time. ``left_open`` tells of each, until somebody takes it.
     """
 
-    __slots__ = ("_classes", "_hard", "_probes", "_worker", "leaves_open", "left_open", "memo")
+    __slots__ = ("_hard", "_probes", "_worker", "classes", "leaves_open", "left_open", "memo")
 
     def __init__(self, terminology: Terminology, worker: Worker, remembered: int) -> None:
         self.leaves_open = False
@@ -60,7 +59,7 @@ class Questions:
             terminology.datatypes,
         )
         self.memo = Memo(classes, remembered)
-        self._classes = classes
+        self.classes = classes
         self._probes = terminology.probes
         self._worker = worker
 
@@ -72,27 +71,19 @@ class Questions:
         """
         answers: list[Answer] = [None] * len(islands)
         open_: dict[int, Shape | None] = {}
-        folds = [folded(island.facts, self._classes) for island in islands]
-        asked_of = [
-            island if fold is None else replace(island, facts=fold.facts)
-            for island, fold in zip(islands, folds, strict=True)
-        ]
-        for number, facts in enumerate(each.facts for each in asked_of):
-            shape = self.memo.shape(facts)
+        for number, island in enumerate(islands):
+            shape = self.memo.shape(island.facts)
             known = self.memo.look_up(shape)
             if known is not None:
                 (answers[number],) = known
-            elif self._is_hard(facts):
-                answers[number] = self._left_open(asked_of[number], "such questions have failed")
+            elif self._is_hard(island.facts):
+                answers[number] = self._left_open(island, "such questions have failed")
             else:
                 open_[number] = shape
-        asked = [(shape, asked_of[number]) for number, shape in open_.items()]
+        asked = [(shape, islands[number]) for number, shape in open_.items()]
         for number, answer in zip(open_, self._asked(asked), strict=True):
             answers[number] = answer
-        return [
-            answer if fold is None else fold.unfolded(answer)
-            for answer, fold in zip(answers, folds, strict=True)
-        ]
+        return answers
 
     def _asked(self, islands: Sequence[tuple[Shape | None, Island]]) -> Iterator[Answer]:
         if not self.leaves_open:

@@ -68,7 +68,7 @@ class DlReasoner:
     def largest_island(self) -> int:
         """The most individuals that are asked about together; for any thread."""
         answers = self._answers
-        return 1 if answers is None else answers.sizes.largest
+        return 1 if answers is None else answers.largest
 
     @property
     def left_out(self) -> frozenset[str]:

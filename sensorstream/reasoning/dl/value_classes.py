@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Final, TypeAlias
 
@@ -80,6 +80,7 @@ class ValueClasses:
         "_exact",
         "_inexact",
         "_keyed",
+        "_literals",
         "_texts",
         "_texts_by_value",
     )
@@ -93,6 +94,7 @@ class ValueClasses:
         self._by_value = others or has_keys(axioms)
         self._keyed = None if others else _in_keys(axioms)
         terms = {term for triple in axioms.triples for term in triple}
+        self._literals = frozenset(t for t in terms if isinstance(t, Literal))
         # Literals that are not valid are not compared.
         written = [] if others else [t for t in terms if isinstance(t, Literal)]
         exact = {_number(t) for t in written if t.datatype in _EXACT}
@@ -110,6 +112,29 @@ class ValueClasses:
         if self._by_value or language is not None:
             return lexical, datatype, language
         return self._class_of(lexical, datatype)
+
+    def is_key(self, prop: IRI, value: Literal) -> bool:
+        """Whether only keys compare a value, which is one of as many as one likes."""
+        return (
+            self._keyed is not None
+            and prop in self._keyed
+            and value.datatype == XSD_STRING
+            and not self._texts_by_value
+            and value.lexical not in self._texts
+        )
+
+    def class_of(self, value: Literal, props: Iterable[str], *, alone: bool) -> Hashable:
+        """The class of a value that someone has by some properties; ``alone``: nobody else has it.
+
+        Raises:
+            TermError: its text is not in the datatype's lexical space.
+        """
+        told = self._datatypes.numbers().tell(value)
+        if self._keyed is None or told.language is not None or value in self._literals:
+            return value
+        if not alone and not self._keyed.isdisjoint(props):
+            return value
+        return self._class_of(told.lexical, told.datatype)
 
     def told(self, values: Sequence[Value]) -> Iterator[tuple[int, str, Hashable]]:
         """The owner, property and class of each value of a question.

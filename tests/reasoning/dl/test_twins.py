@@ -1,4 +1,4 @@
-"""What is answered about two of many twins holds of all of them, and nothing else does.
+"""Values of individuals' own: where keys alone compare them, it does not matter which they are.
 
 ``TEST_ONTOLOGIES`` sets how many ontologies are tried.
 """
@@ -14,23 +14,17 @@ from hypothesis import strategies as st
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, ReasonerError
-from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
+from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import (
-    OWL,
     OWL_DIFFERENT_FROM,
     OWL_SAME_AS,
-    RDF_FIRST,
-    RDF_NIL,
-    RDF_REST,
     RDF_TYPE,
 )
-from sensorstream.model.xsd import XSD_INTEGER, XSD_STRING
-from sensorstream.reasoning.dl import questions, twins
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.islands import Island, of_facts
-from sensorstream.reasoning.dl.memo import Answer, Memo
+from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
-from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
@@ -108,25 +102,6 @@ campaign = settings(
 )
 
 
-@campaign
-@given(text=st.one_of(ontologies(), keyed), parts=kinds, more=of_hubs)
-def test_the_answer_about_an_island_is_the_same_with_two_of_its_twins(
-    java: JavaProcess,
-    text: str,
-    parts: list[tuple[set[tuple[str, IRI, object]], int]],
-    more: set[Triple],
-) -> None:
-    terminology, worker = reasoner_of(java, text)
-    island = island_of(terminology, [*triples_of(parts), *sorted(more)])
-    answers: list[Answer] = []
-    for folded in (lambda *_: None, twins.folded):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(twins, "HUB", 1)
-            patch.setattr(questions, "folded", folded)
-            answers += Questions(terminology, worker, 0).ask([island])
-    assert answers[1] == answers[0]
-
-
 def reasoner_of(java: JavaProcess, text: str) -> tuple[Terminology, Worker]:
     note(text)
     terminology = Terminology.of(ontology(text))
@@ -162,67 +137,6 @@ def test_islands_that_differ_by_values_of_their_own_have_one_answer(
     asked = Questions(terminology, worker, 0)
     remembered = Questions(terminology, worker, 10)
     assert [remembered.ask([each]) for each in islands] == [asked.ask([each]) for each in islands]
-
-
-def star(observations: int) -> IslandFacts:
-    """One sensor, and so many observations, each with a result of its own."""
-    numbers = range(1, 2 * observations, 2)
-    return IslandFacts(
-        [None] * (1 + 2 * observations),
-        [(n, f"{BASE}A") for n in numbers],
-        [(n, f"{BASE}p", 0) for n in numbers] + [(n, f"{BASE}q", n + 1) for n in numbers],
-        [(n + 1, f"{BASE}d", str(n), XSD_INTEGER, None) for n in numbers],
-        [],
-        [],
-    )
-
-
-def test_observations_of_one_sensor_are_asked_about_as_two_of_them() -> None:
-    values = ValueClasses(Axioms([]), frozenset())
-    for observations in (10, 100):
-        found = twins.folded(star(observations), values)
-        assert found is not None
-        assert len(found.facts.names) == 5
-        assert [len(parts) for parts in found.kinds] == [observations]
-
-
-def test_who_differs_from_the_others_by_what_is_told_is_asked_about() -> None:
-    facts = star(20)
-    facts.types.append((7, f"{BASE}B"))
-    facts.different.append((9, 11))
-    found = twins.folded(facts, ValueClasses(Axioms([]), frozenset()))
-    assert found is not None
-    assert {7, 9, 11} < set(found.kept)
-    assert len(found.kept) == 5 + 6
-
-
-def test_an_island_without_twins_is_asked_about_whole() -> None:
-    values = ValueClasses(Axioms([]), frozenset())
-    assert twins.folded(star(2), values) is None
-    chain = IslandFacts([None] * 5, [], [(n, f"{BASE}p", n + 1) for n in range(4)], [], [], [])
-    assert twins.folded(chain, values) is None
-
-
-def test_values_that_only_keys_compare_are_alike_where_nobody_else_has_them() -> None:
-    keys = BlankNode("_:keys")
-    key: list[Triple] = [
-        (IRI(f"{BASE}A"), IRI(f"{OWL}hasKey"), keys),
-        (keys, RDF_FIRST, IRI(f"{BASE}d")),
-        (keys, RDF_REST, RDF_NIL),
-    ]
-    numbers = range(1, 11)
-    facts = IslandFacts(
-        [None] * 11,
-        [],
-        [(n, f"{BASE}p", 0) for n in numbers],
-        [(n, f"{BASE}d", f"{max(n, 3)}", XSD_STRING, None) for n in numbers],
-        [],
-        [],
-    )
-    found = twins.folded(facts, ValueClasses(Axioms(key), frozenset()))
-    assert found is not None
-    # Three have the same value, which are two; and two of those who have one of their own.
-    assert len(found.facts.names) == 1 + 2 + 2
 
 
 def test_an_answer_is_known_where_others_have_values_of_their_own() -> None:

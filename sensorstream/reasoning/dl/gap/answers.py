@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from sensorstream.errors import Inconsistent, TermError
 from sensorstream.model.terms import Literal, Subject, Term, Triple
@@ -13,6 +12,7 @@ from sensorstream.model.vocabulary import (
     OWL_SAME_AS,
     RDF_TYPE,
 )
+from sensorstream.reasoning.dl.bounds.clauses import THING
 from sensorstream.reasoning.dl.gap.components import (
     Component,
     Components,
@@ -21,6 +21,7 @@ from sensorstream.reasoning.dl.gap.components import (
     is_own,
 )
 from sensorstream.reasoning.dl.gap.pair import Moved, Pair
+from sensorstream.reasoning.dl.gap.twins import Kind, Part, Twins
 from sensorstream.reasoning.dl.gap.whole import is_whole
 from sensorstream.reasoning.dl.islands import Island, names, of_facts
 from sensorstream.reasoning.dl.memo import Answer
@@ -29,59 +30,40 @@ from sensorstream.reasoning.dl.questions import Questions
 from sensorstream.reasoning.dl.terminology import Terminology
 
 
-class IslandSizes:
-    """The size of every island of two or more members; O(members that change) each.
-
-    :attr:`largest` may be read in any thread.
-    """
-
-    __slots__ = ("_members", "_of")
-
-    def __init__(self) -> None:
-        self._of: dict[Subject, int] = {}
-        self._members: Counter[int] = Counter()
-
-    @property
-    def largest(self) -> int:
-        """The members of the largest island; 1: every individual is alone."""
-        # One step of the interpreter, while another thread may add and remove sizes.
-        return max(list(self._members), default=1)
-
-    def update(self, nodes: Iterable[Subject], sizes: Mapping[Subject, int]) -> None:
-        """Set the sizes of the islands of some individuals: those not in ``sizes`` are alone."""
-        for node in nodes:
-            before, now = self._of.get(node, 1), sizes.get(node, 1)
-            if before == now:
-                continue
-            if before > 1:
-                self._members[before] -= 1
-                if not self._members[before]:
-                    del self._members[before]
-            if now > 1:
-                self._of[node] = now
-                self._members[now] += 1
-            else:
-                del self._of[node]
-
-    def clear(self) -> None:
-        """Forget all of them."""
-        self._of.clear()
-        self._members.clear()
-
-
 @dataclass(frozen=True, slots=True)
 class _Decided:
     """What the reasoner has said of a component, and how many individuals it was asked about."""
 
     confirmed: tuple[Triple, ...]
     members: int
-    first: Subject | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """An island with two of each kind of twins, under names to show, and its members' own names.
+
+    ``members`` are how many there are without twins being left out.
+    """
+
+    island: Island
+    asked: tuple[Subject, ...]
+    twins: Twins
+    members: int
+
+
+class _Equal(Exception):
+    """Somebody for whom others are told of is the same as somebody else."""
+
+    def __init__(self, kinds: list[Kind]) -> None:
+        super().__init__()
+        self.kinds = kinds
 
 
 class Answers:
     """What follows, kept up to date as assertions come and go.
 
-    Between the bounds the reasoner decides, about the assertions that such a fact depends on.
+    Between the bounds the reasoner decides, about the assertions that such a fact depends on. Of
+    twins the bounds know two.
     """
 
     def __init__(self, terminology: Terminology, questions: Questions, pair: Pair) -> None:
@@ -89,20 +71,31 @@ class Answers:
         self._questions = questions
         self._pair = pair
         self._components = Components(pair, self._is_asked)
+        self._twins = Twins(terminology, questions.classes, "window")
         # What follows from the axioms alone, which the first change tells of.
         self._begun: Moved | None = pair.held()
         self._decided: dict[Component, _Decided] = {}
         self._confirmed: dict[Triple, None] = {}
-        self.sizes = IslandSizes()
+        self._confirmed_about: dict[Term, dict[Triple, None]] = {}
+
+    @property
+    def largest(self) -> int:
+        """The most individuals that are asked about together; 1: each is alone. For any thread."""
+        # One step of the interpreter, while another thread may change it.
+        return max((each.members for each in list(self._decided.values())), default=1) or 1
 
     def follows(self, fact: Triple) -> bool:
         """Whether a fact that can be said of named individuals follows, or is asserted."""
+        of_samples = self._twins.sampled(fact)
+        return of_samples is not None and self._holds(of_samples)
+
+    def _holds(self, fact: Triple) -> bool:
         return fact in self._confirmed or fact in self._pair.least
 
     def all(self) -> Iterator[Triple]:
         """Everything that follows; O(all of it)."""
-        yield from filter(self._is_sayable, self._pair.least)
-        yield from self._confirmed
+        for fact in (*filter(self._is_sayable, self._pair.least), *self._confirmed):
+            yield from self._twins.all_of(fact)
 
     def update(self, added: list[Triple], removed: list[Triple]) -> list[Triple]:
         """Take in assertions that come and go.
@@ -115,6 +108,34 @@ class Answers:
             Overrun: too much follows; nothing has changed.
             ReasonerError: the reasoner's process failed; nothing has changed.
         """
+        while True:
+            shift = self._twins.update(added, removed)
+            changed: dict[Triple, None] = {}
+            for part in shift.gone:
+                changed.update(dict.fromkeys(self._all_about(part, shift.gone)))
+            try:
+                told = self._update(list(shift.come), list(shift.left))
+            except _Equal as error:
+                self._twins.undo()
+                self._twins.set_apart(error.kinds)
+                continue
+            except Exception:
+                self._twins.undo()
+                raise
+            for fact in told:
+                changed.update(dict.fromkeys(self._twins.all_of(fact)))
+            for part in shift.new:
+                changed.update(dict.fromkeys(self._all_about(part, ())))
+            return list(changed)
+
+    def _all_about(self, part: Part, gone: Iterable[Part]) -> Iterator[Triple]:
+        """What follows of the individuals of a part, as it follows of the first sample."""
+        for name in part.kind.names[0]:
+            for fact in (*self._pair.least.all_about(name), *self._confirmed_about.get(name, ())):
+                if self._is_sayable(fact):
+                    yield from self._twins.all_of(fact, part, gone)
+
+    def _update(self, added: list[Triple], removed: list[Triple]) -> list[Triple]:
         try:
             moved = self._pair.update(added, removed)
         except TermError as error:
@@ -126,6 +147,7 @@ class Answers:
             self._check(moved)
             renewed = self._components.renew(moved)
             decided = self._ask(renewed.new)
+            self._check_equalities(moved, decided)
         except Exception:
             if renewed is not None:
                 self._components.undo(renewed)
@@ -138,16 +160,16 @@ class Answers:
             before = self._decided.pop(component)
             for fact in before.confirmed:
                 self._confirmed.pop(fact, None)
+                for end in (fact[0], fact[2]):
+                    self._confirmed_about.get(end, {}).pop(fact, None)
                 changed[fact] = None
-            if before.first is not None:
-                self.sizes.update([before.first], {})
         for component, now in decided.items():
             self._decided[component] = now
             for fact in now.confirmed:
                 self._confirmed[fact] = None
+                for end in (fact[0], fact[2]):
+                    self._confirmed_about.setdefault(end, {})[fact] = None
                 changed[fact] = None
-            if now.first is not None:
-                self.sizes.update([now.first], {now.first: now.members})
         for fact in (*moved.least.added, *moved.least.removed):
             if self._is_sayable(fact):
                 changed[fact] = None
@@ -159,39 +181,60 @@ class Answers:
             if fact[1] == CONTRADICTION:
                 raise self._inconsistent([fact])
 
+    def _check_equalities(self, moved: Moved, decided: dict[Component, _Decided]) -> None:
+        """Nobody for whom others are told of may be the same as somebody else."""
+        confirmed = (fact for now in decided.values() for fact in now.confirmed)
+        same = (f for f in (*moved.least.added, *confirmed) if f[1] == OWL_SAME_AS)
+        kinds = [kind for fact in same for kind in self._twins.kinds_of(fact)]
+        if kinds:
+            raise _Equal(kinds)
+
     def _ask(self, components: Iterable[Component]) -> dict[Component, _Decided]:
-        islands = [self._island(each) for each in components]
-        answers = self._questions.ask(islands)
+        questions = [self._question(each) for each in components]
+        answers = self._questions.ask([each.island for each in questions])
         decided = {}
-        for component, island, answer in zip(components, islands, answers, strict=True):
+        for component, question, answer in zip(components, questions, answers, strict=True):
             if answer is None:
                 raise self._inconsistent(component.given)
-            confirmed = self._confirmed_of(component, island, answer)
-            first = island.members[0] if island.members else None
-            decided[component] = _Decided(confirmed, len(island.members), first)
+            confirmed = self._confirmed_of(component, question, answer)
+            decided[component] = _Decided(confirmed, question.members)
         return decided
 
-    def _island(self, component: Component) -> Island:
-        members: dict[Subject, None] = {}
-        for fact in (*component.given, *component.roots):
-            members.update(dict.fromkeys(individuals_of(fact)))
-        return of_facts(self._terminology, members, component.given)
+    def _question(self, component: Component) -> _Question:
+        individuals = {
+            one: None
+            for fact in (*component.given, *component.roots)
+            for one in individuals_of(fact)
+        }
+        twins = Twins(self._terminology, self._questions.classes, "question")
+        # Those of whom nothing is given are twins, too.
+        anything = [(one, RDF_TYPE, THING) for one in individuals]
+        told = twins.update([*component.given, *anything], ()).come
+        members = {one: None for fact in told for one in individuals_of(fact)}
+        island = of_facts(self._terminology, members, told)
+        shown = tuple(self._twins.shown(twins.shown(each)) for each in members)
+        return _Question(replace(island, members=shown), tuple(members), twins, len(individuals))
 
     def _confirmed_of(
-        self, component: Component, island: Island, answer: Answer
+        self, component: Component, question: _Question, answer: Answer
     ) -> tuple[Triple, ...]:
         assert answer is not None
-        told = dict(zip(island.members, answer, strict=True))
-        numbers = {member: number for number, member in enumerate(island.members)}
-        found = [
-            fact
-            for fact in component.roots
-            if self._is_sayable(fact) and _says(told[fact[0]], fact, numbers)
-        ]
-        for one in component.whole:
-            follow = triples_of(told[one], numbers[one], island.members, OWL_SAME_AS)
+        asked, twins = question.asked, question.twins
+        told = dict(zip(asked, answer, strict=True))
+        numbers = {member: number for number, member in enumerate(asked)}
+        found = []
+        for fact in component.roots:
+            if self._is_sayable(fact):
+                of_samples = twins.sampled(fact)
+                if of_samples and _says(told[of_samples[0]], of_samples, numbers):
+                    found.append(fact)
+        for one in asked if component.whole else ():
+            follow = triples_of(told[one], numbers[one], asked, OWL_SAME_AS)
             types = ((one, RDF_TYPE, each) for each in told[one].types)
-            found += [fact for fact in (*types, *follow) if self._is_news(fact)]
+            for of_samples in (*types, *follow):
+                for fact in twins.all_of(of_samples):
+                    if fact[0] in component.whole and self._is_news(fact):
+                        found.append(fact)
         same = {fact: None for fact in found if fact[1] == OWL_SAME_AS}
         if same:
             found += [
@@ -258,7 +301,7 @@ class Answers:
             for fact in facts:
                 for ground in self._pair.least.grounds(fact):
                     if not is_own(ground):
-                        members[ground[0]] = None
+                        members[self._twins.shown(ground[0])] = None
         return Inconsistent(
             "the message contradicts the ontology: no world is possible in which all is true "
             f"that is asserted of {names(members)}",
