@@ -57,8 +57,9 @@ def pytest_configure() -> None:
     gc.disable()
     # Or each of the many processes that tests start would compile the whole package for itself.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    # A JVM of the tests lives for seconds: the second compiler costs it more than it gives back.
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+    # A JVM of the tests lives for seconds and keeps little: the second compiler, and a collector
+    # that works beside the program, cost it more than they give back.
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     if os.environ.get("TMPDIR", "/tmp") != "/tmp" or not os.access(_MEMORY, os.W_OK):
         return
     room = min(shutil.disk_usage(_MEMORY).free, psutil.virtual_memory().available // 2)

@@ -140,6 +140,9 @@ def place(url: str, tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Spark for small data: to compile a query would cost more than to run it."""
-    with spark_session("local[2]", {"spark.sql.shuffle.partitions": "1"} | UNCOMPILED) as session:
+    """Spark for small data: to compile a query would cost more than to run it, and so would the
+    text of its plan that nobody reads without a user interface.
+    """
+    small = {"spark.sql.shuffle.partitions": "1", "spark.sql.ui.explainMode": "simple"}
+    with spark_session("local[2]", small | UNCOMPILED) as session:
         yield session
