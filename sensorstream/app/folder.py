@@ -20,7 +20,7 @@ from sensorstream.errors import QueryError, SettingsError, WebhookError
 from sensorstream.reasoning.ontology import deployed_ontology
 from sensorstream.settings import Settings
 from sensorstream.sparql.parser import parse_query
-from sensorstream.webhook_definition import WebhookDefinition
+from sensorstream.webhook_definition import FORMATS, WebhookDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,10 @@ def _webhooks(folder: Path) -> Iterator[tuple[str, str, Path]]:
             and all(isinstance(each, bool) for each in flags)
         )
         if unknown or wrong:
+            formats = " or ".join(f'"{each}"' for each in FORMATS)
             raise SettingsError(
                 f'{path}: expected url = "…", and maybe queries = ["…"], '
-                'format = "cloudevents" or "alertmanager", changes = true, escalated = true and '
+                f"format = {formats}, changes = true, escalated = true and "
                 'group = { by = ["rule"], wait = 30, interval = 300 }, no more'
                 + (f"; not {', '.join(sorted(unknown))}" if unknown else "")
             )
