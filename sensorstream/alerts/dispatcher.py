@@ -19,15 +19,13 @@ from itertools import groupby
 from threading import Event, Thread
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-import httpx
 from prometheus_client import CollectorRegistry, Counter, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from sensorstream.alerts import alertmanager, cloudevents
-from sensorstream.alerts.poster import Attempt, Poster
+from sensorstream.alerts.poster import Attempt, Connections, Poster
 from sensorstream.alerts.records import (
-    ALERTMANAGER,
     AlertGroup,
     Backlog,
     Delivery,
@@ -41,6 +39,7 @@ from sensorstream.clock import Clock, Steps
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import WebhookSettings
+from sensorstream.webhook_definition import ALERTMANAGER
 
 _DEPTH: Final = "Deliveries that wait, by receiver."
 _AGE: Final = "Seconds since the oldest delivery that waits was raised, by receiver."
@@ -350,7 +349,7 @@ class WebhookDispatcher:
                     marked.set_exception(error)
         await marked
 
-    async def _call(self, connections: httpx.AsyncHTTPTransport, delivery: Delivery) -> Attempt:
+    async def _call(self, connections: Connections, delivery: Delivery) -> Attempt:
         content_type, body = payload(delivery, self._source, self._timeline)
         signed = signed_headers(delivery, body, self._clock.now())
         headers = {"content-type": content_type, **signed}

@@ -45,22 +45,29 @@ Moment: TypeAlias = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 """A time of the calendar that a request asks for."""
 
 
+ASKED: Final = ConfigDict(extra="forbid")
+"""The JSON of a request has no other members."""
+TOLD: Final = ConfigDict(json_schema_serialization_defaults_required=True)
+"""The JSON of an answer has all members of its values."""
+
+
+def storable(value: Any) -> Any:
+    """A value itself; refuses a text with a character that PostgreSQL cannot hold."""
+    if isinstance(value, str):
+        if "\0" in value:
+            raise ValueError("the character U+0000 cannot be stored")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError("half a character (a lone surrogate) cannot be stored") from None
+    return value
+
+
 class AskedBody(BaseModel):
     """The JSON of a request: no other members, and no character that PostgreSQL cannot hold."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    @field_validator("*")
-    @classmethod
-    def _storable(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            if "\0" in value:
-                raise ValueError("the character U+0000 cannot be stored")
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                raise ValueError("half a character (a lone surrogate) cannot be stored") from None
-        return value
+    model_config = ASKED
+    _storable = field_validator("*")(storable)
 
 
 class KnownParameters:
@@ -85,7 +92,9 @@ class KnownParameters:
             if name not in known:
                 expected = ", ".join(sorted(known)) if known else "none"
                 message = f"this operation has no such parameter: expected {expected}"
-                raise RequestValidationError([{"loc": ("query", name), "msg": message}])
+                raise RequestValidationError(
+                    [{"type": "unknown", "loc": ("query", name), "msg": message}]
+                )
 
     def _known(self, path: str, method: str) -> frozenset[str]:
         names = self._names.get((path, method))

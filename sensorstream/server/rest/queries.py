@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -18,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.alerts.cloudevents import plain_time, query_report_data
 from sensorstream.alerts.feed import Subscription
+from sensorstream.analysis.note import Note
 from sensorstream.app.application import Application
 from sensorstream.app.registered_queries import TEXT, QueryView, ResultSet
 from sensorstream.app.trials import QueryTrial
@@ -29,8 +29,7 @@ from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.known import routed
 from sensorstream.server.negotiation import choose, media_type_of
-from sensorstream.server.problems import PositionBody
-from sensorstream.server.rest import individuals
+from sensorstream.server.rest import window
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
@@ -43,7 +42,7 @@ from sensorstream.server.rest.versioned import (
 from sensorstream.server.results import answer_response
 
 _PATH: Final = "/queries"
-_NAMED: Final = (f"{_PATH}/".encode(), f"{individuals.PATH}/".encode())
+_NAMED: Final = (f"{_PATH}/".encode(), f"{window.PATH}/".encode())
 _TEXTS: Final = (TEXT, "text/plain")
 _BODY: Final[dict[str, Any]] = {
     "required": True,
@@ -54,14 +53,6 @@ _LOOK_AGAIN: Final = 15.0  # seconds; the comment sent then finds out that a cli
 _RETRY: Final = 2000  # milliseconds
 
 Name: TypeAlias = Annotated[str, Path(description="the query's name, percent-encoded")]
-
-
-class NoteBody(BaseModel):
-    """Something remarkable in a query that is valid; it runs all the same."""
-
-    code: str = Field(examples=["unknown-class"])
-    text: str
-    position: PositionBody
 
 
 class QueryBody(BaseModel):
@@ -86,7 +77,7 @@ class QueryBody(BaseModel):
     state: Literal["running", "stopped"]
     stopped: str | None = Field(description="why it was stopped, or null")
     digest: str = Field(description="the ETag of its text, for If-Match")
-    notes: list[NoteBody] = Field(
+    notes: list[Note] = Field(
         description="in the answer to its registration: what is remarkable in its text"
     )
 
@@ -153,7 +144,7 @@ def router(application: Application) -> APIRouter:
             state="stopped" if query.stopped else "running",
             stopped=query.stopped or None,
             digest=digest_of(query.text),
-            notes=[NoteBody.model_validate(asdict(each)) for each in query.notes],
+            notes=list(query.notes),
         )
 
     async def subscribed() -> AsyncIterator[Subscription]:

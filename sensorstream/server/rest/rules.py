@@ -25,10 +25,9 @@ from sensorstream.app.trials import QueryTrial
 from sensorstream.app.versions import Match, Version, digest_of
 from sensorstream.client.operations import Operations
 from sensorstream.dotr.reader import is_rules
-from sensorstream.errors import QueryError, RulesError, UnknownQuery, UnknownRules
+from sensorstream.errors import Position, QueryError, RulesError, UnknownQuery, UnknownRules
 from sensorstream.server.known import AskedBody, routed
 from sensorstream.server.negotiation import media_type_of, tagged
-from sensorstream.server.problems import PositionBody
 from sensorstream.server.rest.queries import QueryTriedBody, query_tried_body
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
@@ -53,7 +52,7 @@ class RuleBody(BaseModel):
 
     kind: Literal["mapping", "semantic"]
     name: str = Field(examples=["face-tracker"])
-    position: PositionBody | None = None
+    position: Position | None = None
 
 
 class RuleFileBody(BaseModel):

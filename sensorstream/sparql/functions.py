@@ -1,6 +1,7 @@
-"""The built-in functions and casts (sections 17.4 and 17.5), of terms to a term.
+"""The built-in functions and casts (sections 17.4 and 17.5), of terms to a term: one table.
 
-None as an argument is unbound or an error; None as a result is an error.
+None as an argument is unbound or an error; None as a result is an error. A new function is a line
+of :data:`FUNCTIONS` and its body; the tables of other engines are keyed by the same names.
 """
 
 from __future__ import annotations
@@ -9,53 +10,78 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from sensorstream.errors import TermError
 from sensorstream.model import terms
-from sensorstream.model.datatypes import (
+from sensorstream.model.numerals import decimal_text, double_text
+from sensorstream.model.regex import LONGEST_TEXT, xpath_regex
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.xsd import (
+    EXACT,
+    FAMILIES,
     RDF_LANG_STRING,
     XSD_BOOLEAN,
     XSD_DATE,
     XSD_DAY_TIME_DURATION,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_FLOAT,
     XSD_INTEGER,
     XSD_STRING,
     XSD_TIME,
+    Duration,
+    Moment,
+    fields,
+    zone_text,
 )
-from sensorstream.model.durations import EXACT, Duration
-from sensorstream.model.moments import MOMENTS, Moment, fields, zone_text
-from sensorstream.model.numerals import decimal_text, double_text
-from sensorstream.model.regex import LONGEST_TEXT, xpath_regex
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.network.expressions.made_nodes import made_node
-from sensorstream.network.expressions.times import (
-    FAMILIES,
-    duration_literal,
-    time_cast,
-    time_of,
-)
-from sensorstream.network.expressions.values import (
+from sensorstream.sparql.iris import resolve
+from sensorstream.sparql.values import (
+    RANKED,
     Number,
     boolean,
     number,
     numeral,
     text,
+    time_cast,
+    time_literal,
+    time_of,
     truth,
 )
-from sensorstream.sparql.iris import resolve
 
 Function: TypeAlias = Callable[..., Term | None]
 
 _NO_FLAGS: Final = Literal("")
+_HALF: Final = Decimal("0.5")
 _REFERENCE: Final = re.compile(r"\\(.)|\$(\d+)|(\\)", re.S)
-UNREPEATABLE: Final = frozenset({"RAND", "NOW", "UUID", "STRUUID", "BNODE"})
-"""Functions with a new value at each call: results that use them cannot be retracted."""
+
+
+class Trait(Enum):
+    """What engines and checks must know of a function."""
+
+    UNREPEATABLE = "it has a new value at each call: results that use it cannot be retracted"
+    OF_EVENT = "it is of the interval of a solution over time"
+    OF_NUMBER = "it makes a number of a number of the same type (section 17.4.4)"
+    OF_TERM = "it looks at no value"
+    BY_KIND = "it accepts all valid values of a kind, or none"
+    GIVES_NAME = "its value is an IRI"
+    GROWING = "its result may be any number of times as long as its argument"
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A built-in function: the numbers of its arguments (``most`` None: any number), its body.
+
+    Without a ``value`` each engine has a case of its own for it.
+    """
+
+    name: str
+    least: int
+    most: int | None
+    value: Callable[..., Any] | None
+    traits: frozenset[Trait]
 
 
 def _str(term: Term | None) -> Term | None:
@@ -231,73 +257,54 @@ def _written_out(new: str, groups: int) -> Callable[[Any], str]:
     return written_out
 
 
+def _rounding(
+    of_float: Callable[[float], int], of_decimal: Callable[[Decimal], Decimal]
+) -> Callable[[Number], Number]:
+    def change(value: Number) -> Number:
+        if isinstance(value, Decimal):
+            return of_decimal(value)
+        is_finite = isinstance(value, float) and math.isfinite(value)
+        return float(of_float(value)) if is_finite else value
+
+    return change
+
+
 def _abs(value: Number) -> Number:
     return value.copy_abs() if isinstance(value, Decimal) else abs(value)
 
 
-def _round(value: Number) -> Number:
-    if isinstance(value, int):
-        return value
-    if isinstance(value, Decimal):
-        return EXACT.add(value, Decimal("0.5")).to_integral_value(ROUND_FLOOR)
-    return float(math.floor(value + 0.5)) if math.isfinite(value) else value
-
-
-def _ceil(value: Number) -> Number:
-    if isinstance(value, int):
-        return value
-    if isinstance(value, Decimal):
-        return value.to_integral_value(ROUND_CEILING)
-    return float(math.ceil(value)) if math.isfinite(value) else value
-
-
-def _floor(value: Number) -> Number:
-    if isinstance(value, int):
-        return value
-    if isinstance(value, Decimal):
-        return value.to_integral_value(ROUND_FLOOR)
-    return float(math.floor(value)) if math.isfinite(value) else value
-
-
-ROUNDINGS: Final[Mapping[str, Callable[[Number], Number]]] = MappingProxyType(
-    {"ABS": _abs, "ROUND": _round, "CEIL": _ceil, "FLOOR": _floor}
+_round: Final = _rounding(
+    lambda value: math.floor(value + 0.5),
+    lambda value: EXACT.add(value, _HALF).to_integral_value(ROUND_FLOOR),
 )
-"""Of a number another one of the same type (section 17.4.4); the rest is arithmetic's."""
+_ceil: Final = _rounding(math.ceil, lambda value: value.to_integral_value(ROUND_CEILING))
+_floor: Final = _rounding(math.floor, lambda value: value.to_integral_value(ROUND_FLOOR))
 
 
 def _part(place: int) -> Function:
     def function(term: Term | None) -> Term | None:
-        found = _moment(term)
-        if found is None or type(term) is not Literal:
+        found = time_of(term)
+        if type(term) is not Literal or not isinstance(found, Moment):
             return None
         # A time of day has no date, a date no time of day.
         if (term.datatype == XSD_TIME and place < 3) or (term.datatype == XSD_DATE and place > 2):
             return None
         part = fields(found)[place]
-        if isinstance(part, Decimal):
-            return Literal(decimal_text(part), XSD_DECIMAL)
-        return Literal(str(part), XSD_INTEGER)
+        return numeral(part, int(isinstance(part, Decimal)))
 
     return function
 
 
-def _moment(term: Term | None) -> Moment | None:
-    if type(term) is not Literal or term.datatype not in MOMENTS:
-        return None
-    found = time_of(term)
-    return found if isinstance(found, Moment) else None
-
-
 def _timezone(term: Term | None) -> Term | None:
-    found = _moment(term)
-    if found is None or found.zone is None:
+    found = time_of(term)
+    if not isinstance(found, Moment) or found.zone is None:
         return None
-    return duration_literal(Duration(0, Decimal(found.zone * 60)), XSD_DAY_TIME_DURATION)
+    return time_literal(Duration(0, Decimal(found.zone * 60)), XSD_DAY_TIME_DURATION)
 
 
 def _tz(term: Term | None) -> Term | None:
-    found = _moment(term)
-    return None if found is None else Literal(zone_text(found.zone))
+    found = time_of(term)
+    return Literal(zone_text(found.zone)) if isinstance(found, Moment) else None
 
 
 def _hashing(name: str) -> Function:
@@ -352,47 +359,88 @@ def _sameterm(one: Term | None, other: Term | None) -> Term | None:
     return None if one is None or other is None else boolean(one == other)
 
 
-FUNCTIONS: Final[Mapping[str, Function]] = {
-    "STR": _str,
-    "LANG": _lang,
-    "DATATYPE": _datatype,
-    "LANGMATCHES": _langmatches,
-    "STRLEN": _strlen,
-    "UCASE": _mapping(str.upper),
-    "LCASE": _mapping(str.lower),
-    "ENCODE_FOR_URI": _encode_for_uri,
-    "CONTAINS": _comparing(lambda one, other: other in one),
-    "STRSTARTS": _comparing(str.startswith),
-    "STRENDS": _comparing(str.endswith),
-    "STRBEFORE": _strbefore,
-    "STRAFTER": _strafter,
-    "CONCAT": _concat,
-    "SUBSTR": _substr,
-    "REGEX": _regex,
-    "REPLACE": _replace,
-    "YEAR": _part(0),
-    "MONTH": _part(1),
-    "DAY": _part(2),
-    "HOURS": _part(3),
-    "MINUTES": _part(4),
-    "SECONDS": _part(5),
-    "TIMEZONE": _timezone,
-    "TZ": _tz,
-    "MD5": _hashing("md5"),
-    "SHA1": _hashing("sha1"),
-    "SHA256": _hashing("sha256"),
-    "SHA384": _hashing("sha384"),
-    "SHA512": _hashing("sha512"),
-    "STRLANG": _strlang,
-    "STRDT": _strdt,
-    "SAMETERM": _sameterm,
-    "NODE": made_node,
-    "ISIRI": _kind(lambda term: isinstance(term, IRI)),
-    "ISURI": _kind(lambda term: isinstance(term, IRI)),
-    "ISBLANK": _kind(lambda term: isinstance(term, BlankNode)),
-    "ISLITERAL": _kind(lambda term: type(term) is Literal),
-    "ISNUMERIC": _kind(lambda term: number(term) is not None),
-}
+def _of(
+    name: str, least: int, value: Callable[..., Any] | None, *traits: Trait, most: int | None = -1
+) -> Builtin:
+    return Builtin(name, least, least if most == -1 else most, value, frozenset(traits))
+
+
+_is_iri: Final = _kind(lambda term: isinstance(term, IRI))
+FUNCTIONS: Final[Mapping[str, Builtin]] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            _of("STR", 1, _str),
+            _of("LANG", 1, _lang),
+            _of("DATATYPE", 1, _datatype, Trait.GIVES_NAME),
+            _of("IRI", 1, iri_function(""), Trait.GIVES_NAME),
+            _of("URI", 1, iri_function(""), Trait.GIVES_NAME),
+            _of("ABS", 1, _abs, Trait.OF_NUMBER, Trait.BY_KIND),
+            _of("CEIL", 1, _ceil, Trait.OF_NUMBER, Trait.BY_KIND),
+            _of("FLOOR", 1, _floor, Trait.OF_NUMBER, Trait.BY_KIND),
+            _of("ROUND", 1, _round, Trait.OF_NUMBER, Trait.BY_KIND),
+            _of("STRLEN", 1, _strlen, Trait.BY_KIND),
+            _of("UCASE", 1, _mapping(str.upper), Trait.BY_KIND),
+            _of("LCASE", 1, _mapping(str.lower), Trait.BY_KIND),
+            _of("ENCODE_FOR_URI", 1, _encode_for_uri, Trait.GROWING),
+            _of("YEAR", 1, _part(0), Trait.BY_KIND),
+            _of("MONTH", 1, _part(1), Trait.BY_KIND),
+            _of("DAY", 1, _part(2), Trait.BY_KIND),
+            _of("HOURS", 1, _part(3), Trait.BY_KIND),
+            _of("MINUTES", 1, _part(4), Trait.BY_KIND),
+            _of("SECONDS", 1, _part(5), Trait.BY_KIND),
+            _of("TIMEZONE", 1, _timezone, Trait.BY_KIND),
+            _of("TZ", 1, _tz, Trait.BY_KIND),
+            _of("MD5", 1, _hashing("md5")),
+            *(_of(f"SHA{bits}", 1, _hashing(f"sha{bits}")) for bits in (1, 256, 384, 512)),
+            _of("ISIRI", 1, _is_iri, Trait.OF_TERM),
+            _of("ISURI", 1, _is_iri, Trait.OF_TERM),
+            _of("ISBLANK", 1, _kind(lambda term: isinstance(term, BlankNode)), Trait.OF_TERM),
+            _of("ISLITERAL", 1, _kind(lambda term: type(term) is Literal), Trait.OF_TERM),
+            _of("ISNUMERIC", 1, _kind(lambda term: number(term) is not None)),
+            _of("BOUND", 1, None, Trait.OF_TERM),
+            _of("LANGMATCHES", 2, _langmatches),
+            _of("CONTAINS", 2, _comparing(lambda one, other: other in one)),
+            _of("STRSTARTS", 2, _comparing(str.startswith)),
+            _of("STRENDS", 2, _comparing(str.endswith)),
+            _of("STRBEFORE", 2, _strbefore),
+            _of("STRAFTER", 2, _strafter),
+            _of("STRLANG", 2, _strlang),
+            _of("STRDT", 2, _strdt),
+            _of("SAMETERM", 2, _sameterm, Trait.OF_TERM),
+            _of("RAND", 0, None, Trait.UNREPEATABLE),
+            _of("NOW", 0, None, Trait.UNREPEATABLE),
+            _of("UUID", 0, None, Trait.UNREPEATABLE),
+            _of("STRUUID", 0, None, Trait.UNREPEATABLE),
+            _of("GETDURATION", 0, None, Trait.OF_EVENT),
+            _of("GETSTARTTIME", 0, None, Trait.OF_EVENT),
+            _of("GETENDTIME", 0, None, Trait.OF_EVENT),
+            _of("SUBSTR", 2, _substr, most=3),
+            _of("REGEX", 2, _regex, most=3),
+            _of("BNODE", 0, None, Trait.UNREPEATABLE, most=1),
+            _of("REPLACE", 3, _replace, Trait.GROWING, most=4),
+            _of("IF", 3, None),
+            _of("CONCAT", 0, _concat, most=None),
+            _of("COALESCE", 0, None, most=None),
+        )
+    }
+)
+
+
+def named(trait: Trait) -> frozenset[str]:
+    """The functions with a trait."""
+    return frozenset(name for name, each in FUNCTIONS.items() if trait in each.traits)
+
+
+UNREPEATABLE: Final = named(Trait.UNREPEATABLE)
+OF_EVENTS: Final = named(Trait.OF_EVENT)
+ROUNDINGS: Final[Mapping[str, Callable[[Number], Number]]] = MappingProxyType(
+    {
+        name: each.value
+        for name, each in FUNCTIONS.items()
+        if each.value and Trait.OF_NUMBER in each.traits
+    }
+)
 
 
 def _cast_string(term: Term) -> Term | None:
@@ -401,8 +449,8 @@ def _cast_string(term: Term) -> Term | None:
     if term.language is not None:
         return None
     if term.datatype == XSD_BOOLEAN:
-        found = truth(term)
-        return Literal("true" if found else "false") if _fits(term, XSD_BOOLEAN) else None
+        found = Literal(term.lexical, XSD_BOOLEAN).known
+        return None if found is None else Literal("true" if found else "false")
     value = number(term)
     if value is None:
         return Literal(term.lexical)
@@ -422,7 +470,8 @@ def _cast_boolean(term: Term) -> Term | None:
     if type(term) is not Literal:
         return None
     if term.datatype == XSD_STRING:
-        return boolean(term.lexical in ("true", "1")) if _fits(term, XSD_BOOLEAN) else None
+        known = Literal(term.lexical, XSD_BOOLEAN).known
+        return None if known is None else boolean(term.lexical in ("true", "1"))
     if term.datatype == XSD_BOOLEAN or number(term) is not None:
         found = truth(term)
         return None if found is None else boolean(found)
@@ -430,16 +479,14 @@ def _cast_boolean(term: Term) -> Term | None:
 
 
 def _cast_number(target: str) -> Callable[[Term], Term | None]:
-    of_rank = {XSD_INTEGER: 0, XSD_DECIMAL: 1, XSD_FLOAT: 2, XSD_DOUBLE: 3}[target]
+    of_rank = RANKED.index(target)
 
     def cast(term: Term) -> Term | None:
         if type(term) is not Literal:
             return None
         value: Number | None
         if term.datatype == XSD_STRING:
-            if not _fits(term, target):
-                return None
-            value = Literal(term.lexical, target).value  # type: ignore[assignment]
+            value = number(Literal(term.lexical, target))
         elif term.datatype == XSD_BOOLEAN:
             found = truth(term)
             value = None if found is None else int(found)
@@ -467,20 +514,9 @@ def _cast_time(target: str) -> Callable[[Term], Term | None]:
     return cast
 
 
-def _fits(term: Literal, datatype: str) -> bool:
-    try:
-        _ = Literal(term.lexical, datatype).value
-    except TermError:
-        return False
-    return True
-
-
 CASTS: Final[Mapping[str, Function]] = {
     XSD_STRING: _cast_string,
     XSD_BOOLEAN: _cast_boolean,
-    XSD_INTEGER: _cast_number(XSD_INTEGER),
-    XSD_DECIMAL: _cast_number(XSD_DECIMAL),
-    XSD_FLOAT: _cast_number(XSD_FLOAT),
-    XSD_DOUBLE: _cast_number(XSD_DOUBLE),
+    **{target: _cast_number(target) for target in RANKED},
     **{target: _cast_time(target) for target in FAMILIES},
 }

@@ -1,4 +1,8 @@
-"""The values of terms for the operators of section 17.3: numbers, truth, equality, order."""
+"""The values of terms for the operators of section 17.3: numbers, truth, times, equality, order.
+
+Times are as XPath Functions 3.1 (sections 8.4, 9.4 and 9.7) has them, but for a moment without a
+time zone, which is not taken to be in an implicit one: decision 017 tells what that means.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +12,37 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from sensorstream.errors import TermError
-from sensorstream.model.datatypes import (
-    INTEGER_TYPES,
+from sensorstream.model import xsd
+from sensorstream.model.numerals import decimal_text, double_text, quotient, single
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, valued
+from sensorstream.model.xsd import (
+    DATE_TIMES,
+    EXACT,
+    FAMILIES,
+    MOMENTS,
     NUMERIC_TYPES,
     RDF_LANG_STRING,
+    UNORDERED,
     XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_DAY_TIME_DURATION,
     XSD_DECIMAL,
     XSD_DOUBLE,
+    XSD_DURATION,
     XSD_FLOAT,
     XSD_INTEGER,
     XSD_STRING,
-)
-from sensorstream.model.moments import MOMENTS
-from sensorstream.model.numerals import decimal_text, double_text, quotient, single
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, valued
-from sensorstream.network.expressions.times import (
-    FAMILIES,
-    UNORDERED,
-    TimeKey,
-    time_key,
-    time_of,
-    time_order,
+    XSD_TIME,
+    XSD_YEAR_MONTH_DURATION,
+    Duration,
+    Moment,
+    Time,
 )
 
 Number: TypeAlias = int | Decimal | float
+TimeKey: TypeAlias = tuple[int, Decimal, int]
 
 TRUE: Final = Literal("true", XSD_BOOLEAN)
 FALSE: Final = Literal("false", XSD_BOOLEAN)
@@ -45,18 +55,32 @@ RANKS: Final[Mapping[str, int]] = MappingProxyType(
 """The rank of each numeric type in the order of promotion."""
 FLOAT: Final = RANKS[XSD_FLOAT]
 """Results of this rank are rounded to 24 bits."""
-_BY_RANK: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
+RANKED: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
 _KNOWN: Final = NUMERIC_TYPES | FAMILIES.keys() | {XSD_STRING, XSD_BOOLEAN, RDF_LANG_STRING}
+_FAMILY_RANKS: Final[Mapping[str, int]] = MappingProxyType(
+    {"dateTime": 0, "date": 1, "time": 2, "duration": 3}
+)
+_CASTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        **dict.fromkeys(DATE_TIMES, DATE_TIMES | {XSD_DATE, XSD_TIME}),
+        XSD_DATE: DATE_TIMES | {XSD_DATE},
+        XSD_TIME: frozenset({XSD_TIME}),
+    }
+)
+"""To which datatypes moments are cast (XPath Functions 3.1, section 19.1)."""
 
 
 def number(term: Term | None) -> Number | None:
     """The number of a numeric term."""
     if type(term) is Literal and term.datatype in NUMERIC_TYPES:
-        try:
-            return term.value  # type: ignore[return-value]
-        except TermError:
-            return None
+        return term.known  # type: ignore[return-value]
     return None
+
+
+def time_of(term: Term | None) -> Time | None:
+    """The value of a moment or duration; None if it is none, or not valid."""
+    value = term.known if type(term) is Literal else None
+    return value if type(value) is Moment or type(value) is Duration else None
 
 
 def rank(term: Literal) -> int:
@@ -92,7 +116,7 @@ def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
         return valued(decimal_text(exact), XSD_DECIMAL, exact)
     # Zero has no sign.
     double = (float(value) if of_rank > FLOAT else single(float(value))) + 0.0
-    return valued(double_text(double), _BY_RANK[of_rank], double)
+    return valued(double_text(double), RANKED[of_rank], double)
 
 
 def has_digits(value: Number) -> bool:
@@ -113,10 +137,7 @@ def truth(term: Term | None) -> bool | None:
         return None
     datatype = term.datatype
     if datatype == XSD_BOOLEAN or datatype in NUMERIC_TYPES:
-        try:
-            value = term.value
-        except TermError:
-            return False
+        value = term.known
         return bool(value) and value == value
     if datatype in (XSD_STRING, RDF_LANG_STRING):
         return bool(term.lexical)
@@ -193,18 +214,89 @@ def _kind(term: Literal) -> str:
 
 def is_valid(term: Literal) -> bool:
     """Whether the text of a literal is one of its datatype."""
-    if term.datatype in FAMILIES:
-        return time_of(term) is not None
-    try:
-        _ = term.value
-    except TermError:
-        return False
-    return True
+    return term.known is not None
 
 
-def is_integer(term: Literal) -> bool:
-    """Whether a literal is of xsd:integer or a type derived from it."""
-    return term.datatype in INTEGER_TYPES
+def time_order(left: Literal, right: Literal) -> int | None:
+    """-1, 0, 1 or :data:`.UNORDERED`; None: of two families, or one is not valid."""
+    family = FAMILIES.get(left.datatype)
+    if family is None or FAMILIES.get(right.datatype) != family:
+        return None
+    one, other = time_of(left), time_of(right)
+    return None if one is None or other is None else xsd.ordered(one, other)
+
+
+def time_key(term: Literal) -> TimeKey | None:
+    """A key in whose order all times stand: by family, then by value; None: it is no time.
+
+    Values without order among them have one here, so that ORDER BY always gives the same.
+    """
+    found = time_of(term)
+    if found is None:
+        return None
+    family = _FAMILY_RANKS[FAMILIES[term.datatype]]
+    if isinstance(found, Duration):
+        return family, *xsd.order_key(found)
+    return family, found.utc, int(found.zone is None)
+
+
+def calculated_time(operator: str, left: Term | None, right: Term | None) -> Literal | None:
+    """The sum or difference of two terms, one of them a moment or duration."""
+    one, other = time_of(left), time_of(right)
+    if isinstance(one, Duration) and isinstance(other, Moment) and operator == "+":
+        left, right, one, other = right, left, other, one
+    if type(left) is not Literal or type(right) is not Literal or operator not in ("+", "-"):
+        return None
+    if isinstance(other, Duration):
+        length = xsd.negated(other) if operator == "-" else other
+        if isinstance(one, Duration):
+            total = xsd.added(one, length)
+            datatype = left.datatype if left.datatype == right.datatype else XSD_DURATION
+            return None if total is None else time_literal(total, datatype)
+        if one is None or (left.datatype, right.datatype) == (XSD_TIME, XSD_YEAR_MONTH_DURATION):
+            return None
+        kind = XSD_DATE_TIME if left.datatype == XSD_DATE_TIME_STAMP else left.datatype
+        return time_literal(xsd.moved(one, length), kind)
+    if not isinstance(one, Moment) or other is None or operator != "-":
+        return None
+    if FAMILIES[left.datatype] != FAMILIES[right.datatype] or (one.zone is None) != (
+        other.zone is None
+    ):
+        return None
+    return time_literal(Duration(0, EXACT.subtract(one.utc, other.utc)), XSD_DAY_TIME_DURATION)
+
+
+def signed_time(operator: str, term: Term | None) -> Literal | None:
+    """The same duration, or the other way; None: it is none."""
+    found = time_of(term)
+    if type(term) is not Literal or not isinstance(found, Duration):
+        return None
+    return time_literal(xsd.negated(found) if operator == "-" else found, term.datatype)
+
+
+def time_literal(time: Time, datatype: str) -> Literal | None:
+    """A time in canonical form; None: its year has too many digits."""
+    if isinstance(time, Duration):
+        return valued(xsd.duration_text(time, datatype), datatype, time)
+    text = xsd.moment_text(time, datatype)
+    return None if text is None else Literal(text, datatype)
+
+
+def time_cast(term: Literal, datatype: str) -> Literal | None:
+    """A time as one of another datatype (XPath Functions 3.1, section 19.1).
+
+    None: it would lose months, or seconds; or a time zone is missing.
+    """
+    found, own = time_of(term), term.datatype
+    if found is None:
+        return None
+    if isinstance(found, Duration):
+        related = datatype == XSD_DURATION or own in (datatype, XSD_DURATION)
+        fits = related and xsd.is_among(found, XSD_DURATION, datatype)
+    else:
+        zoned = datatype != XSD_DATE_TIME_STAMP or found.zone is not None
+        fits = zoned and datatype in _CASTS[own]
+    return time_literal(found, datatype) if fits else None
 
 
 OrderKey: TypeAlias = tuple[int, "Ordered | str | TimeKey"]

@@ -21,14 +21,11 @@ import pyoxigraph as ox
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.oxigraph import OxigraphTerm, from_oxigraph, to_oxigraph
 from sensorstream.kb.snapshot import Results, ask_store
-from sensorstream.model.datatypes import XSD, XSD_STRING
 from sensorstream.model.numerals import sortable
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.xsd import XSD, XSD_STRING
 from sensorstream.network.aggregates import Kind, kind_of
 from sensorstream.network.expressions.expression_functions import truth_of, value_of, with_base
-from sensorstream.network.expressions.functions import UNREPEATABLE
-from sensorstream.network.expressions.times import time_key
-from sensorstream.network.expressions.values import number
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import (
     BGP,
@@ -65,17 +62,18 @@ from sensorstream.sparql.algebra import (
     ZeroOrOne,
 )
 from sensorstream.sparql.algebra import Sequence as PathSequence
+from sensorstream.sparql.functions import UNREPEATABLE, Trait, named
 from sensorstream.sparql.printing import query_text
 from sensorstream.sparql.scope import certain, existences, expressions, in_scope
 from sensorstream.sparql.scope import children as patterns_in
+from sensorstream.sparql.values import number, time_key
 from sensorstream.sparql.walk import children, nodes, renewed, replaced, variables
 
 _WRITTEN: Final = "urn:sensorstream:written:"
 _HIDDEN: Final = (XSD, _WRITTEN)
 _UNBOUND: Final = IRI("urn:sensorstream:unbound")
 _FUNCTION: Final = "urn:sensorstream:function:"
-_TERMS_ONLY: Final = frozenset(("BOUND", "ISIRI", "ISURI", "ISBLANK", "ISLITERAL", "SAMETERM"))
-"""Functions that look at no value."""
+_TERMS_ONLY: Final = named(Trait.OF_TERM)
 _TRUE: Final = to_oxigraph(Literal("true", f"{XSD}boolean"))
 _FALSE: Final = to_oxigraph(Literal("false", f"{XSD}boolean"))
 _TERMS: Final = 100_000
@@ -115,7 +113,8 @@ def _literal(lexical: str, datatype: str, language: str | None) -> Literal:
 
 
 @lru_cache(_TERMS)
-def _stored(term: Term) -> OxigraphTerm:
+def stored(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
+    """A term as it is put into the store."""
     return to_oxigraph(_hidden_term(term))
 
 
@@ -130,13 +129,14 @@ class Asked:
     text: str
     functions: Mapping[ox.NamedNode, Function]
     aggregates: Mapping[ox.NamedNode, Callable[[], _Accumulator]]
-    faults: Sequence[Exception]
+    faults: list[Exception]
     """What the functions raised so far: to Oxigraph it is an error of SPARQL."""
 
     def answer(
         self, store: ox.Store, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
     ) -> Results:
         """What Oxigraph answers; see :func:`.ask_store`."""
+        self.faults.clear()
         return ask_store(
             store,
             self.text,
@@ -160,6 +160,22 @@ def exact(query: Query, store: ox.Store) -> Asked:
     """
     _check_existences(query)
     _check_graphs(query)
+    return _computed_here(query, store)
+
+
+def repeated(query: Query) -> Callable[[ox.Store], Asked]:
+    """What to ask Oxigraph over a store, again and again, also what it matches otherwise than SQL.
+
+    Raises:
+        UnsupportedQuery: an unknown function, or a constant that is no valid pattern of REGEX.
+    """
+    asked = _computed_here(query, ox.Store())
+    if any(isinstance(each, TriplePattern) and _may_stay(each) for each in nodes(query)):
+        return lambda store: _computed_here(query, store)
+    return lambda store: asked
+
+
+def _computed_here(query: Query, store: ox.Store) -> Asked:
     rewriting = _Rewriting(store)
     text = query_text(rewriting.all(replaced(with_base(query, query.base), _plainly_named)))
     return Asked(text, rewriting.functions, rewriting.aggregates, rewriting.faults)
@@ -236,7 +252,7 @@ class _Rewriting:
         return self.block((TriplePattern(triple.object, path.path, triple.subject),))
 
     def _is_node(self, term: IRI | Literal) -> bool:
-        node: Any = _stored(term)
+        node: Any = stored(term)
         quads = self.store.quads_for_pattern
         subjects = iter(()) if isinstance(term, Literal) else quads(node, None, None, None)
         return any(True for _ in chain(subjects, quads(None, None, node, None)))
@@ -497,7 +513,7 @@ def _computed(
 
     def computed(row: Row) -> OxigraphTerm | None:
         found = value(row)
-        return None if found is None else _stored(found)
+        return None if found is None else stored(found)
 
     return computed
 
