@@ -7,18 +7,18 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.sql.postgres.casts import (
+from sensorstream.sql.postgres.rows import Call
+from sensorstream.sql.postgres.scope import Scope, one_of, refused
+from sensorstream.sql.postgres.values import (
     as_text,
     common,
     converted,
     ordered,
     rounded,
+    settled,
     uncompared,
     united,
 )
-from sensorstream.sql.postgres.constants import settled
-from sensorstream.sql.postgres.rows import Call
-from sensorstream.sql.postgres.scope import Scope, one_of, refused
 from sensorstream.sql.types import (
     BIGINT,
     BOOLEAN,

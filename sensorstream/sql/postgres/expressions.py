@@ -9,8 +9,6 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.sql.postgres.casts import cast, common, ordered, united
-from sensorstream.sql.postgres.constants import interval, number, settle, settled, unknown
 from sensorstream.sql.postgres.regexes import regular_expression
 from sensorstream.sql.postgres.rows import Call, answered
 from sensorstream.sql.postgres.scope import Scope, one_of, only, refused, whole
@@ -23,6 +21,17 @@ from sensorstream.sql.postgres.table import (
     PLAIN,
     SORTING,
     WITHIN,
+)
+from sensorstream.sql.postgres.values import (
+    cast,
+    common,
+    interval,
+    number,
+    ordered,
+    settle,
+    settled,
+    united,
+    unknown,
 )
 from sensorstream.sql.types import BOOLEAN, Kind, Typed, spark
 

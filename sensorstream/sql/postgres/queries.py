@@ -8,10 +8,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.sql.postgres.casts import common, ordered, uncompared, united
-from sensorstream.sql.postgres.constants import settled
 from sensorstream.sql.postgres.expressions import by_value, order_by, ordered_by, read, truth
 from sensorstream.sql.postgres.scope import Columns, Outputs, Scope, only, refused, whole
+from sensorstream.sql.postgres.values import common, ordered, settled, uncompared, united
 from sensorstream.sql.types import INTEGER, Typed, spark
 
 _RANK: Final = "sensorstream_rank"

@@ -29,18 +29,18 @@ def _call(kind: type[exp.Func], name: str, arguments: list[exp.Expr]) -> exp.Exp
     return kind(this=name, expressions=arguments)
 
 
-def _as_call(name: str, *keys: str) -> Callable[[exp.Expr], exp.Expr]:
-    """Writes what the parser has read in words as the call that it is short for."""
+def _in_words(name: str, *keys: str) -> Callable[[PostgresParser], exp.Expr]:
+    """Reads a function whose arguments have words between them as a call of it."""
 
-    def told(read: exp.Expr) -> exp.Expr:
-        # What else it may have has no name in a call of this function, and is refused by its count.
-        given = [read.args.get(key) for key in keys] + [
-            value for key, value in read.args.items() if key not in (*keys, "position")
-        ]
-        called = _TRIMS.get(str(read.args.get("position")), name)
-        return _call(exp.Anonymous, called, [each for each in given if each])
+    def read(parser: PostgresParser) -> exp.Expr:
+        found: exp.Expr = PostgresParser.FUNCTION_PARSERS[name](parser)
+        # What else it has is refused, because the call then has too many arguments.
+        others = [key for key, value in found.args.items() if isinstance(value, exp.Expr)]
+        given = [found.args.get(key) for key in dict.fromkeys((*keys, *others))]
+        called = _TRIMS.get(str(found.args.get("position"))) if name == "TRIM" else name.lower()
+        return _call(exp.Anonymous, called or "btrim", [each for each in given if each])
 
-    return told
+    return read
 
 
 class _Reader(Postgres):
@@ -56,20 +56,12 @@ class _Reader(Postgres):
             "GENERATE_SERIES": PostgresParser.FUNCTIONS["GENERATE_SERIES"],
         }
         FUNCTION_PARSERS: ClassVar = {
-            **{
-                name: PostgresParser.FUNCTION_PARSERS[name]
-                for name in ("CAST", "EXTRACT", "OVERLAY")
-            },
-            **{
-                name: lambda self, name=name, told=told: told(
-                    PostgresParser.FUNCTION_PARSERS[name](self)
-                )
-                for name, told in {
-                    "POSITION": _as_call("strpos", "this", "substr"),
-                    "SUBSTRING": _as_call("substring", "this", "start", "length"),
-                    "TRIM": _as_call("btrim", "this", "expression"),
-                }.items()
-            },
+            "CAST": PostgresParser.FUNCTION_PARSERS["CAST"],
+            "EXTRACT": PostgresParser.FUNCTION_PARSERS["EXTRACT"],
+            "OVERLAY": PostgresParser.FUNCTION_PARSERS["OVERLAY"],
+            "POSITION": _in_words("POSITION", "this", "substr"),
+            "SUBSTRING": _in_words("SUBSTRING", "this", "start", "length"),
+            "TRIM": _in_words("TRIM", "this", "expression"),
         }
 
 
@@ -169,7 +161,7 @@ def _check_names(read: exp.Query) -> None:
         raise refused(each, _UNLISTED)
     unknown = [each for each in read.find_all(exp.Anonymous) if each.name not in PLAIN]
     if unknown:
-        first = min(unknown, key=lambda each: each.meta["start"])
+        first = min(unknown, key=lambda each: each.meta.get("start", 0))
         way = WAYS.get(first.name.lower(), _UNLISTED)
         raise QueryError(f"not on Spark: {first.name}(): {way}", position=position(first))
 

@@ -8,9 +8,8 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from sensorstream.sql.postgres.casts import converted, ordered
-from sensorstream.sql.postgres.constants import settle
 from sensorstream.sql.postgres.scope import Around, Scope, one_of, refused, whole
+from sensorstream.sql.postgres.values import converted, ordered, settle
 from sensorstream.sql.types import NUMBERS, TIMES, Kind, SqlType, Typed, spark
 
 MANY: Final = 10_000
@@ -96,8 +95,6 @@ class Written:
 
 
 Argument: TypeAlias = Of | Written
-
-
 Body: TypeAlias = Callable[[Call, Sequence[Typed], Scope], Typed]
 
 
@@ -165,7 +162,7 @@ def answered(rows: tuple[Row, ...], call: Call, scope: Scope) -> Typed:
     """A call on Spark, by the first row with its kinds of arguments, else the last.
 
     Raises:
-        QueryError: it has other arguments, or an order that means nothing.
+        QueryError: it has other arguments.
     """
     rows = tuple(each for each in rows if each.takes(len(call.arguments)))
     if not rows:

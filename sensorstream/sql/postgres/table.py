@@ -166,7 +166,7 @@ PLAIN: Final[Table] = {
     "substring": _PART_OF,
     "left": row(TEXT, "LEFT", TEXTS, _CHARACTERS),
     "right": row(TEXT, "RIGHT", TEXTS, _CHARACTERS),
-    "strpos": row(INTEGER, "INSTR", TEXTS, TEXTS),
+    **dict.fromkeys(("strpos", "position"), row(INTEGER, "INSTR", TEXTS, TEXTS)),
     "lpad": row(TEXT, "LPAD(:a, :b, ' ')", TEXTS, _LENGTH)
     + row(TEXT, "LPAD", TEXTS, _LENGTH, _FILLING),
     "rpad": row(TEXT, "RPAD(:a, :b, ' ')", TEXTS, _LENGTH)

@@ -698,6 +698,6 @@ select * from statements tablesample system (10)
 
 with a as materialized (select x from human where x > 70) select count(*) as n from a
 
-select * from (select trim(has_name) from human where x > 70) as t order by 1
+select * from (select trim(has_name), position('a' in has_name) from human where x > 70) as t order by 1, 2
 
 select * from (select string_agg(has_name, ',' order by time) from human where x > 70) as t
