@@ -251,8 +251,10 @@ create table store.statements (
     stay bigint not null,
     message bigint not null,
     number double precision,
-    inferred boolean not null
+    inferred boolean not null,
+    again boolean default true not null
 ) partition by range (valid_to);
+create index statements_again_idx on store.statements (predicate) where again;
 create index statements_moment_idx on store.statements
     using brin (store.moment(valid_from), store.moment(valid_to)) with (pages_per_range = 32);
 create index statements_number_idx on store.statements (predicate, number)

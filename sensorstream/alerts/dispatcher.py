@@ -26,7 +26,6 @@ from prometheus_client.registry import Collector
 from sensorstream.alerts import alertmanager, cloudevents
 from sensorstream.alerts.poster import Attempt, Connections, Poster
 from sensorstream.alerts.records import (
-    ALERTMANAGER,
     AlertGroup,
     Backlog,
     Delivery,
@@ -40,6 +39,7 @@ from sensorstream.clock import Clock, Steps
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import WebhookSettings
+from sensorstream.webhook_definition import ALERTMANAGER
 
 _DEPTH: Final = "Deliveries that wait, by receiver."
 _AGE: Final = "Seconds since the oldest delivery that waits was raised, by receiver."

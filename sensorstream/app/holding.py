@@ -19,11 +19,11 @@ from sensorstream.engine.engine import Engine
 from sensorstream.errors import Overrun, Position, QueryError
 from sensorstream.kb.graph import Origin
 from sensorstream.language.syntax import RuleFile
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.evidence import Basis, Matched
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.entailment import Entailed, assertions_near, entailed
 from sensorstream.reasoning.explained_by import rules_of
 from sensorstream.reasoning.ontology import Ontology

@@ -12,7 +12,6 @@ from sensorstream.app.faults import faults
 from sensorstream.app.file_texts import below, text_of
 from sensorstream.app.live import Live
 from sensorstream.app.mapping_files import type_of
-from sensorstream.app.message_trials import MessageTrial
 from sensorstream.app.rule_sets import check_rule_sets, rule_sets_of
 from sensorstream.app.rule_texts import (
     check_named,
@@ -20,7 +19,7 @@ from sensorstream.app.rule_texts import (
     mapping_paths,
     read_texts,
 )
-from sensorstream.app.trials import DeploymentTrial
+from sensorstream.app.trials import DeploymentTrial, MessageTrial
 from sensorstream.app.versions import Match, Told, Versions, check_match, digest_of
 from sensorstream.app.wiring import Deployment
 from sensorstream.clock import SystemClock

@@ -88,6 +88,11 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 _ALIASES: Final[Mapping[str, str]] = MappingProxyType({"webhook": "webhooks"})
 """Who listens is one webhook: ``sensorstream webhook listen``."""
 
+_TOGETHER: Final[Mapping[str, str]] = MappingProxyType(
+    {"restore": "backup", "why-not": "why", "individuals": "window", "audit": "health"}
+)
+"""Commands that stand in the module of another one, by their own names."""
+
 SYSTEM_FAILURES: Final = (
     AddressUnavailable,
     ArchiveError,
@@ -130,7 +135,9 @@ class Commands(click.Group):
         cmd_name = _ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"sensorstream.cli.{cmd_name.replace('-', '_')}").command
+        own = cmd_name.replace("-", "_")
+        home, name = (_TOGETHER[cmd_name], own) if cmd_name in _TOGETHER else (own, "command")
+        command = getattr(importlib.import_module(f"sensorstream.cli.{home}"), name)
         assert isinstance(command, click.Command)
         return command
 

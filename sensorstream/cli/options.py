@@ -21,6 +21,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 SETTINGS_FILE: Final = "sensorstream.toml"
 _KEY_FILE: Final = "sensorstream.key-file"
+_PARAMETERS: Final = "__click_params__"
+"""Where click keeps the options of a function that is no command yet."""
 
 
 def config_option(command: Command) -> Command:
@@ -76,36 +78,39 @@ def shown_key() -> str:
     return key
 
 
-def asks_server(command: Callable[..., None]) -> Callable[..., None]:
-    """:func:`server_options` of a command that gets a :class:`.Client` of the server first."""
+def served(
+    make: Callable[[Callable[..., None]], click.Command],
+    show: Callable[[Any], None] | None = None,
+    *,
+    json: bool = False,
+    last: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command of a function that gets a :class:`.Client` of the server first.
 
-    @wraps(command)
-    def ask(url: str | None, config: Path, **given: Any) -> None:
-        from sensorstream.cli.client import Client
+    It has :func:`server_options`; with ``show``, what the function gives is printed by that, or as
+    JSON (``--json``); with ``json``, it gets ``as_json`` itself. Of its options its own come first,
+    those that ``last`` adds last.
+    """
 
-        with Client(server_url(url, config)) as client:
-            command(client, **given)
+    def decorated(command: Callable[..., Any]) -> click.Command:
+        own = vars(command).pop(_PARAMETERS, [])
 
-    return server_options(ask)
-
-
-def prints(
-    show: Callable[[Any], None],
-) -> Callable[[Callable[..., Any]], Callable[..., None]]:
-    """``--json`` of a command: what it gives is printed as JSON with it, else by ``show``."""
-
-    def decorated(command: Callable[..., Any]) -> Callable[..., None]:
         @wraps(command)
-        def run(*client: Any, as_json: bool, **given: Any) -> None:
+        def ask(url: str | None, config: Path, **given: Any) -> None:
+            from sensorstream.cli.client import Client
             from sensorstream.cli.terminal import print_json
 
-            found = command(*client, **given)
-            if as_json:
-                print_json(found)
-            else:
-                show(found)
+            as_json = show is not None and given.pop("as_json")
+            with Client(server_url(url, config)) as client:
+                found = run(client, **given)
+            if show is not None:
+                (print_json if as_json else show)(found)
 
-        return json_option(run)
+        run = command if last is None else last(command)
+        vars(ask)[_PARAMETERS] = vars(run).pop(_PARAMETERS, [])
+        server_options(ask if show is None and not json else json_option(ask))
+        vars(ask)[_PARAMETERS] += own
+        return make(ask)
 
     return decorated
 

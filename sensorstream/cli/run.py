@@ -328,7 +328,7 @@ def _arriving(
 
 
 def _prefixes(files: Iterable[RuleFile]) -> dict[str, str]:
-    from sensorstream.model.datatypes import XSD
+    from sensorstream.model.xsd import XSD
 
     return {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
 

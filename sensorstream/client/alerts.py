@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sensorstream.client.calls import (
@@ -11,6 +10,7 @@ from sensorstream.client.calls import (
     nothing,
 )
 from sensorstream.client.operation import LONG, Options, given, operation, params
+from sensorstream.webhook_definition import WebhookDefinition
 
 
 class Alerts:
@@ -106,25 +106,13 @@ class Alerts:
         """Tell receivers again of what a silence matched."""
 
     @operation("POST /webhooks", "administer", json_object)
-    def add_webhook(
-        self,
-        url: str,
-        secret: str | None = None,
-        queries: Sequence[str] = (),
-        format: str | None = None,
-        changes: bool = False,
-        group: Mapping[str, object] | None = None,
-        escalated: bool = False,
-    ) -> Options:
-        """Deliver alerts, and reports of the named queries, to a URL; the answer has the secret.
+    def add_webhook(self, webhook: WebhookDefinition | str, secret: str | None = None) -> Options:
+        """Deliver alerts, and reports of its queries, to a webhook; the answer has the secret.
 
-        ``format`` is ``cloudevents`` (also by default) or ``alertmanager``. With ``changes`` it is
-        told of what becomes of open alerts, too; with ``group`` (``by``, ``wait``, ``interval``) of
-        groups of alerts; with ``escalated`` of alerts that have escalated alone.
+        Of a URL alone, all is as by default.
         """
-        told = given(secret=secret, format=format, group=group)
-        flags = {"changes": changes, "escalated": escalated}
-        return {"json": {"url": url, "queries": list(queries), **flags, **told}}
+        definition = WebhookDefinition(webhook) if isinstance(webhook, str) else webhook
+        return {"json": {**definition.data(), **given(secret=secret)}}
 
     @operation("GET /webhooks", "look", listed("webhooks"))
     def webhooks(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -58,12 +57,7 @@ class AsyncClient(Operations):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -91,9 +85,7 @@ class AsyncClient(Operations):
 
         With ``changes`` not each alert, but what becomes of open ones, each with its ``seq``.
         """
-        async for event in self._events(
-            "/alerts/stream?changes=true" if changes else "/alerts/stream", after
-        ):
+        async for event in self._events(calls.alerts_path(changes), after):
             yield event.data
 
     async def _do(self, call: Call[Answer]) -> Answer:

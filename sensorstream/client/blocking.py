@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -49,12 +48,7 @@ class Client(Operations):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -82,9 +76,7 @@ class Client(Operations):
 
         With ``changes`` not each alert, but what becomes of open ones, each with its ``seq``.
         """
-        for event in self._events(
-            "/alerts/stream?changes=true" if changes else "/alerts/stream", after
-        ):
+        for event in self._events(calls.alerts_path(changes), after):
             yield event.data
 
     def _do(self, call: Call[Answer]) -> Answer:

@@ -8,8 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from nicegui import ui
 
-from sensorstream.console.scripts import ask, run
-from sensorstream.console.shades import ASK_SHADE, SHADE
+from sensorstream.console.scripts import ASK_SHADE, SHADE, ask, run
 
 Language: TypeAlias = Literal["SPARQL", "Turtle", "XML", "PostgreSQL"]
 _LIGHT: Final = "githubLight"

@@ -14,9 +14,9 @@ from nicegui.events import GenericEventArguments
 
 from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.console.elements import Facts, Notice, change_button, heading
-from sensorstream.console.figures import TOGETHER
 from sensorstream.console.scripts import run
 from sensorstream.console.texts import short
+from sensorstream.console.watches import TOGETHER
 
 _WIDTH: Final = 180
 _HEIGHT: Final = 62

@@ -22,6 +22,7 @@ from sensorstream.history.rows import (
     STATEMENT_COLUMNS,
     STAY_COLUMNS,
     alert_rows,
+    repeated,
     statement_rows,
     status_rows,
     stay_rows,
@@ -128,7 +129,7 @@ create function pg_temp.write_effects(
   -- Statements.
   subjects bigint[], predicates bigint[], objects bigint[], froms bigint[], untils bigint[],
   statement_stays bigint[], statement_messages bigint[], numbers double precision[],
-  are_inferred boolean[],
+  are_inferred boolean[], are_repeated boolean[],
   -- Stays.
   stays bigint[], names bigint[], entries bigint[], times bigint[], ends bigint[],
   stay_messages bigint[],
@@ -215,12 +216,18 @@ begin
 
   if cardinality(subjects) > 0 then
     insert into store.statements
-      (subject, predicate, object, valid_from, valid_to, stay, message, number, inferred)
+      (subject, predicate, object, valid_from, valid_to, stay, message, number, inferred, again)
       select
-        case when s < 0 then given[-s] else s end, case when p < 0 then given[-p] else p end,
-        case when o < 0 then given[-o] else o end, f, u, stay, message, number, i
+        k.s, k.p, k.o, f, u, stay, message, number, i,
+        -- A triple with a term that is new was never said before.
+        repeated or greatest(k.s, k.p, k.o) <= last_before
       from unnest(subjects, predicates, objects, froms, untils, statement_stays,
-        statement_messages, numbers, are_inferred) as a (s, p, o, f, u, stay, message, number, i);
+        statement_messages, numbers, are_inferred, are_repeated)
+        as a (s, p, o, f, u, stay, message, number, i, repeated)
+      cross join lateral (
+        select case when s < 0 then given[-s] else s end,
+          case when p < 0 then given[-p] else p end, case when o < 0 then given[-o] else o end
+      ) as k (s, p, o);
   end if;
 
   if cardinality(stays) > 0 then
@@ -392,13 +399,15 @@ def write_effects(
     departed = {each.individual.stay for each in effects.departures}
     told = {each.stay for each in (*effects.ended, *effects.revoked)} - departed - {0}
     terms = (row[1:] for row in term_rows(new, dict.fromkeys(new, 0)))
+    statements = [*statement_rows(effects.ended, numbers)]
     _call(
         cursor,
         "write_effects",
         f"{effects.watermark},{durable},{removals},'{effects.raised_at.isoformat()}'",
         arrays_of(status_rows(effects.statuses), 6),
         arrays_of(terms, len(TERM_COLUMNS) - 1),
-        arrays_of(statement_rows(effects.ended, numbers), len(STATEMENT_COLUMNS)),
+        arrays_of(statements, len(STATEMENT_COLUMNS)),
+        array_of(repeated(statements)),
         arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS)),
         array_of([*told]),
         arrays_of(((*row, turn) for each, turn in raised for row in alert_rows([each])), 11),

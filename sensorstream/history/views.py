@@ -21,7 +21,6 @@ from sensorstream.history.row_batches import install_row_batches
 from sensorstream.history.terms import Dictionary
 from sensorstream.history.time_questions import install_functions
 from sensorstream.history.view_definitions import (
-    HISTORY,
     View,
     numbered_text,
     terms_of,
@@ -30,6 +29,7 @@ from sensorstream.history.view_definitions import (
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
+from sensorstream.sql.postgres.reading import HISTORY
 
 _SCHEMAS: Final = (HISTORY, LIVE)
 _OF_HISTORY_ALONE: Final = ("messages", "alerts")

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Final
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD, XSD_STRING
 from sensorstream.model.terms import IRI, Literal, iri, literal
 from sensorstream.model.vocabulary import RDF, RDFS, RESERVED
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD, XSD_STRING
 from sensorstream.sparql.iris import resolve
 
 # RFC 3987, section 2.2: all but iunreserved, which is what R2RML and RML encode in templates.

@@ -7,6 +7,8 @@ import struct
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from typing import Final
 
+EXACT: Final = Context(prec=2000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+"""More digits than a sum or a product of two numbers within the range of doubles can have."""
 _PLACES: Final = 28
 _LAST_PLACE: Final = Decimal(1).scaleb(-_PLACES)
 _OFFSET: Final = 500_000
@@ -59,6 +61,31 @@ def sortable(number: Decimal) -> str:
         return "2"
     written = f"{number.adjusted() + 1 + _OFFSET:06}{text.rstrip('0')}"
     return f"1{written.translate(_NINES)}:" if sign else f"3{written}"
+
+
+def doubles(number: Decimal) -> list[float]:
+    """A list of doubles whose place among such lists is that of the number.
+
+    The first is the double nearest to it; the next is the double nearest to what is left after the
+    shortest decimal that reads back as the first; and so on, until nothing is left: that is a zero
+    at the end. Seven is ``[7, 0]``, zero is ``[0]``; NaN and the infinities stand alone. Since
+    rounding keeps the order, the order of lists is that of the numbers.
+
+    Raises:
+        ArithmeticError: it, or what is left of it, is beyond the range of doubles.
+    """
+    if not number.is_finite():
+        return [float(number)]
+    found = []
+    while number:
+        nearest = float(number)
+        if nearest == 0 or math.isinf(nearest):
+            raise ArithmeticError(
+                "a number is beyond the range of doubles: ask PostgreSQL, with --on history"
+            )
+        found.append(nearest)
+        number = EXACT.subtract(number, Decimal(repr(nearest)))
+    return [*found, 0.0]
 
 
 def nearest_single(value: float) -> float:

@@ -21,14 +21,11 @@ import pyoxigraph as ox
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.oxigraph import OxigraphTerm, from_oxigraph, to_oxigraph
 from sensorstream.kb.snapshot import Results, ask_store
-from sensorstream.model.datatypes import XSD, XSD_STRING
 from sensorstream.model.numerals import sortable
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.xsd import XSD, XSD_STRING
 from sensorstream.network.aggregates import Kind, kind_of
 from sensorstream.network.expressions.expression_functions import truth_of, value_of, with_base
-from sensorstream.network.expressions.functions import UNREPEATABLE
-from sensorstream.network.expressions.times import time_key
-from sensorstream.network.expressions.values import number
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import (
     BGP,
@@ -65,17 +62,18 @@ from sensorstream.sparql.algebra import (
     ZeroOrOne,
 )
 from sensorstream.sparql.algebra import Sequence as PathSequence
+from sensorstream.sparql.functions import UNREPEATABLE, Trait, named
 from sensorstream.sparql.printing import query_text
 from sensorstream.sparql.scope import certain, existences, expressions, in_scope
 from sensorstream.sparql.scope import children as patterns_in
+from sensorstream.sparql.values import number, time_key
 from sensorstream.sparql.walk import children, nodes, renewed, replaced, variables
 
 _WRITTEN: Final = "urn:sensorstream:written:"
 _HIDDEN: Final = (XSD, _WRITTEN)
 _UNBOUND: Final = IRI("urn:sensorstream:unbound")
 _FUNCTION: Final = "urn:sensorstream:function:"
-_TERMS_ONLY: Final = frozenset(("BOUND", "ISIRI", "ISURI", "ISBLANK", "ISLITERAL", "SAMETERM"))
-"""Functions that look at no value."""
+_TERMS_ONLY: Final = named(Trait.OF_TERM)
 _TRUE: Final = to_oxigraph(Literal("true", f"{XSD}boolean"))
 _FALSE: Final = to_oxigraph(Literal("false", f"{XSD}boolean"))
 _TERMS: Final = 100_000

@@ -9,8 +9,9 @@ from typing import Any
 
 from sensorstream.alerts.alertmanager import _fingerprint, notification
 from sensorstream.alerts.dispatcher import payload
-from sensorstream.alerts.records import ALERTMANAGER, Delivery, RaisedAlert
+from sensorstream.alerts.records import Delivery, RaisedAlert
 from sensorstream.model.timeline import Timeline
+from sensorstream.webhook_definition import ALERTMANAGER
 
 Make = Callable[..., Delivery]
 

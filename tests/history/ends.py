@@ -27,7 +27,10 @@ _SAID = f"""
 
 
 def stays_told_wrong(url: str) -> tuple[int, list[tuple[object, ...]]]:
-    """How many stays have a class, and those that have other things beside them."""
+    """How many stays have a class, and those that have other things beside them.
+
+    Also the triples of which several rows say that they are the first.
+    """
     with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
         cursor.execute(
             "select said.classes, row(n.text, coalesce(said.classes, '{}'), "
@@ -38,4 +41,9 @@ def stays_told_wrong(url: str) -> tuple[int, list[tuple[object, ...]]]:
             f"left join store.terms n on n.id = i.name join ({_SAID}) said on said.stay = i.stay"
         )
         found = cursor.fetchall()
-    return sum(bool(row[0]) for row in found), [row for row in found if row[1] != row[2]]
+        cursor.execute(
+            "select subject, predicate, object from store.statements where not again "
+            "group by 1, 2, 3 having count(*) > 1"
+        )
+        wrong = [*cursor.fetchall(), *(row for row in found if row[1] != row[2])]
+    return sum(bool(row[0]) for row in found), wrong

@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
 from sensorstream.mapping.values import encode_segment, literal_maker
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import Literal, iri
 from sensorstream.model.vocabulary import RDFS
+from sensorstream.model.xsd import XSD_INTEGER
 
 
 def test_an_iri_segment_keeps_what_rfc_3987_calls_unreserved() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network import copies as copies_module
 from sensorstream.network.copies import Copies
 from sensorstream.network.exact import repeated

@@ -8,8 +8,8 @@ import pytest
 
 from sensorstream.errors import NotIncremental
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.xsd import XSD
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan

@@ -17,7 +17,8 @@ from sensorstream.sparql.algebra import Select
 from sensorstream.sparql.bounds import LONGEST, MOST_IN_LIST, MOST_PATTERNS, MOST_TOKENS
 from sensorstream.sparql.parser import parse_query, parse_update, read_query
 from sensorstream.sql.sparql.forms import compile_query
-from sensorstream.sql.sparql.scope import Scope, text_of
+from sensorstream.sql.sparql.scope import Scope
+from sensorstream.sql.writing import text_of
 
 TRIPLES = [f"?s <urn:p{n}> ?o{n} ." for n in range(MOST_PATTERNS + 1)]
 MOST = MOST_PATTERNS

@@ -12,10 +12,7 @@ import duckdb
 
 from sensorstream.archive.asking import batches, interrupted, open_archive
 from sensorstream.archive.manifest import State, kept_parts
-from sensorstream.archive.sparql.duckdb_tree import rewrite_types
 from sensorstream.archive.sparql.functions import install
-from sensorstream.archive.sparql.lets import rewrite_lets
-from sensorstream.errors import UnsupportedQuery
 from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
@@ -25,10 +22,11 @@ from sensorstream.history.asking.stopping import Stop
 from sensorstream.model.terms import Literal, Term
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
+from sensorstream.sql.dialects import DUCKDB
 from sensorstream.sql.sparql.forms import compile_query, constants
-from sensorstream.sql.sparql.scope import TOO_DEEP, Id, SqlQuery, text_of
+from sensorstream.sql.sparql.scope import Id, SqlQuery
+from sensorstream.sql.writing import duckdb_query, text_of
 
-_DIALECT: Final = "duckdb"
 # Only a term that is computed, and described, is looked for among all.
 TERMS: Final = """
 create view store.terms as
@@ -65,7 +63,7 @@ def archive_answered(
         HistoryError: the manifest cannot be read.
     """
     query = archive_query(question)
-    text = text_of(query.tree, _DIALECT)
+    text = text_of(query.tree, DUCKDB)
     with (
         closing(_opened(archive)) as connection,
         interrupted(connection, limits.timeout, stop),
@@ -89,14 +87,14 @@ def archive_plan(
         QueryError, UnsupportedQuery, ArchiveError, HistoryError: see :func:`archive_answered`.
     """
     query = archive_query(question)
-    text = text_of(query.tree, _DIALECT)
+    text = text_of(query.tree, DUCKDB)
     options = "analyze" if analyze else ""
     with (
         closing(_opened(archive)) as connection,
         interrupted(connection, limits.timeout, stop),
     ):
         rows = connection.execute(f"explain {options} {text}").fetchall()
-    sql = text_of(query.tree, _DIALECT, pretty=True)
+    sql = text_of(query.tree, DUCKDB, pretty=True)
     return question_plan(question.query, sql, "\n".join(row[1] for row in rows))
 
 
@@ -107,21 +105,7 @@ def archive_query(question: Question) -> SqlQuery:
         UnsupportedQuery: it has a part that SQL cannot say with the same meaning.
     """
     ids = ids_of(question.query)
-    return rewritten(compile_query(question.query, scope_of(question.time, ids, live=False)))
-
-
-def rewritten(query: SqlQuery) -> SqlQuery:
-    """A compiled query in the SQL of DuckDB.
-
-    Raises:
-        UnsupportedQuery: it is nested too deeply.
-    """
-    try:
-        rewrite_types(query.tree)
-        rewrite_lets(query.tree)
-    except RecursionError:
-        raise UnsupportedQuery(TOO_DEEP) from None
-    return query
+    return duckdb_query(compile_query(question.query, scope_of(question.time, ids, live=False)))
 
 
 def ids_of(query: Query) -> dict[Term, Id]:

@@ -11,9 +11,11 @@ from duckdb.func import FunctionNullHandling
 from sqlglot import exp
 
 from sensorstream.archive.sparql import numbers, times
-from sensorstream.archive.sparql.duckdb_tree import rewrite_expression
-from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.xsd import NUMERIC_TYPES, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.sql.dialects import DUCKDB
+from sensorstream.sql.kinds import Kind
 from sensorstream.sql.sparql.lexical import moment_of
+from sensorstream.sql.writing import rewritten_expression
 
 
 def _upper(text: str) -> str:
@@ -102,5 +104,6 @@ def _create(
 
 
 def _literal_moment() -> str:
-    moment = rewrite_expression(moment_of(exp.column("t"), exp.column("d")))
-    return f"create macro literal_moment(t, d) as {moment.sql('duckdb')}"
+    read = moment_of(exp.column("t"), exp.column("d"))
+    moment = rewritten_expression(read, DUCKDB, {"t": Kind.TEXT, "d": Kind.TEXT})
+    return f"create macro literal_moment(t, d) as {moment.sql(DUCKDB)}"

@@ -1,15 +1,10 @@
 """Exact numbers in DuckDB, which knows decimals of 38 digits only.
 
-A number is a list of doubles. The first is the double nearest to it; the next is the double
-nearest to what is left after the shortest decimal that reads back as the first; and so on, until
-nothing is left: that is a zero at the end. Seven is ``[7, 0]``, zero is ``[0]``; NaN and the
-infinities stand alone. Since rounding keeps the order, the order of lists is that of the numbers,
-and equal numbers are equal lists.
+A number is the list of doubles that :func:`.doubles` describes.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from decimal import (
     MAX_EMAX,
@@ -24,46 +19,25 @@ from decimal import (
 )
 from typing import Any, Final
 
+from sensorstream.model.numerals import EXACT, doubles
 from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.values import number as literal_value
+from sensorstream.sparql.values import number as literal_value
 
-# More digits than a sum or a product of two numbers within the range of doubles can have.
-_EXACT: Final = Context(prec=2000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 _QUOTIENT_DIGITS: Final = 36
-
-
-def parts(number: Decimal) -> list[float]:
-    """The list of a number.
-
-    Raises:
-        ArithmeticError: it, or what is left of it, is beyond the range of doubles.
-    """
-    if not number.is_finite():
-        return [float(number)]
-    found = []
-    while number:
-        nearest = float(number)
-        if nearest == 0 or math.isinf(nearest):
-            raise ArithmeticError(
-                "a number is beyond the range of doubles: ask PostgreSQL, with --on history"
-            )
-        found.append(nearest)
-        number = _EXACT.subtract(number, Decimal(repr(nearest)))
-    return [*found, 0.0]
 
 
 def number(found: list[float]) -> Decimal:
     """The number of a list."""
     total = Decimal(repr(found[0]))
     for each in found[1:]:
-        total = _EXACT.add(total, Decimal(repr(each)))
+        total = EXACT.add(total, Decimal(repr(each)))
     return total
 
 
 def number_of_text(text: str | None) -> list[float] | None:
     """The number of a lexical form; null if it is none."""
     try:
-        return None if text is None else parts(Decimal(text))
+        return None if text is None else doubles(Decimal(text))
     except InvalidOperation:
         return None
 
@@ -85,17 +59,17 @@ def scientific_text(found: list[float]) -> str:
 
 def add(one: list[float], other: list[float]) -> list[float]:
     """The sum."""
-    return parts(_EXACT.add(number(one), number(other)))
+    return doubles(EXACT.add(number(one), number(other)))
 
 
 def subtract(one: list[float], other: list[float]) -> list[float]:
     """The difference."""
-    return parts(_EXACT.subtract(number(one), number(other)))
+    return doubles(EXACT.subtract(number(one), number(other)))
 
 
 def multiply(one: list[float], other: list[float]) -> list[float]:
     """The product."""
-    return parts(_EXACT.multiply(number(one), number(other)))
+    return doubles(EXACT.multiply(number(one), number(other)))
 
 
 def divide(one: list[float], other: list[float]) -> list[float]:
@@ -103,7 +77,7 @@ def divide(one: list[float], other: list[float]) -> list[float]:
     dividend, divisor = number(one), number(other)
     digits = max(0, dividend.adjusted() - divisor.adjusted()) + 2 * _QUOTIENT_DIGITS
     context = Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
-    return parts(context.divide(dividend, divisor))
+    return doubles(context.divide(dividend, divisor))
 
 
 def rounded(found: list[float], digits: int) -> list[float]:
@@ -130,17 +104,17 @@ def _quantized(found: list[float], exponent: int, rounding: str) -> list[float]:
     value = number(found)
     if not value.is_finite():
         return found
-    return parts(value.quantize(Decimal(1).scaleb(exponent), rounding, _EXACT))
+    return doubles(value.quantize(Decimal(1).scaleb(exponent), rounding, EXACT))
 
 
 def total(millionths: int | None, others: list[list[float]] | None) -> list[float] | None:
     """The sum of many; null of none."""
     if millionths is None and others is None:
         return None
-    found = _EXACT.scaleb(Decimal(millionths or 0), -6)
+    found = EXACT.scaleb(Decimal(millionths or 0), -6)
     for each in others or ():
-        found = _EXACT.add(found, number(each))
-    return parts(found)
+        found = EXACT.add(found, number(each))
+    return doubles(found)
 
 
 def literal_number(text: str | None, datatype: str | None) -> list[float] | None:
@@ -152,7 +126,7 @@ def literal_number(text: str | None, datatype: str | None) -> list[float] | None
 
 
 def _converted(value: int | Decimal | float) -> list[float]:
-    return parts(Decimal(repr(value)) if isinstance(value, float) else Decimal(value))
+    return doubles(Decimal(repr(value)) if isinstance(value, float) else Decimal(value))
 
 
 NUMBER: Final = "DOUBLE[]"

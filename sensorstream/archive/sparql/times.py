@@ -10,12 +10,12 @@ from decimal import Decimal
 from functools import wraps
 from typing import Any, Final
 
-from sensorstream.archive.sparql.numbers import parts
+from sensorstream.model.numerals import doubles
 from sensorstream.model.terms import Literal, Term
-from sensorstream.network.expressions import functions
-from sensorstream.network.expressions.times import (
+from sensorstream.sparql.functions import FUNCTIONS as BUILTINS
+from sensorstream.sparql.values import (
     calculated_time,
-    negative_time,
+    signed_time,
     time_cast,
     time_key,
     time_of,
@@ -33,12 +33,12 @@ def _order(a: str, a_type: str, b: str, b_type: str) -> int | None:
 
 def _key(text: str, datatype: str) -> list[float] | None:
     found = time_key(Literal(text, datatype))
-    return None if found is None else parts(found[1])
+    return None if found is None else doubles(found[1])
 
 
 def _tie(text: str, datatype: str) -> list[float] | None:
     found = time_key(Literal(text, datatype))
-    return None if found is None else parts(Decimal(found[2]))
+    return None if found is None else doubles(Decimal(found[2]))
 
 
 def _sum(a: str, a_type: str, b: str, b_type: str, way: int) -> str | None:
@@ -48,7 +48,7 @@ def _sum(a: str, a_type: str, b: str, b_type: str, way: int) -> str | None:
 
 
 def _negative(text: str, datatype: str) -> str | None:
-    return _lexical(negative_time(Literal(text, datatype)))
+    return _lexical(signed_time("-", Literal(text, datatype)))
 
 
 def _cast(text: str, datatype: str, target: str) -> str | None:
@@ -56,7 +56,7 @@ def _cast(text: str, datatype: str, target: str) -> str | None:
 
 
 def _part(text: str, datatype: str, part: str) -> str | None:
-    return _lexical(functions.FUNCTIONS[part](Literal(text, datatype)))
+    return _lexical(BUILTINS[part].value(Literal(text, datatype)))  # type: ignore[misc]
 
 
 def _lexical(term: Term | None) -> str | None:
@@ -74,8 +74,6 @@ def _of_nothing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _TEXT: Final = "VARCHAR"
-NUMBERS: Final = frozenset({"TIME_KEY", "TIME_TIE"})
-"""Those that give a number as :mod:`.numbers` has it."""
 FUNCTIONS: Final[tuple[tuple[str, Callable[..., Any], list[Any], str], ...]] = tuple(
     (name, _of_nothing(function), arguments, result)
     for name, function, arguments, result in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
 
@@ -27,7 +27,8 @@ from sensorstream.history.row_batches import bounded
 from sensorstream.history.terms import look_up, term_key
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sql.sparql.forms import compile_query, constants
-from sensorstream.sql.sparql.scope import SqlQuery, text_of
+from sensorstream.sql.sparql.scope import SqlQuery
+from sensorstream.sql.writing import text_of
 
 _POSTGRES: Final = "postgres"
 _BEGIN: Final = (
@@ -123,6 +124,6 @@ def _compiled(
             keys = {term: term_key(term) for term in terms}
             found = {**new, **look_up(cursor, list(keys.values()))}
         ids = {term: found[key] for term, key in keys.items() if key in found}
-        scope = scope_of(question.time, ids, live=live is not None)
+        scope = replace(scope_of(question.time, ids, live=live is not None), marked=True)
         tell_spans(scope, question.time)
         yield cursor, compile_query(question.query, scope), ends

@@ -94,6 +94,10 @@ statements: Final = Table(
     # The object's number, rounded: for the index.
     Column("number", Double),
     Column("inferred", Boolean, nullable=False),
+    # False: no other row that says false has this triple. So rows that say true are all that must
+    # be made distinct to count triples. Who cannot know says true: this is never changed later.
+    Column("again", Boolean, nullable=False, server_default=text("true")),
+    Index("statements_again_idx", "predicate", postgresql_where=text("again")),
     Index("statements_subject_idx", "subject", "valid_to"),
     # Without a time: so equal keys share an entry. The partition and the BRIN indexes know times.
     Index("statements_object_idx", "predicate", "object"),

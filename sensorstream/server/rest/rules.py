@@ -23,11 +23,11 @@ from sensorstream.app.mapping_files import (
 from sensorstream.app.rulebook import OnDisk
 from sensorstream.app.trials import QueryTrial
 from sensorstream.app.versions import Match, Version, digest_of
+from sensorstream.client.operations import Operations
 from sensorstream.dotr.reader import is_rules
-from sensorstream.errors import QueryError, RulesError, UnknownQuery, UnknownRules
-from sensorstream.server.known import AskedBody
+from sensorstream.errors import Position, QueryError, RulesError, UnknownQuery, UnknownRules
+from sensorstream.server.known import AskedBody, routed
 from sensorstream.server.negotiation import media_type_of, tagged
-from sensorstream.server.problems import PositionBody
 from sensorstream.server.rest.queries import QueryTriedBody, query_tried_body
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
@@ -52,7 +52,7 @@ class RuleBody(BaseModel):
 
     kind: Literal["mapping", "semantic"]
     name: str = Field(examples=["face-tracker"])
-    position: PositionBody | None = None
+    position: Position | None = None
 
 
 class RuleFileBody(BaseModel):
@@ -99,7 +99,7 @@ def router(application: Application) -> APIRouter:
     routes = APIRouter(tags=["rules"])
     over_time = OverTime(application)
 
-    @routes.get("/rules", summary="List the rules in force")
+    @routed(routes, Operations.rules, summary="List the rules in force")
     def list_rules(response: Response) -> RulesBody:
         """The mapping rules and the semantic rules that run, and their files."""
         found = [RuleBody.model_validate(asdict(each)) for each in application.rules()]
@@ -118,8 +118,9 @@ def router(application: Application) -> APIRouter:
             digest=book.digest,
         )
 
-    @routes.put(
-        "/rules",
+    @routed(
+        routes,
+        Operations.put_rule_files,
         summary="Put a whole set of rule files in force",
         openapi_extra={"parameters": IF_MATCH[:1]},
     )
@@ -135,8 +136,9 @@ def router(application: Application) -> APIRouter:
         change = application.rulebook.put_all(body.files, who(request), match)
         return ChangedBody(change=change)
 
-    @routes.get(
-        "/rules/{name}",
+    @routed(
+        routes,
+        Operations.rule_file,
         summary="Read a rule file in force",
         response_class=Response,
         responses={200: {"content": _TEXT}},
@@ -148,8 +150,9 @@ def router(application: Application) -> APIRouter:
         found = application.rulebook.file(name)
         return tagged(Response(found.text, media_type=type_of(name)), request)
 
-    @routes.put(
-        "/rules/{name}",
+    @routed(
+        routes,
+        Operations.put_rule_file,
         summary="Put a rule file in force",
         openapi_extra={
             "parameters": IF_MATCH,
@@ -185,8 +188,9 @@ def router(application: Application) -> APIRouter:
         change = await run_in_threadpool(put, name, text, who(request), match)
         return ChangedBody(change=change)
 
-    @routes.delete(
-        "/rules/{name}",
+    @routed(
+        routes,
+        Operations.delete_rule_file,
         summary="Take a rule file out of force",
         openapi_extra={"parameters": IF_MATCH[:1]},
     )

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from sensorstream.app.application import Application
 from sensorstream.app.running import Asked
 from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
+from sensorstream.client.operations import Operations
 from sensorstream.errors import QueryError
 from sensorstream.history.asking import formats
 from sensorstream.history.asking.answer import Answer
@@ -29,6 +30,7 @@ from sensorstream.history.asking.question import (
     read_question,
 )
 from sensorstream.history.asking.stopping import Stop
+from sensorstream.server.known import routed
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.questions import Questions, client_of
 from sensorstream.server.results import answer_response, cache_response
@@ -88,8 +90,9 @@ def router(application: Application, questions: Questions) -> APIRouter:
         """
         return await answer(request, of_get(request))
 
-    @routes.post(
-        "/sparql",
+    @routed(
+        routes,
+        Operations.query,
         summary="Query the cache or history",
         responses=answers,
         openapi_extra=by_post,
@@ -103,7 +106,7 @@ def router(application: Application, questions: Questions) -> APIRouter:
         """What ``/sparql`` does with the same parameters: algebra, SQL, and the plan for it."""
         return await plan(request, of_get(request))
 
-    @routes.post("/sparql/plan", summary="How a query is answered", openapi_extra=by_post)
+    @routed(routes, Operations.plan, summary="How a query is answered", openapi_extra=by_post)
     async def plan_by_post(request: Request) -> Plan:
         """The same for a query in the body."""
         return await plan(request, await of_post(request))

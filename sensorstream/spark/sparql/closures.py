@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sensorstream.spark.relations import over_tables
 from sensorstream.spark.source_tables import SOURCE_TABLES
-from sensorstream.spark.sparql.queries import Closure, Text
+from sensorstream.sql.spark import Closure, Text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -21,10 +21,10 @@ from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
 from sensorstream.spark.sparql.closures import closure_of, over_snapshot
 from sensorstream.spark.sparql.numbers import register
-from sensorstream.spark.sparql.queries import Text, spark_query
 from sensorstream.sparql.algebra import Dataset, Graph
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sparql.walk import nodes
+from sensorstream.sql.spark import Text, spark_query
 from sensorstream.sql.sparql.forms import compile_query, constants
 from sensorstream.sql.sparql.scope import SqlQuery
 

@@ -1,6 +1,6 @@
 """``=``, ``<`` and the like, sameTerm and the order of ORDER BY (SPARQL 1.1, sections 17.3, 15.1).
 
-The meaning is that of :mod:`sensorstream.network.expressions.values`.
+The meaning is that of :mod:`sensorstream.sparql.values`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from sensorstream.errors import TermError
 from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.times import FAMILIES, time_of
-from sensorstream.network.expressions.values import number
+from sensorstream.model.xsd import FAMILIES
+from sensorstream.sparql.values import number, time_of
 from sensorstream.sql.sparql.fragments import null, sql
 from sensorstream.sql.sparql.frames import Frame
 from sensorstream.sql.sparql.lexical import (
@@ -21,7 +21,6 @@ from sensorstream.sql.sparql.lexical import (
     STAMP,
     as_double,
     is_of_time,
-    is_zoned,
 )
 from sensorstream.sql.sparql.values import Constant, Value, may_be_time, numeric_constant
 
@@ -33,8 +32,6 @@ _OPERATORS: Final = {
     ">=": ":a >= :b",
 }
 
-INSTANTS: Final = "m"
-"""The name of the stored instants of two times, where they are compared by these."""
 _TURNED: Final = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
@@ -258,23 +255,13 @@ def _order(a: Value, b: Value) -> exp.Expr:
     return sql(
         "CASE WHEN :a_type IN (:datetime, :stamp, :date) AND :b_type IN (:datetime, :stamp, :date) "
         "AND (:a_type = :date) = (:b_type = :date) THEN "
-        "(SELECT CASE WHEN m.a IS NULL OR m.b IS NULL THEN :exact "
-        "WHEN m.az <> m.bz AND m.a - m.b BETWEEN CAST('-15 hours' AS INTERVAL) "
-        "AND CAST('15 hours' AS INTERVAL) THEN CASE WHEN m.short AND m.a - m.b BETWEEN "
-        "CAST('-14 hours' AS INTERVAL) AND CAST('14 hours' AS INTERVAL) THEN 2 "
-        "WHEN NOT m.short THEN :exact WHEN m.a < m.b THEN -1 ELSE 1 END "
-        "WHEN m.a < m.b THEN -1 WHEN m.a > m.b THEN 1 WHEN m.short THEN 0 ELSE :exact END "
-        "FROM (SELECT :a AS a, :b AS b, :a_zoned AS az, :b_zoned AS bz, "
-        f"LENGTH(:a_text) <= 26 AND LENGTH(:b_text) <= 26 AS short OFFSET 0) AS {INSTANTS}) "
-        "ELSE :exact END",
+        "TIMES_COMPARED(:a, :b, :a_text, :b_text, :exact) ELSE :exact END",
         a_type=a.datatype,
         b_type=b.datatype,
         a_text=a.text,
         b_text=b.text,
         a=a.moment,
         b=b.moment,
-        a_zoned=is_zoned(a.text),
-        b_zoned=is_zoned(b.text),
         exact=exact,
     )
 
@@ -316,7 +303,7 @@ def _valid(value: Value) -> exp.Expr:
         "WHEN :type = :boolean THEN BTRIM(:text, :blanks) IN ('true', 'false', '0', '1') "
         "WHEN :is_time THEN CASE WHEN :type IN (:datetime, :stamp, :date) AND "
         "BTRIM(:text, :blanks) ~ CASE :type WHEN :date THEN :dates WHEN :stamp THEN :stamps "
-        "ELSE :datetimes END AND PG_INPUT_IS_VALID(LEFT(BTRIM(:text, :blanks), 10), 'date') "
+        "ELSE :datetimes END AND IS_DATE(LEFT(BTRIM(:text, :blanks), 10)) "
         "THEN TRUE ELSE store.is_time(:text, :type) END ELSE NOT :number IS NULL END",
         is_time=is_of_time(value.datatype),
         type=value.datatype,

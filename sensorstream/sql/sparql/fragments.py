@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from sqlglot import exp, parse_one
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.datatypes import (
+from sensorstream.model.xsd import (
     RDF_LANG_STRING,
     XSD_BOOLEAN,
     XSD_DATE,
@@ -60,12 +60,12 @@ _CLOSED: Final = (
 """Expressions that need no parentheses around them."""
 
 
-def sql(template: str, /, **parts: exp.Expr | str | int) -> exp.Expr:
-    """The tree of a PostgreSQL text in which ``:name`` stands for a part.
+def sql(template: str, dialect: str = "postgres", /, **parts: exp.Expr | str | int) -> exp.Expr:
+    """The tree of a text of a dialect in which ``:name`` stands for a part.
 
     A text or integer as a part is a constant.
     """
-    tree = _parsed(template).copy()
+    tree = _parsed(template, dialect).copy()
     for place in list(tree.find_all(exp.Placeholder)):
         new = _part(place.name, parts)
         if place is tree:
@@ -142,8 +142,8 @@ def closed(tree: exp.Expr) -> exp.Expr:
 
 
 @cache
-def _parsed(text: str) -> exp.Expr:
-    return parse_one(text, dialect="postgres")
+def _parsed(text: str, dialect: str) -> exp.Expr:
+    return parse_one(text, dialect=dialect)
 
 
 def _part(name: str, parts: dict[str, exp.Expr | str | int]) -> exp.Expr:

@@ -1,4 +1,4 @@
-"""From lexical forms to values and back, in SQL, as :mod:`sensorstream.model.datatypes` does it."""
+"""From lexical forms to values and back, in SQL, as :mod:`sensorstream.model.xsd` does it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.model.datatypes import INTEGER_BOUNDS
-from sensorstream.network.expressions.times import FAMILIES
+from sensorstream.model.xsd import FAMILIES, INTEGER_BOUNDS
 from sensorstream.sql.sparql.fragments import all_of, any_of, constant, free, sql
 
 _WHOLE: Final = r"^[+-]?[0-9]+$"
@@ -120,7 +119,7 @@ def _double_text(number: exp.Expr) -> exp.Expr:
         "WHEN :number = CAST('Infinity' AS DECIMAL) THEN 'INF' "
         "WHEN :number = CAST('-Infinity' AS DECIMAL) THEN '-INF' "
         "WHEN :number = 0 THEN '0.0E0' "
-        "ELSE REPLACE(REGEXP_REPLACE(LTRIM(TO_CHAR(:number, '9.9999999999999999EEEE')), "
+        "ELSE REPLACE(REGEXP_REPLACE(LTRIM(SCIENTIFIC(:number)), "
         r"'0*e[+]?(-?)0*([0-9]+)$', 'E\1\2'), '.E', '.0E') END",
         number=number,
     )
@@ -143,7 +142,7 @@ def moment_of(text: exp.Expr, datatype: exp.Expr) -> exp.Expr:
     return sql(
         "CASE WHEN CASE :datatype WHEN :datetime THEN :text ~ :datetimes "
         "WHEN :stamp THEN :text ~ :stamps WHEN :date THEN :text ~ :dates END "
-        "AND PG_INPUT_IS_VALID(:written, 'timestamptz') THEN CAST(:written AS TIMESTAMPTZ) END",
+        "AND IS_MOMENT(:written) THEN CAST(:written AS TIMESTAMPTZ) END",
         datatype=datatype,
         text=trimmed,
         datetimes=DATE_TIME,
@@ -157,11 +156,6 @@ def is_of_time(datatype: exp.Expr) -> exp.Expr:
     """Whether a datatype is one of moments or durations; null without a datatype."""
     names = [constant(each) for each in sorted(FAMILIES)]
     return exp.In(this=free(datatype), expressions=names)
-
-
-def is_zoned(text: exp.Expr) -> exp.Expr:
-    """Whether a valid dateTime or date has a time zone."""
-    return sql("SUBSTRING(BTRIM(:text, :blanks), 11) ~ '[Z+-]'", text=text)
 
 
 def _matched(text: exp.Expr, form: str) -> exp.Expr:

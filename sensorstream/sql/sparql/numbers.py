@@ -13,7 +13,8 @@ from sensorstream.sql.sparql.lexical import as_double, rounded, single
 from sensorstream.sql.sparql.values import Number, Value
 
 _EXACT: Final = {"+": ":a + :b", "-": ":a - :b", "*": ":a * :b"}
-_FAST: Final = {**_EXACT, "/": ":a / :b"}
+# The quotient of two floats is a double in Spark.
+_FAST: Final = {**_EXACT, "/": "CAST(:a / :b AS REAL)"}
 _DIGITS: Final = 28
 """Decimal places of a quotient."""
 
@@ -83,7 +84,7 @@ def _of_type(number: exp.Expr, rank: exp.Expr) -> exp.Expr:
 def quotient(a: exp.Expr, b: exp.Expr) -> exp.Expr:
     """The quotient of two exact numbers; null for a division by zero."""
     return sql(
-        "CASE WHEN :b <> 0 THEN TRIM_SCALE(ROUND(ROUND(:a, :more) / :b, :digits)) END",
+        "CASE WHEN :b <> 0 THEN TRIM_SCALE(ROUND(QUOTIENT(:a, :b, :more), :digits)) END",
         a=a,
         b=b,
         digits=_DIGITS,
@@ -106,7 +107,7 @@ def double_quotient(a: exp.Expr, b: exp.Expr) -> exp.Expr:
         "ELSE :slow END",
         a=a,
         b=b,
-        slow=rounded(sql("ROUND(:a, 400) / :b", a=a, b=b)),
+        slow=rounded(sql("QUOTIENT(:a, :b, 400)", a=a, b=b)),
     )
 
 

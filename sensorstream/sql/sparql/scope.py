@@ -8,7 +8,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 from sqlglot import exp
 
-from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.model.terms import Literal as RdfLiteral
 
@@ -36,6 +35,8 @@ class Scope:
 
     ``beside``: whether a relation may name the columns of those beside it (LATERAL). Paths then
     begin at what is known there.
+
+    ``marked``: whether ``store.statements`` has the column ``again``, by which triples are counted.
     """
 
     default: exp.Select
@@ -43,6 +44,7 @@ class Scope:
     ids: Mapping[Term, Id]
     named: Mapping[IRI, exp.Select] = field(default_factory=dict)
     beside: bool = True
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +78,3 @@ class SqlQuery:
     form: Form
     tree: exp.Select
     columns: tuple[Column, ...]
-
-
-def text_of(tree: exp.Expr, dialect: str, *, pretty: bool = False) -> str:
-    """The text of a tree in a dialect of sqlglot.
-
-    Raises:
-        UnsupportedQuery: it is nested too deeply.
-    """
-    try:
-        return tree.sql(dialect, pretty=pretty, copy=False)
-    except RecursionError:
-        raise UnsupportedQuery(TOO_DEEP) from None

@@ -30,16 +30,7 @@ def _mapping(text: str) -> Callable[[Value, Frame], Value]:
 
 def encode_for_uri(value: Value, frame: Frame) -> Value:
     """ENCODE_FOR_URI: all but the unreserved characters of RFC 3986, as their UTF-8 bytes."""
-    return Text(
-        sql(
-            "CASE WHEN NOT :text IS NULL THEN COALESCE((SELECT STRING_AGG(CASE "
-            "WHEN c.part ~ '^[A-Za-z0-9_.~-]$' THEN c.part ELSE "
-            r"REGEXP_REPLACE(UPPER(ENCODE(CONVERT_TO(c.part, 'UTF8'), 'hex')), '(..)', '%\1', 'g') "
-            "END, '' ORDER BY c.place) FROM (SELECT SUBSTRING(:text, n.place, 1) AS part, "
-            "n.place AS place FROM GENERATE_SERIES(1, LENGTH(:text)) AS n(place)) AS c), '') END",
-            text=value.string,
-        )
-    )
+    return Text(sql("ENCODE_FOR_URI(:text)", text=value.string))
 
 
 def _comparing(text: str) -> Callable[[Value, Value, Frame], Value]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from sensorstream.model.datatypes import (
+from sensorstream.model.xsd import (
+    FAMILIES,
     XSD_BOOLEAN,
     XSD_DECIMAL,
     XSD_DOUBLE,
@@ -13,7 +14,6 @@ from sensorstream.model.datatypes import (
     XSD_INTEGER,
     XSD_STRING,
 )
-from sensorstream.network.expressions.times import FAMILIES
 from sensorstream.sql.sparql.fragments import sql
 from sensorstream.sql.sparql.frames import Frame
 from sensorstream.sql.sparql.lexical import (
@@ -145,10 +145,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "ISLITERAL": _kinds(":kind = 2"),
     "ISNUMERIC": _is_numeric,
     "MD5": _hashing("MD5(:text)"),
-    **{
-        name: _hashing(f"ENCODE({name}(CONVERT_TO(:text, 'UTF8')), 'hex')")
-        for name in ("SHA256", "SHA384", "SHA512")
-    },
+    **{name: _hashing(f"HEX_{name}(:text)") for name in ("SHA256", "SHA384", "SHA512")},
 }
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.model.datatypes import XSD_DAY_TIME_DURATION
+from sensorstream.model.xsd import XSD_DAY_TIME_DURATION
 from sensorstream.sql.sparql.fragments import constant, sql
 from sensorstream.sql.sparql.frames import Frame
 from sensorstream.sql.sparql.lexical import is_of_time
@@ -123,9 +123,7 @@ def timezone(value: Value, frame: Frame) -> Value:
 
 def now() -> exp.Expr:
     """The time of the query, as text."""
-    return sql(
-        "TO_CHAR(CURRENT_TIMESTAMP AT TIME ZONE 'UTC', :form)", form='YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
-    )
+    return sql("NOW_TEXT(:form)", form='YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 
 
 FUNCTIONS: Final[Mapping[str, Callable[[Value, Frame], Value]]] = {

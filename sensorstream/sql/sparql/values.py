@@ -12,7 +12,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.xsd import (
+    FAMILIES,
     NUMERIC_TYPES,
     XSD_BOOLEAN,
     XSD_DECIMAL,
@@ -21,9 +23,7 @@ from sensorstream.model.datatypes import (
     XSD_INTEGER,
     XSD_STRING,
 )
-from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.network.expressions.times import FAMILIES
-from sensorstream.network.expressions.values import number, rank
+from sensorstream.sparql.values import number, rank
 from sensorstream.sql.sparql.fragments import constant, free, is_light, null, sql
 from sensorstream.sql.sparql.lexical import moment_of, number_of, number_text
 

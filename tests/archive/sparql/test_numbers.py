@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.archive.sparql import numbers
-from sensorstream.model.datatypes import XSD
+from sensorstream.model.numerals import doubles
+from sensorstream.model.xsd import XSD
 from tests.archive.sparql.world import World
 
 decimals = st.one_of(
@@ -24,14 +25,14 @@ WIDE = Context(prec=800)
 
 @given(one=decimals, other=decimals)
 def test_the_order_of_lists_is_that_of_numbers(one: Decimal, other: Decimal) -> None:
-    first, second = numbers.parts(one), numbers.parts(other)
+    first, second = doubles(one), doubles(other)
     assert (first < second, first == second) == (one < other, one == other)
     assert numbers.number(first) == one
 
 
 @given(one=decimals, other=decimals)
 def test_sums_and_products_are_exact(one: Decimal, other: Decimal) -> None:
-    first, second = numbers.parts(one), numbers.parts(other)
+    first, second = doubles(one), doubles(other)
     assert numbers.number(numbers.add(first, second)) == WIDE.add(one, other)
     assert numbers.number(numbers.subtract(first, second)) == WIDE.subtract(one, other)
     assert numbers.number(numbers.total(None, [first, second]) or []) == WIDE.add(one, other)
@@ -41,7 +42,7 @@ def test_sums_and_products_are_exact(one: Decimal, other: Decimal) -> None:
 
 @given(number=decimals)
 def test_a_text_reads_back_as_the_number(number: Decimal) -> None:
-    found = numbers.parts(number)
+    found = doubles(number)
     assert Decimal(numbers.plain_text(found)) == number
     assert numbers.number_of_text(format(number, "f")) == found
 
@@ -67,14 +68,14 @@ def test_duckdb_reads_a_literal_as_the_model_does(archive_world: World, texts: l
 @given(one=decimals, other=decimals)
 def test_duckdb_compares_as_python_does(archive_world: World, one: Decimal, other: Decimal) -> None:
     query = "select a < b, a = b, a > b from (select ?::double[] as a, ?::double[] as b)"
-    (found,) = archive_world.ask(query, numbers.parts(one), numbers.parts(other))
+    (found,) = archive_world.ask(query, doubles(one), doubles(other))
     assert found == (one < other, one == other, one > other)
 
 
 def test_what_doubles_cannot_hold_is_an_error_and_never_rounded() -> None:
     for text in ("1e400", "1e-400", "1." + "0" * 400 + "1"):
         with pytest.raises(ArithmeticError, match="--on history"):
-            numbers.parts(Decimal(text))
+            doubles(Decimal(text))
 
 
 def test_nan_comes_back_from_python_as_nan(archive_world: World) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import duckdb
 from sqlglot import exp, parse_one
 
-from sensorstream.archive.sparql.asking import TERMS, ids_of, rewritten
+from sensorstream.archive.sparql.asking import TERMS, ids_of
 from sensorstream.archive.sparql.functions import install
 from sensorstream.history.terms import number_of, rounded
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.sparql.algebra import Query
 from sensorstream.sql.sparql.forms import compile_query
-from sensorstream.sql.sparql.scope import Scope, SqlQuery, text_of
+from sensorstream.sql.sparql.scope import Scope, SqlQuery
+from sensorstream.sql.writing import duckdb_query, text_of
 
 
 class World:
@@ -60,7 +61,7 @@ class World:
         ids = ids_of(query)
         ids.update((name, str(name)) for name in named)
         scope = Scope(_triples(graphs.get(None, 0)), _terms(), ids, named)
-        return rewritten(compile_query(query, scope))
+        return duckdb_query(compile_query(query, scope))
 
     def rows(self, query: SqlQuery) -> list[tuple[Any, ...]]:
         """The rows of the SQL."""

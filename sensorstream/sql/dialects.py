@@ -1,0 +1,328 @@
+"""What the trees of SPARQL's compiler are in DuckDB and in Spark: a line for each node.
+
+The trees are PostgreSQL's, and these lists are closed: the compiler writes what is in them and
+nothing else. A cell is a :data:`.Cell`.
+
+A number, which has no bounds, is in DuckDB a list of doubles, and in Spark a text in whose order
+numbers are (:mod:`sensorstream.model.numerals`); so a node on numbers has another line. A moment is
+in Spark microseconds since 1970. Functions with names in small letters are those that the engines
+are given: :mod:`sensorstream.archive.sparql.functions`, :mod:`sensorstream.spark.sparql.numbers`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Final
+
+from sqlglot import exp
+
+from sensorstream.model.numerals import doubles, sortable
+from sensorstream.sql.kinds import Kind
+from sensorstream.sql.patterns import (
+    exchanged,
+    group_of,
+    java_pattern,
+    java_replacement,
+    re2_pattern,
+    re2_replacement,
+)
+from sensorstream.sql.sparql.fragments import sql
+from sensorstream.sql.templates import Cell, made
+
+Row = tuple[Kind | None, Cell, Cell]
+"""The kind of the result, None: that of the operands; DuckDB's cell; Spark's."""
+DUCKDB: Final = "duckdb"
+SPARK: Final = "spark"
+PLACE: Final = {DUCKDB: 0, SPARK: 1}
+"""Of a dialect's cell, among these two."""
+
+
+# -- what needs code --------------------------------------------------------------------------
+
+
+def _text(value: str) -> exp.Expr:
+    return exp.Literal.string(value)
+
+
+def _substring_duckdb(node: exp.Substring) -> exp.Expr:
+    start = node.args["start"]
+    if not start.is_string:
+        return node
+    return made("matched", DUCKDB, node.this, start, exp.Literal.number(group_of(start.this)))
+
+
+def _substring_spark(node: exp.Substring) -> exp.Expr:
+    start = node.args["start"]
+    if not start.is_string:
+        return node
+    group = exp.Literal.number(group_of(start.this))
+    found = made("regexp_extract", SPARK, node.this, _text(java_pattern(start.this)), group)
+    # Spark gives an empty text where nothing is found; another pattern finds none.
+    return found if re.search(start.this, "") else made("nullif", SPARK, found, _text(""))
+
+
+def _like_duckdb(node: exp.RegexpLike) -> exp.Expr:
+    node.set("expression", exchanged(node.expression, re2_pattern))
+    return node
+
+
+def _like_spark(node: exp.RegexpLike) -> exp.Expr:
+    node.set("expression", exchanged(node.expression, java_pattern))
+    return node
+
+
+def _replaced_duckdb(node: exp.RegexpReplace) -> exp.Expr:
+    node.set("expression", exchanged(node.expression, re2_pattern))
+    node.set("replacement", exchanged(node.args["replacement"], re2_replacement))
+    return node
+
+
+def _replaced_spark(node: exp.RegexpReplace) -> exp.Expr:
+    # All matches; one that is not for all is at the end of a text.
+    pattern, new = node.expression, node.args["replacement"]
+    pattern, new = exchanged(pattern, java_pattern), exchanged(new, java_replacement)
+    return made("regexp_replace", SPARK, node.this, pattern, new)
+
+
+def _numbered_spark(node: exp.Window) -> exp.Expr:
+    node.set("order", exp.Order(expressions=[exp.Ordered(this=exp.null())]))
+    return node
+
+
+def _now_spark(node: exp.Expr) -> exp.Expr:
+    now = exp.Anonymous(this="current_timestamp")
+    return made("date_format", SPARK, now, _text("yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'"))
+
+
+# -- functions and operators ------------------------------------------------------------------
+
+NODES: Final[Mapping[type[exp.Expr], Row]] = {
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren), (None, "", "")),
+    **dict.fromkeys((exp.Abs, exp.Sign, exp.Floor, exp.Ceil, exp.Trunc), (None, "", None)),
+    **dict.fromkeys((exp.And, exp.Or, exp.Not, exp.Is, exp.Boolean), (Kind.BOOLEAN, "", "")),
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), (Kind.BOOLEAN, "", "")),
+    **dict.fromkeys((exp.NullSafeNEQ, exp.Between, exp.In), (Kind.BOOLEAN, "", "")),
+    **dict.fromkeys((exp.Case, exp.Coalesce, exp.Greatest, exp.Least), (None, "", "")),
+    exp.Null: (Kind.NULL, "", ""),
+    exp.Left: (Kind.TEXT, "", ""),
+    exp.Right: (Kind.TEXT, "", ""),
+    exp.Length: (Kind.INTEGER, "", ""),
+    exp.StrPosition: (Kind.INTEGER, "", "instr"),
+    exp.Substring: (Kind.TEXT, _substring_duckdb, _substring_spark),
+    exp.Replace: (Kind.TEXT, "", ""),
+    exp.DPipe: (Kind.TEXT, "", ""),
+    exp.SplitPart: (Kind.TEXT, "", ""),
+    exp.Trim: (Kind.TEXT, "", ""),
+    exp.Upper: (Kind.TEXT, "unicode_upper", ""),
+    exp.Lower: (Kind.TEXT, "unicode_lower", ""),
+    # Both compare by code points, and know the cases of all letters.
+    exp.Collate: (Kind.TEXT, ":a", ":a"),
+    exp.RegexpLike: (Kind.BOOLEAN, _like_duckdb, _like_spark),
+    exp.RegexpReplace: (Kind.TEXT, _replaced_duckdb, _replaced_spark),
+    exp.MD5: (Kind.TEXT, "", "MD5(CAST(:a AS BINARY))"),
+    exp.Rand: (Kind.DOUBLE, "", ""),
+    exp.Uuid: (Kind.TEXT, "", ""),
+    exp.Window: (Kind.INTEGER, "", _numbered_spark),
+    # The first of an ordered array, which Spark never makes.
+    exp.Bracket: (None, "", ":a"),
+}
+"""The nodes of PostgreSQL's tree, where no operand is a number."""
+
+NUMBERS: Final[Mapping[type[exp.Expr], tuple[str, str]]] = {
+    exp.Add: ("number_add", "sensorstream_number_sum"),
+    exp.Sub: ("number_subtract", "sensorstream_number_difference"),
+    exp.Mul: ("number_multiply", "sensorstream_number_product"),
+    exp.Neg: ("number_negate", "sensorstream_number_negated"),
+    exp.Abs: ("number_abs", "sensorstream_number_abs"),
+    exp.Sign: ("number_sign", "sensorstream_number_sign"),
+    exp.Floor: ("number_floor", "sensorstream_number_floor"),
+    exp.Ceil: ("number_ceiling", "sensorstream_number_ceil"),
+    exp.Trunc: ("number_truncate", "sensorstream_number_trunc"),
+    exp.Round: ("number_round", "sensorstream_number_round"),
+}
+"""The same where one operand is a number: all are made numbers."""
+
+_URI: Final = (
+    "CASE WHEN NOT :a IS NULL THEN COALESCE((SELECT STRING_AGG(CASE "
+    "WHEN c.part ~ '^[A-Za-z0-9_.~-]$' THEN c.part ELSE "
+    r"REGEXP_REPLACE(UPPER(ENCODE(CONVERT_TO(c.part, 'UTF8'), 'hex')), '(..)', '%\1', 'g') "
+    "END, '' ORDER BY c.place) FROM (SELECT SUBSTRING(:a, n.place, 1) AS part, "
+    "n.place AS place FROM GENERATE_SERIES(1, LENGTH(:a)) AS n(place)) AS c), '') END"
+)
+_FORM_SPARK: Final = "REPLACE(REPLACE(REPLACE(url_encode(:a), '+', '%20'), '*', '%2A'), '%7E', '~')"
+_TIMES: Final = (
+    "(SELECT CASE WHEN m.a IS NULL OR m.b IS NULL THEN :e "
+    "WHEN m.az <> m.bz AND m.a - m.b BETWEEN CAST('-15 hours' AS INTERVAL) "
+    "AND CAST('15 hours' AS INTERVAL) THEN CASE WHEN m.short AND m.a - m.b BETWEEN "
+    "CAST('-14 hours' AS INTERVAL) AND CAST('14 hours' AS INTERVAL) THEN 2 "
+    "WHEN NOT m.short THEN :e WHEN m.a < m.b THEN -1 ELSE 1 END "
+    "WHEN m.a < m.b THEN -1 WHEN m.a > m.b THEN 1 WHEN m.short THEN 0 ELSE :e END "
+    "FROM (SELECT :a AS a, :b AS b, SUBSTRING(BTRIM(:c, :blanks), 11) ~ '[Z+-]' AS az, "
+    "SUBSTRING(BTRIM(:d, :blanks), 11) ~ '[Z+-]' AS bz, "
+    "LENGTH(:c) <= 26 AND LENGTH(:d) <= 26 AS short OFFSET 0) AS m)"
+)
+EXPANDED: Final = "expanded"
+"""The cell of a dialect that has what PostgreSQL's text is made of."""
+
+FUNCTIONS: Final[Mapping[str, tuple[Kind, str, Cell, Cell]]] = {
+    "SCIENTIFIC": (
+        Kind.TEXT,
+        "TO_CHAR(:a, '9.9999999999999999EEEE')",
+        "number_scientific",
+        "sensorstream_number_scientific",
+    ),
+    # The same number: elsewhere there are no zeros at its end.
+    "TRIM_SCALE": (Kind.NUMBER, "", ":a", ":a"),
+    # Of a and b; only c digits of a are looked at.
+    "QUOTIENT": (
+        Kind.NUMBER,
+        "ROUND(:a, :c) / :b",
+        "number_divide(number_round(:a, :c), :b)",
+        "sensorstream_number_quotient(sensorstream_number_round(:a, :c), :b, :c)",
+    ),
+    "ENCODE_FOR_URI": (Kind.TEXT, _URI, "url_encode", _FORM_SPARK),
+    **{
+        f"HEX_SHA{bits}": (
+            Kind.TEXT,
+            f"ENCODE(SHA{bits}(CONVERT_TO(:a, 'UTF8')), 'hex')",
+            "sha256" if bits == 256 else f"sha{bits}_text",
+            f"SHA2(CAST(:a AS BINARY), {bits})",
+        )
+        for bits in (256, 384, 512)
+    },
+    # a is PostgreSQL's way to write it.
+    "NOW_TEXT": (
+        Kind.TEXT,
+        "TO_CHAR(CURRENT_TIMESTAMP AT TIME ZONE 'UTC', :a)",
+        "STRFTIME(CURRENT_TIMESTAMP AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ')",
+        _now_spark,
+    ),
+    "IS_DATE": (
+        Kind.BOOLEAN,
+        "PG_INPUT_IS_VALID(:a, 'date')",
+        "is_date",
+        "NOT sensorstream_micros(:a || 'T00:00:00Z') IS NULL",
+    ),
+    "IS_MOMENT": (
+        Kind.BOOLEAN,
+        "PG_INPUT_IS_VALID(:a, 'timestamptz')",
+        "is_moment",
+        "NOT sensorstream_micros(:a) IS NULL",
+    ),
+    # By the instants a and b of the texts c and d where these tell it, else as e says. Spark would
+    # put what reads the instants into each place where one is compared.
+    "TIMES_COMPARED": (Kind.INTEGER, _TIMES, EXPANDED, ":e"),
+    # Of schema store in PostgreSQL.
+    "IS_TIME": (Kind.BOOLEAN, "", "is_time", "sensorstream_is_time"),
+    "TIME_ORDER": (Kind.INTEGER, "", "time_order", "sensorstream_time_order"),
+    "TIME_KEY": (Kind.NUMBER, "", "time_key", "sensorstream_number(sensorstream_time_key(:a, :b))"),
+    "TIME_TIE": (Kind.NUMBER, "", "time_tie", "sensorstream_number(sensorstream_time_tie(:a, :b))"),
+    "TIME_SUM": (
+        Kind.TEXT,
+        "",
+        "time_sum",
+        "sensorstream_time_sum(:a, :b, :c, :d, CAST(:e AS STRING))",
+    ),
+    "TIME_NEGATIVE": (Kind.TEXT, "", "time_negative", "sensorstream_time_negative"),
+    "TIME_CAST": (Kind.TEXT, "", "time_cast", "sensorstream_time_cast"),
+    "TIME_PART": (Kind.TEXT, "", "time_part", "sensorstream_time_part"),
+}
+"""Functions that only the compiler knows: kind, PostgreSQL, DuckDB, Spark."""
+
+
+# -- aggregates -------------------------------------------------------------------------------
+
+
+def filtered(aggregate: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
+    """An aggregate of the rows that fulfil a condition."""
+    if condition is None:
+        return aggregate
+    return exp.Filter(this=aggregate, expression=exp.Where(this=condition.copy()))
+
+
+def _total_duckdb(node: exp.Sum, condition: exp.Expr | None) -> exp.Expr:
+    """The sum of numbers: of the short ones as integers, with a list of the others."""
+    value = node.this
+    short = made("millionths", DUCKDB, value.copy())
+    is_long = sql("NOT :a IS NULL AND :b IS NULL", a=value.copy(), b=short.copy())
+    if condition is not None:
+        is_long = sql(":a AND :b", a=is_long, b=condition.copy())
+    others = filtered(made("LIST", DUCKDB, value.copy()), is_long)
+    return made("number_total", DUCKDB, filtered(exp.Sum(this=short), condition), others)
+
+
+def _total_spark(node: exp.Sum, condition: exp.Expr | None) -> exp.Expr:
+    return filtered(made("sensorstream_number_total", SPARK, node.this), condition)
+
+
+def _joined_spark(node: exp.GroupConcat, condition: exp.Expr | None) -> exp.Expr:
+    # The texts are ordered by themselves.
+    found = filtered(made("collect_list", SPARK, node.this.this), condition)
+    ordered = made("sort_array", SPARK, found)
+    return made("array_join", SPARK, ordered, node.args["separator"])
+
+
+def _foremost_spark(node: exp.ArrayAgg, condition: exp.Expr | None) -> exp.Expr:
+    # Only the first is asked for. Null comes first where the order ascends, in both systems.
+    order = node.this.expressions
+    name = "max_by" if order[0].args.get("desc") else "min_by"
+    keys = made("struct", SPARK, *(each.this for each in order))
+    return filtered(made(name, SPARK, node.this.this, keys), condition)
+
+
+AGGREGATES: Final[Mapping[type[exp.Expr], Row]] = {
+    exp.Count: (Kind.INTEGER, "", ""),
+    exp.Sum: (Kind.NUMBER, _total_duckdb, _total_spark),
+    exp.Max: (None, "", ""),
+    exp.Min: (None, "", ""),
+    exp.GroupConcat: (Kind.TEXT, "", _joined_spark),
+    exp.ArrayAgg: (None, "", _foremost_spark),
+}
+"""A function gets the condition of FILTER as well."""
+
+
+# -- casts ------------------------------------------------------------------------------------
+
+TYPES: Final[Mapping[str, tuple[Kind, str, str]]] = {
+    "DECIMAL": (Kind.NUMBER, "DOUBLE[]", "STRING"),
+    "DOUBLE": (Kind.DOUBLE, "DOUBLE", "DOUBLE"),
+    "FLOAT": (Kind.FLOAT, "FLOAT", "FLOAT"),
+    "SMALLINT": (Kind.INTEGER, "SMALLINT", "BIGINT"),
+    # Spark's places within texts are of this type.
+    "INT": (Kind.INTEGER, "INT", "INT"),
+    # An id, which is a text in the archive.
+    "BIGINT": (Kind.INTEGER, "TEXT", "BIGINT"),
+    "TEXT": (Kind.TEXT, "TEXT", "STRING"),
+    "BOOLEAN": (Kind.BOOLEAN, "BOOLEAN", "BOOLEAN"),
+    "TIMESTAMPTZ": (Kind.MOMENT, "TIMESTAMPTZ", "BIGINT"),
+    "INTERVAL": (Kind.MOMENT, "INTERVAL", "INTERVAL"),
+}
+"""Of PostgreSQL: their kinds, and what stands for them."""
+
+CASTS: Final[Mapping[tuple[Kind, str], tuple[str, str]]] = {
+    (Kind.NUMBER, "TEXT"): ("number_plain", "sensorstream_number_text"),
+    (Kind.NUMBER, "DOUBLE"): (":a[1]", "sensorstream_number_double"),
+    (Kind.NUMBER, "FLOAT"): (
+        "CAST(:a[1] AS FLOAT)",
+        "CAST(sensorstream_number_double(:a) AS FLOAT)",
+    ),
+    (Kind.NUMBER, "INT"): ("CAST(:a[1] AS INT)", "CAST(sensorstream_number_text(:a) AS INT)"),
+    (Kind.TEXT, "DECIMAL"): ("number_of_text", "sensorstream_number"),
+    (Kind.INTEGER, "DECIMAL"): (
+        "number_of_double(CAST(:a AS DOUBLE))",
+        "sensorstream_number(CAST(:a AS STRING))",
+    ),
+    (Kind.DOUBLE, "DECIMAL"): ("number_of_double", "sensorstream_number(CAST(:a AS STRING))"),
+    (Kind.TEXT, "TIMESTAMPTZ"): ("TRY_CAST(:a AS TIMESTAMPTZ)", "sensorstream_micros"),
+}
+"""What no cast of the dialect's own does; the number of a double is its shortest decimal."""
+
+
+def constant_number(text: str, dialect: str) -> exp.Expr:
+    """A number that the query's text has."""
+    if dialect == SPARK:
+        return _text(sortable(Decimal(text)))
+    listed = exp.Array(expressions=[_text(repr(each)) for each in doubles(Decimal(text))])
+    return exp.cast(listed, TYPES["DECIMAL"][1])

@@ -1,0 +1,283 @@
+"""A query's tree as Spark's SQL over temporary views.
+
+The expressions are those of :mod:`.dialects`. What else differs: the tables of the history are
+views, each of the rows that the query needs; a recursive query becomes a :class:`Closure`, which is
+computed before, because Spark's own cannot end where there are cycles; and some names for
+expressions are tables below each other, where Spark allows no query beside a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from itertools import count
+from typing import Final
+
+from sqlglot import exp
+
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.sql.dialects import SPARK
+from sensorstream.sql.kinds import TABLES
+from sensorstream.sql.lets import inline_values
+from sensorstream.sql.parsing import simplify
+from sensorstream.sql.sparql.fragments import all_of, named, table
+from sensorstream.sql.sparql.relations import from_, join, selected, where
+from sensorstream.sql.sparql.scope import TOO_DEEP
+from sensorstream.sql.templates import made
+from sensorstream.sql.writing import refused, rewrite
+
+_STEPS: Final = "steps"
+# Before the names of views, which a session may have of its own as well.
+_PREFIX: Final = "sensorstream"
+_READERS: Final = {"number": "sensorstream_number", "moment": "unix_micros"}
+"""Of the columns of terms that are read in another form."""
+_ALONE: Final = (exp.Exists, exp.Rand, exp.Uuid)
+"""Spark allows them in no LATERAL: what asks, and what is another value each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A query of Spark's SQL; ``tables`` are its own names for tables of the history."""
+
+    sql: str
+    tables: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """The least set of rows that has those of ``first`` and, with some rows, those that ``more``
+    gives for them. ``more`` is over the views ``name``, of the rows, and ``steps``.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    first: Text
+    steps: Text
+    more: str
+
+    @property
+    def steps_name(self) -> str:
+        """The view of what does not change from round to round."""
+        return f"{self.name}_{_STEPS}"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkQuery:
+    """A query for Spark, and the views that it reads; each closure may read those before it."""
+
+    text: Text
+    closures: tuple[Closure, ...]
+
+
+def spark_query(tree: exp.Select, *, pretty: bool = False) -> SparkQuery:
+    """The query for Spark, of the tree of a compiled query.
+
+    Raises:
+        UnsupportedQuery: a part of it cannot be said in Spark's SQL, or it is nested too deeply.
+    """
+    try:
+        tree = tree.copy()
+        rewrite(tree, SPARK)
+        return _query(tree, pretty)
+    except RecursionError:
+        raise UnsupportedQuery(TOO_DEEP) from None
+
+
+def _query(tree: exp.Select, pretty: bool) -> SparkQuery:
+    whole = exp.Subquery(this=tree)
+    inline_values(reversed(list(tree.find_all(exp.Subquery))))
+    for select in reversed(list(tree.find_all(exp.Select))):
+        offset = select.args.get("offset")
+        # OFFSET 0 tells PostgreSQL to compute an expression once.
+        if offset is not None and offset.expression.this == "0":
+            offset.pop()
+        select.replace(_layered(select))
+    for values in list(whole.find_all(exp.Values)):
+        # Spark calls no functions in VALUES.
+        if values.find(exp.Anonymous):
+            values.replace(_selects(values))
+    numbers = count(1)
+    for each in list(whole.find_all(exp.Table)):
+        if each.db:
+            each.replace(_view(each, f"{_PREFIX}_{each.name}_{next(numbers)}"))
+    closures = []
+    for with_ in reversed(list(whole.find_all(exp.With))):
+        if with_.args.get("recursive"):
+            closures += [_closure(each, whole, pretty) for each in with_.expressions]
+            with_.pop()
+    return SparkQuery(_text(whole.this, pretty), tuple(closures))
+
+
+def _text(tree: exp.Expr, pretty: bool) -> Text:
+    simplify(tree)
+    tables = {e.name: e.name.split("_")[1] for e in tree.find_all(exp.Table) if _is_own(e)}
+    return Text(tree.sql(SPARK, identify=True, copy=False, pretty=pretty), tables)
+
+
+def _is_own(table: exp.Table) -> bool:
+    prefix, _, rest = table.name.partition("_")
+    return prefix == _PREFIX and rest.partition("_")[0] in TABLES
+
+
+def _view(node: exp.Table, name: str) -> exp.Expr:
+    """A use of a table, of which what is needed is found by itself."""
+    alias = node.alias_or_name
+    if node.name != "terms":
+        return exp.to_table(name, alias=alias)
+    columns = [
+        named(made(_READERS.get(each, ":a"), SPARK, exp.column(each)), each)
+        for each in TABLES["terms"]
+    ]
+    return table(from_(selected(columns), exp.to_table(name)), alias)
+
+
+def _selects(values: exp.Values) -> exp.Subquery:
+    names = [each.name for each in values.args["alias"].columns]
+    rows: list[exp.Expr] = [
+        selected(named(cell, name) for cell, name in zip(row.expressions, names, strict=True))
+        for row in values.expressions
+    ]
+    return table(
+        reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), rows), values.alias
+    )
+
+
+# -- closures ---------------------------------------------------------------------------------
+
+
+def _closure(each: exp.CTE, whole: exp.Expr, pretty: bool) -> Closure:
+    union, name, view = each.this, each.alias, f"{_PREFIX}_{each.alias}"
+    for use in list(whole.find_all(exp.Table)):
+        if use.name == name and not use.db:
+            use.replace(exp.to_table(view, alias=use.alias_or_name))
+    steps, more = _parted(union.expression, view)
+    first = union.this
+    columns = tuple(column.alias_or_name for column in first.expressions)
+    texts = (_text(part, pretty) for part in (first, steps, more))
+    first_text, steps_text, more_text = texts
+    return Closure(view, columns, first_text, steps_text, more_text.sql)
+
+
+def _parted(step: exp.Expr, name: str) -> tuple[exp.Select, exp.Select]:
+    """A step of a closure as what does not change, and its join with the rows that were found.
+
+    The first has the tables beside the rows with the conditions among them, the second the rest.
+    """
+    assert isinstance(step, exp.Select)
+    rows = step.args["from_"].this
+    if not isinstance(rows, exp.Table) or rows.name != name:
+        raise refused(step)
+    alias = rows.alias or rows.name
+    tables: list[exp.Expr] = []
+    within: list[exp.Expr] = []
+    across: list[exp.Expr] = []
+    for each in step.args.get("joins") or ():
+        tables.append(each.this)
+        for test in _conjuncts(each.args["on"]) if each.args.get("on") else ():
+            own = all(column.table != alias for column in test.find_all(exp.Column))
+            (within if own else across).append(test)
+    columns = {
+        f"{c.table}_{c.name}": c
+        for part in (*step.expressions, *across)
+        for c in part.find_all(exp.Column)
+        if c.table != alias
+    }
+    fixed = from_(selected(named(each, each_name) for each_name, each in columns.items()), *tables)
+    where(fixed, *within)
+    steps = f"{name}_{_STEPS}"
+
+    def outside(tree: exp.Expr) -> exp.Expr:
+        whole = exp.Paren(this=tree.unalias().copy())
+        for column in list(whole.find_all(exp.Column)):
+            if column.table != alias:
+                column.replace(exp.column(f"{column.table}_{column.name}", steps))
+        return whole
+
+    results = (named(outside(each), each.alias_or_name) for each in step.expressions)
+    more = from_(selected(results), rows.copy())
+    more.append("joins", join(exp.to_table(steps), all_of(*map(outside, across))))
+    return fixed.copy(), more
+
+
+def _conjuncts(test: exp.Expr) -> Iterator[exp.Expr]:
+    test = test.unnest()
+    if isinstance(test, exp.And):
+        yield from _conjuncts(test.this)
+        yield from _conjuncts(test.expression)
+    else:
+        yield test
+
+
+# -- names for expressions --------------------------------------------------------------------
+
+
+def _layered(select: exp.Select) -> exp.Select:
+    """The same select, with names of expressions given in tables below it, where Spark needs it.
+
+    The tree gives a name to an expression by ``CROSS JOIN LATERAL (SELECT … AS name)``.
+    """
+    joins = select.args.get("joins") or []
+    names = [each for each in joins if _is_name(each)]
+    if not any(each.find(*_ALONE) for each in names):
+        return select
+    tables = [select.args["from_"].this, *(each.this for each in joins if not _is_name(each))]
+    aliases = {each.alias_or_name for each in tables}
+    every = [column for column in select.find_all(exp.Column) if column.table in aliases]
+    flat = {_flat(column): column for column in every}
+    below = from_(selected(named(column, name) for name, column in flat.items()), tables[0].copy())
+    for each in joins:
+        if not _is_name(each):
+            below.append("joins", each.copy())
+    known = list(flat)
+    for number, each in enumerate(names):
+        alias = f"layer{number}"
+        rename = _renamed(alias, aliases)
+        let = each.this.this
+        fresh = [
+            named(rename(part.unalias()), f"{let.alias}_{part.alias}")
+            for part in let.this.expressions
+        ]
+        columns = [*(exp.column(name, alias) for name in known), *fresh]
+        below = from_(selected(columns), table(below, alias))
+        known += [part.alias for part in fresh]
+        aliases.add(let.alias)
+    rest = select.copy()
+    rest.set("joins", None)
+    rest.set("from_", None)
+    above = _renamed("layers", aliases)(rest)
+    assert isinstance(above, exp.Select)
+    return from_(above, table(below, "layers"))
+
+
+def _is_name(join: exp.Join) -> bool:
+    lateral = join.this
+    return (
+        isinstance(lateral, exp.Lateral)
+        and isinstance(lateral.this.this, exp.Select)
+        and not lateral.this.this.args.get("from_")
+    )
+
+
+def _flat(column: exp.Column) -> str:
+    return f"{column.table}_{column.name}"
+
+
+def _renamed(alias: str, tables: set[str]) -> Callable[[exp.Expr], exp.Expr]:
+    """A copy of a tree in which the columns of some tables are those of the table below."""
+    known = frozenset(tables)
+
+    def rename(tree: exp.Expr) -> exp.Expr:
+        whole = exp.Paren(this=tree.copy())
+        for column in list(whole.find_all(exp.Column)):
+            if column.table in known:
+                new: exp.Expr = exp.column(_flat(column), alias)
+                if isinstance(column.parent, exp.Select) and column.arg_key == "expressions":
+                    # The column of a result keeps its name.
+                    new = named(new, column.name)
+                column.replace(new)
+        inner: exp.Expr = whole.this
+        inner.pop()
+        return inner
+
+    return rename
