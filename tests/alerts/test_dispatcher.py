@@ -16,6 +16,7 @@ from standardwebhooks import Webhook as Verifier
 from sensorstream.alerts.records import KeptReport
 from sensorstream.clock import SystemClock
 from tests.alerts.bench import NOW, Bench
+from tests.alerts.test_hostile import listening
 from tests.server.certificates import write_certificate
 
 
@@ -278,6 +279,29 @@ def test_what_many_receivers_of_a_host_take_meanwhile_is_marked_at_once_and_in_o
     for each in receiver.received:
         met.setdefault(each.path, []).append(each.headers["webhook-id"].partition(".")[0])
     assert sorted(met.values()) == sorted([f"m{n}-1", f"m{n + 30}-1"] for n in range(30))
+
+
+def test_what_goes_to_one_receiver_at_a_time_shares_a_connection(
+    bench: Bench, make_delivery: Any, eventually: Callable[..., None]
+) -> None:
+    met: list[int] = []
+
+    def answer(connection: socket.socket, ended: threading.Event) -> None:
+        met.append(0)
+        while connection.recv(65_536):
+            met[-1] += 1
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            if met[-1] == 4:
+                return
+
+    with listening(answer) as port:
+        for number in range(1, 7):
+            bench.outbox.add(make_delivery(number, f"http://127.0.0.1:{port}/"), NOW)
+        bench.start()
+        eventually(lambda: len(bench.outbox.done) == 6)
+    # A connection that the receiver has closed is another one's turn.
+    assert met == [4, 2]
+    assert [each.answer for each in bench.outbox.attempts][-1] == "ok"
 
 
 def test_a_delivery_that_could_not_be_recorded_is_sent_again_under_the_same_id(
