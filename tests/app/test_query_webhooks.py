@@ -85,14 +85,17 @@ def test_reports_of_messages_that_are_processed_again_are_not_queued_again(
     application.webhooks.register(WebhookDefinition(NOBODY, queries=("humans",)))
     application.queries.register(HUMANS, "humans")
     send(application, 12, 1)
-    before, reports = outbox(settings.history.url), told(application, "humans")
+    reports = told(application, "humans")
     application.close()
+    before = outbox(settings.history.url)
     change(settings.history.url, "delete from store.checkpoints")
     again = open_application(settings)
     assert told(again, "humans") == reports
     assert outbox(settings.history.url) == before
     send(again, 1, 13)
-    assert [each for _, each, _ in outbox(settings.history.url)] == told(again, "humans")
+    reports = told(again, "humans")
+    again.close()
+    assert [each for _, each, _ in outbox(settings.history.url)] == reports
 
 
 def test_reports_that_were_lost_are_queued_again_under_the_same_ids(
@@ -103,8 +106,8 @@ def test_reports_that_were_lost_are_queued_again_under_the_same_ids(
     application.webhooks.register(WebhookDefinition(NOBODY, queries=("humans",)))
     application.queries.register(HUMANS, "humans")
     send(application, 12, 1)
-    before = outbox(settings.history.url)
     application.close()
+    before = outbox(settings.history.url)
     tables = ("deliveries", "events", "incidents", "alerts", "stays", "statements", "checkpoints")
     change(
         settings.history.url,
@@ -113,7 +116,7 @@ def test_reports_that_were_lost_are_queued_again_under_the_same_ids(
         "update store.progress set watermark = 0",
     )
     assert before
-    open_application(settings)
+    open_application(settings).close()
     assert outbox(settings.history.url) == before
 
 
