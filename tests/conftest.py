@@ -92,8 +92,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Any:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than cores, at most four: many tests wait for processes that they start."""
-    return min((os.cpu_count() or 1) + 1, 4)
+    """Two processes more than cores, at most four: many tests wait for processes they start."""
+    return min((os.cpu_count() or 1) + 2, 4)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
