@@ -19,8 +19,8 @@ from statistics import median
 from typing import Final
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.xsd import XSD
 from sensorstream.resources import bundled
 from sensorstream.simulation.buoys import EVERY, level
 from sensorstream.simulation.deliveries import roads

@@ -21,8 +21,8 @@ from typing import Final
 from sensorstream.dotr.reader import read_program
 from sensorstream.errors import Position
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report

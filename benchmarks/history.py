@@ -26,12 +26,12 @@ from sensorstream.history.reader_role import reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_INTEGER
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_DATE_TIME, XSD_INTEGER
 
 LINE: Final = Timeline.DATETIME
 START: Final = datetime(2014, 8, 1, tzinfo=UTC)

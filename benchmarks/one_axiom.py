@@ -26,10 +26,10 @@ from benchmarks.foreign.cases import FOLDER, load, together
 from benchmarks.foreign.streams import BASE, Message, Stream, cpu
 from sensorstream.app.collector import spare_what_stays
 from sensorstream.errors import OntologyError, ReasonerError
-from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner

@@ -15,10 +15,10 @@ from typing import Final
 
 from sensorstream.app.collector import spare_what_stays
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF
+from sensorstream.model.xsd import XSD
 from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.reasoning.schema_closure import SchemaClosure
 from sensorstream.sparql.parser import parse_query

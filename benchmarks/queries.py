@@ -19,8 +19,8 @@ from typing import Final
 
 from benchmarks.earlier import FIRST_DESIGN, ROOT, measured, package_of
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report

@@ -11,8 +11,8 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.settings_file import load_settings
 from sensorstream.spark.bulk_sql import answering
+from sensorstream.spark.described import prepare
 from sensorstream.spark.snapshot import Place
-from sensorstream.spark.translation.described import prepare
 
 
 def main() -> None:

@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     from sensorstream.engine.outcome import Outcome
     from sensorstream.errors import SensorStreamError
     from sensorstream.model.events import Event
+    from sensorstream.webhook_definition import Grouping, WebhookDefinition
 
 __all__ = (
     "AsyncClient",
     "Client",
     "Engine",
     "Event",
+    "Grouping",
     "Outcome",
     "QueryReport",
     "Results",
     "SensorStreamError",
+    "WebhookDefinition",
     "build_engine",
     "map_message",
     "parse_mapping",
@@ -42,10 +45,12 @@ _HOMES = MappingProxyType(
         "Client": "sensorstream.client.blocking",
         "Engine": "sensorstream.engine.engine",
         "Event": "sensorstream.model.events",
+        "Grouping": "sensorstream.webhook_definition",
         "Outcome": "sensorstream.engine.outcome",
         "QueryReport": "sensorstream.client.reports",
         "Results": "sensorstream.client.results",
         "SensorStreamError": "sensorstream.errors",
+        "WebhookDefinition": "sensorstream.webhook_definition",
         "build_engine": "sensorstream.app.recorded",
         "map_message": "sensorstream.app.library",
         "parse_mapping": "sensorstream.app.recorded",

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from sensorstream.clock import Clock
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.testing import DAWN, ListSink, ListSource, ManualClock, assert_delta, triples
 
 PREFIX = "@prefix : <http://example.org/> ."

@@ -251,8 +251,10 @@ create table store.statements (
     stay bigint not null,
     message bigint not null,
     number double precision,
-    inferred boolean not null
+    inferred boolean not null,
+    again boolean default true not null
 ) partition by range (valid_to);
+create index statements_again_idx on store.statements (predicate) where again;
 create index statements_moment_idx on store.statements
     using brin (store.moment(valid_from), store.moment(valid_to)) with (pages_per_range = 32);
 create index statements_number_idx on store.statements (predicate, number)
@@ -274,6 +276,10 @@ create table store.stays (
     message bigint not null,
     iri text not null,
     class_set integer not null,
+    properties bigint[] default '{}' not null,
+    objects bigint[] default '{}' not null,
+    numbers double precision[] default '{}' not null,
+    several boolean default false not null,
     constraint stays_pkey primary key (stay)
 );
 create index stays_class_set_idx on store.stays (class_set);
@@ -472,6 +478,49 @@ do $$ begin
     end if;
 end $$
 """
+# What is beside a stay, from its statements; the same when class_set becomes null. Whoever writes
+# has locked the row of store.progress, so that no set of classes gets two numbers. The plan is made
+# once, while tables may still be small: it must use the indexes.
+BESIDE = """
+create function store.tell_end() returns trigger language plpgsql
+    set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+    found_classes bigint[];
+begin
+    new.iri := (select n.text from store.terms n where n.id = new.name);
+    select coalesce(array_agg(e.object order by e.predicate, e.object)
+            filter (where e.is_class), '{}'),
+        coalesce(array_agg(e.predicate order by e.predicate, e.object)
+            filter (where not e.is_class), '{}'),
+        coalesce(array_agg(e.object order by e.predicate, e.object)
+            filter (where not e.is_class), '{}'),
+        coalesce(array_agg(e.number order by e.predicate, e.object)
+            filter (where not e.is_class), '{}'),
+        coalesce(bool_or(e.again and not e.is_class), false)
+        into found_classes, new.properties, new.objects, new.numbers, new.several
+        from (
+            select t.predicate, t.object, t.number,
+                t.predicate is not distinct from (
+                    select y.id from store.terms y where y.kind = 0
+                    and y.text = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#type'
+                ) as is_class,
+                lag(t.predicate) over (order by t.predicate, t.object)
+                    is not distinct from t.predicate as again
+            from store.statements t
+            where t.subject = new.name and t.valid_to = new.expired_at and t.stay = new.stay
+            group by t.predicate, t.object, t.number
+        ) e;
+    new.class_set := (select s.id from store.class_sets s where s.classes = found_classes limit 1);
+    if new.class_set is null then
+        insert into store.class_sets (classes) values (found_classes)
+            returning id into new.class_set;
+    end if;
+    return case when tg_op = 'INSERT' or new is distinct from old then new end;
+end
+$$;
+create trigger stays_end before insert or update of class_set on store.stays
+    for each row when (new.class_set is null) execute function store.tell_end()
+"""
 ROWS = """
 insert into store.pipeline default values;
 insert into store.class_sets (classes) values ('{}');
@@ -480,7 +529,7 @@ insert into store.event_head (last) values (0)
 
 
 def upgrade() -> None:
-    for each in (FUNCTIONS, TABLES, OUTBOX, TRIPLES, ROWS):
+    for each in (FUNCTIONS, TABLES, OUTBOX, TRIPLES, BESIDE, ROWS):
         op.execute(each)
 
 
@@ -488,4 +537,4 @@ def downgrade() -> None:
     op.execute("drop view store.outbox")
     tables = (line.split()[2] for line in TABLES.splitlines() if line.startswith("create table"))
     op.execute(f"drop table {', '.join(tables)}")
-    op.execute("drop function store.moment, store.span")
+    op.execute("drop function store.moment, store.span, store.tell_end")

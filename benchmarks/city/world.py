@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from sensorstream.model.datatypes import XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_DOUBLE, XSD_INTEGER
 from sensorstream.simulation.citybench_events import CITY, SAO, SERVICE, SSN
 from sensorstream.streams.event_lines import SECOND
 from sensorstream.streams.processor import StreamEvent

@@ -14,7 +14,11 @@ import psutil
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, Overrun
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.datatypes import (
+from sensorstream.model.events import Delta
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import (
     XSD,
     XSD_BOOLEAN,
     XSD_DATE_TIME,
@@ -22,10 +26,6 @@ from sensorstream.model.datatypes import (
     XSD_INTEGER,
     XSD_STRING,
 )
-from sensorstream.model.events import Delta
-from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import Limits
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner

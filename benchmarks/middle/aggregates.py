@@ -9,8 +9,8 @@ from typing import Final
 
 from benchmarks.middle.queries import operator
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.network.network import Network
 
 EVENTS: Final = 10_000

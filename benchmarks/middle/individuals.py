@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.datatypes import XSD_INTEGER, XSD_STRING
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_INTEGER, XSD_STRING
 from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import Window, make_window
 

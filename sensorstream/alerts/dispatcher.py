@@ -8,26 +8,30 @@ has threads of its own: the outbox, the outputs, and the look-up of names.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
 from threading import Event, Thread
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-import httpx
 from prometheus_client import CollectorRegistry, Counter, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from sensorstream.alerts import backoff
-from sensorstream.alerts.outbox import Outbox
-from sensorstream.alerts.payloads import payload
-from sensorstream.alerts.poster import Attempt, Poster
-from sensorstream.alerts.records import Backlog, Delivery, Webhook
+from sensorstream.alerts import alertmanager, cloudevents
+from sensorstream.alerts.poster import Attempt, Connections, Poster
+from sensorstream.alerts.records import (
+    AlertGroup,
+    Backlog,
+    Delivery,
+    KeptReport,
+    Webhook,
+)
 from sensorstream.alerts.sender import OUTPUT, DeliveryFailure, Sender
 from sensorstream.alerts.signing import signed_headers
 from sensorstream.alerts.targets import Resolver, place_of, resolve
@@ -35,6 +39,7 @@ from sensorstream.clock import Clock, Steps
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import WebhookSettings
+from sensorstream.webhook_definition import ALERTMANAGER
 
 _DEPTH: Final = "Deliveries that wait, by receiver."
 _AGE: Final = "Seconds since the oldest delivery that waits was raised, by receiver."
@@ -80,6 +85,34 @@ Schedule: TypeAlias = Callable[[int, str], timedelta]
 Result = TypeVar("Result")
 
 
+SCHEDULE: Final = (
+    timedelta(seconds=5),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+    timedelta(hours=2),
+    timedelta(hours=5),
+    timedelta(hours=10),
+    timedelta(hours=14),
+    timedelta(hours=20),
+    timedelta(hours=24),
+)
+"""The waits Standard Webhooks recommends ("Deliverability and reliability")."""
+
+_SPREAD: Final = 0.1
+
+
+def wait_after(attempts: int, identity: str) -> timedelta:
+    """The wait after the ``attempts``-th failed attempt (from 1), the last one repeating.
+
+    Up to a tenth is added, different for each ``identity``, so that a receiver that comes back does
+    not get all deliveries at the same moment. The addition is a hash, not a random number, so tests
+    and readers of a log can compute it.
+    """
+    wait = SCHEDULE[min(attempts, len(SCHEDULE)) - 1]
+    digest = hashlib.sha256(f"{identity}/{attempts}".encode()).digest()
+    return wait * (1 + _SPREAD * int.from_bytes(digest[:4]) / 2**32)
+
+
 class _Batch(NamedTuple):
     """Deliveries that receivers have, and what is done when they are marked."""
 
@@ -106,7 +139,7 @@ class WebhookDispatcher:
         timeline: Timeline,
         metrics: CollectorRegistry,
         disabling: Callable[[str, str], Future[Any]],
-        schedule: Schedule = backoff.wait_after,
+        schedule: Schedule = wait_after,
         resolver: Resolver = resolve,
         poll: float = 1.0,
         senders: Mapping[str, Sender] | None = None,
@@ -316,7 +349,7 @@ class WebhookDispatcher:
                     marked.set_exception(error)
         await marked
 
-    async def _call(self, connections: httpx.AsyncHTTPTransport, delivery: Delivery) -> Attempt:
+    async def _call(self, connections: Connections, delivery: Delivery) -> Attempt:
         content_type, body = payload(delivery, self._source, self._timeline)
         signed = signed_headers(delivery, body, self._clock.now())
         headers = {"content-type": content_type, **signed}
@@ -398,3 +431,69 @@ def _stopping() -> Unavailable:
 def _name(receiver: Webhook) -> str:
     """A receiver for people; the path of a webhook's URL may be a secret."""
     return receiver.url if receiver.output else f"webhook {receiver.id} ({place_of(receiver.url)})"
+
+
+class Outbox(Protocol):
+    """Deliveries waiting for their time. Every method may be called from any thread.
+
+    They are written in the transaction that commits their alert or report (transactional outbox),
+    so each committed alert or report is delivered, at least once.
+    All of them raise :class:`sensorstream.errors.HistoryError` when the store cannot be reached.
+    """
+
+    def due(self, now: datetime, limit: int, excluding: Collection[str] = ()) -> Sequence[Delivery]:
+        """At most ``limit`` pending deliveries that are due, some of each receiver.
+
+        Those of one receiver are in order, the oldest first. ``excluding`` are ids of receivers to
+        leave out: those already being delivered to. Receivers that are disabled are left out, too.
+        """
+
+    def latest(self) -> datetime | None:
+        """The latest time at which one that waits for its first attempt was added."""
+
+    def move_back(self, now: datetime, by: timedelta) -> None:
+        """The clock was set back by ``by``, to ``now``: what was to wait from then on waits as long
+        as it was to."""
+
+    def delivered(self, came: Mapping[int, Attempt]) -> None:
+        """Mark deliveries, by their ids, as received."""
+
+    def failed(
+        self, delivery_id: int, attempt: Attempt, next_attempt_at: datetime | None
+    ) -> datetime:
+        """Count a failed attempt and set the time of the next one (None: no more attempts).
+
+        Returns:
+            Since when all attempts to reach the receiver have failed.
+        """
+
+    def put_off(self, delivery_id: int, attempt: Attempt) -> datetime:
+        """Note an attempt that found the receiver away: it counts for the receiver alone.
+
+        Returns:
+            As :meth:`failed`.
+        """
+
+    def disable(self, receiver: str, now: datetime) -> None:
+        """Deliver to a receiver no more, until it is enabled."""
+
+    def prune(self, now: datetime) -> None:
+        """Forget delivered ones that are too old, or too many."""
+
+    def backlog(self) -> Sequence[Backlog]:
+        """The state of each receiver and what waits for it."""
+
+
+def payload(delivery: Delivery, source: str, timeline: Timeline) -> tuple[str, bytes]:
+    """Content type and body; the same delivery always gives the same bytes.
+
+    ``source`` is the CloudEvents source of the deployment.
+    """
+    event, webhook = delivery.event, delivery.webhook
+    if webhook.format == ALERTMANAGER and isinstance(event, AlertGroup):
+        return alertmanager.CONTENT_TYPE, alertmanager.group_notification(event, webhook.id, source)
+    if webhook.format == ALERTMANAGER and not isinstance(event, KeptReport | AlertGroup):
+        body = alertmanager.notification(event, webhook.id, source, timeline)
+        return alertmanager.CONTENT_TYPE, body
+    body = cloudevents.cloud_event(event, source, timeline)
+    return cloudevents.CONTENT_TYPE, body

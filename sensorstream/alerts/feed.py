@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from threading import Lock
-from types import TracebackType
 
 
 class Subscription:
@@ -32,12 +31,7 @@ class Subscription:
             self._subscriptions.add(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             self._subscriptions.discard(self)
 

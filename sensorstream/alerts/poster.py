@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from threading import Event
-from typing import Any, Final
+from ipaddress import ip_address
+from threading import Event, Thread
+from typing import Final, NamedTuple, TypeAlias
 
+import h11
 import httpx
 
-from sensorstream.alerts.lookups import Lookups
 from sensorstream.alerts.sender import DeliveryFailure
 from sensorstream.alerts.targets import Address, Place, Resolver, check_addresses, read_url
 from sensorstream.clock import Clock
@@ -27,6 +28,8 @@ _OF_ONE_HOST: Final = 16
 """Of them to one host, which may be that of many receivers."""
 _ANSWER: Final = 1024
 """Bytes of an answer's body that are read, for the log."""
+_HEAD: Final = 100 * 1024
+"""Bytes that the head of an answer may have."""
 _ANSWER_SECONDS: Final = 1.0
 _HEADERS: Final = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "SensorStream"}
 _LONGEST_WAIT: Final = timedelta(hours=1)
@@ -93,14 +96,11 @@ class Poster:
         self._lookups = Lookups(resolver)
         self._slots = _Slots()
         self._certificates = httpx.create_ssl_context(trust_env=False)
+        self._certificates.set_alpn_protocols(["http/1.1"])
 
-    def connections(self) -> httpx.AsyncHTTPTransport:
-        """Connections to one webhook: another's may not be used, though the address is the same.
-
-        No client, which would cost more than the exchange: it keeps cookies and follows redirects,
-        and a redirect could avoid the check of the target. So could a proxy.
-        """
-        return httpx.AsyncHTTPTransport(verify=self._certificates, trust_env=False)
+    def connections(self) -> Connections:
+        """Connections to one webhook: another's may not be used, though the address is the same."""
+        return Connections(self._certificates)
 
     async def check(self, url: str) -> None:
         """Check that a webhook may have this URL now.
@@ -119,7 +119,7 @@ class Poster:
 
     async def post(
         self,
-        connections: httpx.AsyncHTTPTransport,
+        connections: Connections,
         url: str,
         body: bytes,
         headers: Mapping[str, str],
@@ -137,14 +137,13 @@ class Poster:
             try:
                 async with asyncio.timeout(self._timeout):
                     addresses = await self._find(place)
-                    exchange.doing = "connecting"
                     await exchange.run(addresses, self._timeout / len(addresses))
             except TimeoutError:
                 reason = f"{exchange.doing} took more than {self._timeout:g} seconds in all"
                 failure: DeliveryFailure | None = DeliveryFailure(reason)
             except WebhookError as error:
                 failure = DeliveryFailure(error.message)
-            except (httpx.HTTPError, ssl.SSLError) as error:
+            except (OSError, h11.ProtocolError) as error:
                 failure = DeliveryFailure(f"{type(error).__name__}: {error}")
             else:
                 failure = None
@@ -163,21 +162,81 @@ class Poster:
         return check_addresses(place, found, self._allowed)
 
 
+class ConnectError(OSError):
+    """A receiver cannot be connected to."""
+
+
+class _Connection(NamedTuple):
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    talk: h11.Connection
+
+
+class Connections:
+    """Connections to one webhook, one to each of its addresses, for one request at a time.
+
+    No client, which would cost more than the exchange: it keeps cookies and follows redirects, and
+    a redirect could avoid the check of the target. So could a proxy.
+    """
+
+    def __init__(self, certificates: ssl.SSLContext) -> None:
+        self._certificates = certificates
+        self._idle: dict[Address, _Connection] = {}
+
+    async def __aenter__(self) -> Connections:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for each in self._idle.values():
+            each.writer.close()
+
+    async def take(
+        self, place: Place, address: Address, tell: Callable[[str], None]
+    ) -> _Connection:
+        """A connection that nobody else has; ``tell`` is told what is done for it.
+
+        Raises:
+            ConnectError: there is none to be had.
+        """
+        held = self._idle.pop(address, None)
+        if held is not None:
+            if not held.reader.at_eof() and not held.writer.is_closing():
+                return held
+            held.writer.close()
+        tell("connecting")
+        try:
+            reader, writer = await asyncio.open_connection(str(address), place.port)
+            try:
+                if place.secure:
+                    tell("the TLS handshake")
+                    await writer.start_tls(self._certificates, server_hostname=place.host)
+            except BaseException:
+                writer.transport.abort()
+                raise
+        except OSError as error:
+            raise ConnectError(str(error)) from None
+        return _Connection(reader, writer, h11.Connection(h11.CLIENT, _HEAD))
+
+    def give_back(self, address: Address, connection: _Connection) -> None:
+        """Keep it for the next request, if this one is over."""
+        talk = connection.talk
+        if talk.our_state is talk.their_state is h11.DONE:
+            talk.start_next_cycle()
+            self._idle[address] = connection
+        else:
+            connection.writer.transport.abort()
+
+
 class _Exchange:
     """A request and as much of its answer as has come."""
 
     def __init__(
-        self,
-        connections: httpx.AsyncHTTPTransport,
-        place: Place,
-        body: bytes,
-        headers: Mapping[str, str],
+        self, connections: Connections, place: Place, body: bytes, headers: Mapping[str, str]
     ) -> None:
         self._connections = connections
         self._place = place
         self._body = body
-        self._headers = {"host": place.authority, **_HEADERS, **headers}
-        self._connection: Any = None  # the stream of the library below
+        self._headers = {"Host": place.authority, **_HEADERS, **headers}
         self.doing = "looking up the name"
         self.status: int | None = None
         self.retry_after = ""
@@ -186,50 +245,56 @@ class _Exchange:
     async def run(self, addresses: Sequence[Address], each: float) -> None:
         """Send to the first address that can be connected to; ``each`` has so many seconds."""
         *others, last = addresses
+        for address in others:
+            with suppress(ConnectError, TimeoutError):
+                async with asyncio.timeout(each):
+                    connection = await self._connections.take(self._place, address, self._tell)
+                break
+        else:
+            address = last
+            connection = await self._connections.take(self._place, address, self._tell)
         try:
-            for address in others:
-                with suppress(httpx.ConnectError, httpx.ConnectTimeout):
-                    return await self._send(address, each)
-            await self._send(last, None)
-        except BaseException:
-            # httpx leaves a connection open whose handshake is interrupted.
-            if self._connection is not None:
-                await self._connection.aclose()
-            raise
+            await self._send(connection)
+        finally:
+            self._connections.give_back(address, connection)
 
-    async def _send(self, address: Address, seconds: float | None) -> None:
-        timeout = {"connect": seconds, "read": None, "write": None, "pool": None}
-        extensions: dict[str, object] = {"trace": self._trace, "timeout": timeout}
-        if self._place.secure:
-            extensions["sni_hostname"] = self._place.host
-        url = self._place.at(address)
-        request = httpx.Request(
-            "POST", url, content=self._body, headers=self._headers, extensions=extensions
-        )
-        response = await self._connections.handle_async_request(request)
-        async with aclosing(response):
-            self.retry_after = response.headers.get("retry-after", "")
-            self.status = response.status_code
-            with suppress(TimeoutError, httpx.HTTPError):
-                async with asyncio.timeout(_ANSWER_SECONDS):
-                    async for piece in response.aiter_raw():
-                        self.answer += piece[: _ANSWER - len(self.answer)]
-                        if len(self.answer) >= _ANSWER:
-                            break
+    def _tell(self, doing: str) -> None:
+        self.doing = doing
 
-    async def _trace(self, name: str, told: Mapping[str, Any]) -> None:
-        if name == "connection.connect_tcp.complete":
-            self._connection = told["return_value"]
-        step = _STEPS.get(name)
-        if step is not None:
-            self.doing = step
+    async def _send(self, connection: _Connection) -> None:
+        self.doing = "sending"
+        target, length = self._place.url.raw_path, str(len(self._body))
+        headers = [*self._headers.items(), ("Content-Length", length)]
+        head = connection.talk.send(h11.Request(method="POST", target=target, headers=headers))
+        body = connection.talk.send(h11.Data(self._body))
+        connection.talk.send(h11.EndOfMessage())
+        connection.writer.write((head or b"") + (body or b""))
+        with suppress(ConnectionError):  # it may have answered before
+            await connection.writer.drain()
+        self.doing = "waiting for the answer"
+        while not isinstance(event := await _next(connection), h11.Response):
+            pass
+        self.retry_after = dict(event.headers).get(b"retry-after", b"").decode("latin-1")
+        self.status = event.status_code
+        with suppress(OSError, h11.ProtocolError):
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                while isinstance(event := await _next(connection), h11.Data):
+                    self.answer += event.data[: _ANSWER - len(self.answer)]
+                    if len(self.answer) >= _ANSWER:
+                        break
 
 
-_STEPS: Final[Mapping[str, str]] = {
-    "connection.start_tls.started": "the TLS handshake",
-    "http11.send_request_headers.started": "sending",
-    "http11.receive_response_headers.started": "waiting for the answer",
-}
+async def _next(connection: _Connection) -> h11.Event:
+    """What the receiver says next."""
+    talk = connection.talk
+    while (event := talk.next_event()) is h11.NEED_DATA:
+        data = await connection.reader.read(_HEAD)
+        if not data and talk.their_state is h11.SEND_RESPONSE:
+            raise h11.RemoteProtocolError("the receiver closed the connection without an answer")
+        talk.receive_data(data)
+    if isinstance(event, type):
+        raise h11.RemoteProtocolError("the receiver wants to speak another protocol")
+    return event
 
 
 def _judge(status: int, retry_after: str, now: datetime) -> DeliveryFailure | None:
@@ -255,3 +320,50 @@ def _wait(retry_after: str, now: datetime) -> timedelta | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return min(max(moment - now, timedelta()), _LONGEST_WAIT)
+
+
+_Key: TypeAlias = tuple[str, int]
+
+
+class Lookups:
+    """For one event loop. A host has one thread at a time, however many ask for it.
+
+    So there are never more threads than hosts of webhooks, and who hangs keeps no other waiting.
+    """
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+        self._running: dict[_Key, asyncio.Future[Sequence[str]]] = {}
+
+    async def find(self, host: str, port: int) -> Sequence[str]:
+        """All addresses of a host; may be given up at any time.
+
+        Raises:
+            OSError, UnicodeError: it has none, or is no name.
+        """
+        with suppress(ValueError):
+            return [str(ip_address(host))]
+        key = (host, port)
+        found = self._running.get(key)
+        if found is None:
+            loop = asyncio.get_running_loop()
+            found = self._running[key] = loop.create_future()
+            Thread(target=self._look, args=(loop, key), name="lookup", daemon=True).start()
+        return await asyncio.shield(found)
+
+    def _look(self, loop: asyncio.AbstractEventLoop, key: _Key) -> None:
+        found: Sequence[str] | Exception
+        try:
+            found = self._resolver(*key)
+        except Exception as error:
+            found = error
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(self._done, key, found)
+
+    def _done(self, key: _Key, found: Sequence[str] | Exception) -> None:
+        future = self._running.pop(key)
+        if isinstance(found, Exception):
+            future.set_exception(found)
+            future.exception()  # seen, also if all who waited have given up
+        else:
+            future.set_result(found)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts.incidents import AlertChange
 from sensorstream.model.events import Alert
+from sensorstream.webhook_definition import Telling, WebhookDefinition
 
-CLOUD_EVENTS: Final = "cloudevents"
-ALERTMANAGER: Final = "alertmanager"
-FORMATS: Final = (CLOUD_EVENTS, ALERTMANAGER)
-"""What a webhook may get: CloudEvents, or what an Alertmanager sends."""
 DeliveryState: TypeAlias = Literal["pending", "delivered", "dead"]
 """Dead: set aside, after the last attempt or because the webhook was disabled."""
 
@@ -63,15 +59,12 @@ class AlertGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook:
+class Webhook(Telling):
     """A registered receiver of all alerts, and of the reports of the named ``queries``.
 
-    With ``changes`` it is told of what becomes of open alerts, too; with ``group`` not of each
-    alert, but of groups; with ``escalated`` only of alerts that have escalated.
-
     ``secret`` is ``whsec_`` and base64, as Standard Webhooks writes it; no repr shows it. Until
-    ``old_until`` the one before it signs, too. ``format`` is one of :data:`FORMATS`. An ``output``
-    is a receiver that the settings name, without a secret.
+    ``old_until`` the one before it signs, too. An ``output`` is a receiver that the settings name,
+    without a secret.
     """
 
     id: str
@@ -80,12 +73,13 @@ class Webhook:
     created_at: datetime
     queries: tuple[str, ...] = ()
     output: bool = False
-    format: str = CLOUD_EVENTS
     old_secret: str | None = field(default=None, repr=False)
     old_until: datetime | None = None
-    changes: bool = False
-    group: Grouping | None = None
-    escalated: bool = False
+
+    @property
+    def definition(self) -> WebhookDefinition:
+        """What it is, but for its id and its secret."""
+        return WebhookDefinition.of(self)
 
     def secrets(self, now: datetime) -> tuple[str, ...]:
         """The secrets that sign at an instant, the newest first."""
@@ -110,12 +104,9 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class LoggedDelivery:
-    """A delivery as the log tells it.
+    """A delivery and its last attempt: its seconds, HTTP status, error, start of the answer."""
 
-    ``event_id`` and ``raised_at`` are those of its alert or report; ``query`` is the report's. Of
-    the last attempt, if there was one: when, how many ``seconds``, the HTTP ``status``, the start
-    of the ``answer`` and the ``error``.
-    """
+    # event_id and raised_at are those of its alert or report; query is the report's.
 
     id: int
     webhook_id: str
@@ -123,7 +114,7 @@ class LoggedDelivery:
     query: str | None
     raised_at: datetime
     state: DeliveryState
-    attempts: int
+    attempts: int = field(metadata={"description": "attempts that failed and count"})
     next_attempt_at: datetime | None
     attempted_at: datetime | None
     seconds: float | None

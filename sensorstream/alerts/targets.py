@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final, TypeAlias
 
@@ -21,6 +22,8 @@ from sensorstream.settings import Network
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
 
+_URLS: Final = 1024
+"""URLs of webhooks that are kept as they were read."""
 _PORTS: Final = {"http": 80, "https": 443}
 _GLOBAL: Final = IPv6Network("2000::/3")
 """All that is assigned to the public network (RFC 4291, section 2.4; IANA's registry)."""
@@ -53,10 +56,6 @@ class Place:
     def secure(self) -> bool:
         return self.url.scheme == "https"
 
-    def at(self, address: Address) -> httpx.URL:
-        """The same URL with an address in the host's place."""
-        return self.url.copy_with(host=str(address))
-
 
 def resolve(host: str, port: int) -> Sequence[str]:
     """All addresses of a host, by the system's resolver, in its order."""
@@ -73,6 +72,7 @@ def place_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.decode('ascii')}/…"
 
 
+@lru_cache(_URLS)
 def read_url(url: str) -> Place:
     """The place that a webhook's URL names; nothing is looked up.
 

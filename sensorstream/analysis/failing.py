@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from sensorstream.analysis.value_kinds import INVALID, Kinds, Scope, operands, shown
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import Literal
+from sensorstream.model.xsd import (
+    DATE_TIMES,
+    FAMILIES,
     XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
     XSD_DECIMAL,
     XSD_STRING,
     XSD_TIME,
 )
-from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.times import FAMILIES
 from sensorstream.sparql.algebra import (
     Arithmetic,
     Call,
@@ -29,7 +28,6 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.printing.term_text import node_text
 from sensorstream.sparql.walk import children
 
-_MOMENTS: Final = frozenset((XSD_DATE_TIME, XSD_DATE_TIME_STAMP))
 _LENGTH: Final = 'a length of time, such as "PT1M"^^xsd:dayTimeDuration'
 
 
@@ -98,7 +96,7 @@ def _way_out(operation: Expression, of: list[Kinds]) -> str:
         return (
             f"add {_LENGTH}" if operation.operator == "+" else "cast one to the type of the other"
         )
-    if both & _MOMENTS and both & {XSD_DATE, XSD_TIME}:
+    if both & DATE_TIMES and both & {XSD_DATE, XSD_TIME}:
         target = "date" if XSD_DATE in both else "time"
         return f"cast the xsd:dateTime: xsd:{target}(…)"
     if "duration" in families and len(families) == 2:

@@ -10,8 +10,6 @@ from sensorstream.analysis.value_kinds import Scope
 from sensorstream.errors import NotIncremental
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import value_of
-from sensorstream.network.expressions.functions import UNREPEATABLE
-from sensorstream.network.expressions.values import boolean, truth
 from sensorstream.sparql.algebra import (
     And,
     Arithmetic,
@@ -26,6 +24,8 @@ from sensorstream.sparql.algebra import (
     Sign,
     Variable,
 )
+from sensorstream.sparql.functions import OF_EVENTS, UNREPEATABLE
+from sensorstream.sparql.values import boolean, truth
 from sensorstream.sparql.walk import nodes
 
 Truth: TypeAlias = bool | None
@@ -41,7 +41,6 @@ class Value(Enum):
 
 
 _ANY: Final = frozenset((True, False, None))
-_OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
 
 
 def truths(expression: Expression, bound: Scope) -> frozenset[Truth]:
@@ -103,7 +102,7 @@ def value(expression: Expression, bound: Scope) -> Term | Value:
                 return Value.FAILS
         case Sign(_, operand):
             parts = [value(operand, bound)]
-        case Call(name) if name in UNREPEATABLE or name in _OF_EVENTS:
+        case Call(name) if name in UNREPEATABLE or name in OF_EVENTS:
             return Value.VARIES
         case Call(name, arguments):
             parts = [value(each, bound) for each in arguments]

@@ -23,10 +23,10 @@ from sensorstream.dotr.syntax import (
     Selection,
     attribute,
 )
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD
 from sensorstream.sparql.algebra import Construct, Expression, Query, TriplePattern
 from sensorstream.sparql.parser import Parsed
 from sensorstream.sparql.printing import expression_text

@@ -10,7 +10,9 @@ from itertools import product
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from sensorstream.model.datatypes import (
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.xsd import (
     NUMERIC_TYPES,
     RDF_LANG_STRING,
     XSD,
@@ -26,11 +28,7 @@ from sensorstream.model.datatypes import (
     XSD_TIME,
     XSD_YEAR_MONTH_DURATION,
 )
-from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import value_of
-from sensorstream.network.expressions.functions import CASTS
-from sensorstream.network.expressions.values import compare, is_valid
 from sensorstream.sparql.algebra import (
     BGP,
     Aggregate,
@@ -55,7 +53,9 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.extensions import EXTENSIONS
+from sensorstream.sparql.functions import CASTS, Trait, named
 from sensorstream.sparql.scope import children, in_scope, plain_keys
+from sensorstream.sparql.values import compare, is_valid
 
 Kinds: TypeAlias = frozenset[str] | None
 """Datatypes, of which ``xsd:decimal`` stands for all numbers, and :data:`NAME`; None: any."""
@@ -89,10 +89,7 @@ SAMPLES: Final[Mapping[str, tuple[Term, ...]]] = MappingProxyType(
 )
 """For each operator and kind there is one that it accepts, if it accepts any of the kind."""
 
-_BY_KIND: Final = frozenset(
-    ("YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS", "TZ", "TIMEZONE")
-) | {"ABS", "ROUND", "CEIL", "FLOOR", "STRLEN", "UCASE", "LCASE"}
-"""Functions that accept all valid values of a kind, or none."""
+_BY_KIND: Final = named(Trait.BY_KIND)
 _NUMBER: Final = frozenset((XSD_DECIMAL,))
 _TRUTH: Final = frozenset((XSD_BOOLEAN,))
 _TEXT: Final = frozenset((XSD_STRING,))

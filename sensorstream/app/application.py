@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from types import TracebackType
 from typing import Final
 
 from prometheus_client import CollectorRegistry
@@ -22,10 +21,8 @@ from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import Known
 from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.asking import Asking
-from sensorstream.app.cross_checks import CrossChecks
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.functions_read import changed_functions
-from sensorstream.app.health import Health
+from sensorstream.app.exchange import Exchange, Revival
+from sensorstream.app.health import Health, News
 from sensorstream.app.holding import Holding
 from sensorstream.app.in_force import in_force, read_files, tell_edited
 from sensorstream.app.in_work import InWork
@@ -37,7 +34,6 @@ from sensorstream.app.live import Live
 from sensorstream.app.messages import Messages
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.narrowing import Narrowing
-from sensorstream.app.news import News
 from sensorstream.app.ontologies import Ontologies
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.progress import Progress, Rebuilding, silent
@@ -45,14 +41,11 @@ from sensorstream.app.rates import Rates
 from sensorstream.app.readiness import HistoryProbe, Readiness, WholeWay
 from sensorstream.app.reasons import Reasons
 from sensorstream.app.recovery import Start, find_start, recover
-from sensorstream.app.registered_queries import Queries
+from sensorstream.app.registered_queries import Queries, ReportLog
 from sensorstream.app.replays import Replays
-from sensorstream.app.report_log import ReportLog
 from sensorstream.app.retention import Retention
-from sensorstream.app.revival import Revival
-from sensorstream.app.rule_questions import RuleQuestions
-from sensorstream.app.rulebook import Rulebook
-from sensorstream.app.rules_found import changed_rules
+from sensorstream.app.rule_questions import CrossChecks, RuleQuestions
+from sensorstream.app.rulebook import Rulebook, changed_functions, changed_rules
 from sensorstream.app.running import Running
 from sensorstream.app.skipping import skip_deadly
 from sensorstream.app.stream_time import StreamTime
@@ -415,12 +408,7 @@ class Application:
     def __enter__(self) -> Application:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

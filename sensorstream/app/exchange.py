@@ -9,8 +9,9 @@ the new ones.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from threading import Lock
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Event, Lock, Thread
 from typing import Final, Protocol
 
 from sensorstream.app.pipeline import Pipeline
@@ -32,6 +33,7 @@ from sensorstream.errors import (
     Inconsistent,
     OntologyConflict,
     OntologyError,
+    SensorStreamError,
 )
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.kb.graph import Origin
@@ -189,21 +191,11 @@ class Exchange:
                 filter.
             ReasonerError: the new reasoner failed.
         """
-        if not self._busy.acquire(blocking=False):
-            raise OntologyConflict(_BUSY)
-        try:
+        with self._alone():
             successor = self._checked_ontology(pipeline, content, media_type, check)
-            try:
+            with _closing_failed(successor):
                 entry = PutOntology(content, media_type, by, successor=successor)
                 return pipeline.change(entry).result()
-            except Inconsistent as error:
-                successor.close()
-                raise _conflict(error) from None
-            except BaseException:
-                successor.close()
-                raise
-        finally:
-            self._busy.release()
 
     def try_ontology(
         self,
@@ -227,7 +219,7 @@ class Exchange:
         successor = self.with_ontology(content, media_type)
         for remark in successor.deployment.ontology.remarks:
             _LOG.warning("the ontology that is put: %s", remark.text)
-        try:
+        with _closing_failed(successor):
             schema = successor.deployment.ontology.schema
             if not schema.classes | schema.object_properties | schema.datatype_properties:
                 raise OntologyError(
@@ -236,12 +228,6 @@ class Exchange:
                 )
             check(schema)
             successor.aside.follow(self._window(pipeline))
-        except Inconsistent as error:
-            successor.close()
-            raise _conflict(error) from None
-        except BaseException:
-            successor.close()
-            raise
         return successor
 
     def change_rules(
@@ -267,16 +253,14 @@ class Exchange:
             Overrun: to begin with the rules takes more than the limits, or the new rule sets make
                 nodes of nodes without end.
         """
-        if not self._busy.acquire(blocking=False):
-            raise OntologyConflict(_BUSY)
-        try:
+        with self._alone():
             now = self.deployment
             files = change(now.texts)
             check_rule_sets(now.settings, files)
             changed = {name: text for name, text in files.items() if now.texts.get(name) != text}
             check_named(now.settings, changed, now.reference.library_of(""))
             successor = self.with_texts(files)
-            try:
+            with _closing_failed(successor, "the new rule sets"):
                 tables = successor.deployment.tables
                 if list(files.items()) == list(now.texts.items()) and tables == now.tables:
                     return None
@@ -286,14 +270,6 @@ class Exchange:
                     before = PutRules(now.texts, FROM_SETTINGS, now.tables, successor=present)
                     pipeline.change(before).result()
                 return pipeline.change(PutRules(files, by, tables, successor=successor)).result()
-            except Inconsistent as error:
-                successor.close()
-                raise _conflict(error, "the new rule sets") from None
-            except BaseException:
-                successor.close()
-                raise
-        finally:
-            self._busy.release()
 
     def revive(self, pipeline: Pipeline) -> Outcome | None:
         """Replace a reasoner that failed by a new reasoner that has processed the whole window.
@@ -313,13 +289,23 @@ class Exchange:
                 try:
                     successor.aside.follow(self._window(pipeline))
                 except Inconsistent:
-                    _LOG.warning(
+                    told = (
                         "the window contradicts the ontology: its individuals are checked in order"
                     )
+                    _LOG.warning(told)
                 return pipeline.change(ReadmitReasoner(successor=successor)).result()
             except BaseException:
                 successor.close()
                 raise
+        finally:
+            self._busy.release()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._busy.acquire(blocking=False):
+            raise OntologyConflict(_BUSY)
+        try:
+            yield
         finally:
             self._busy.release()
 
@@ -328,9 +314,64 @@ class Exchange:
             return list(self._engine.kb.triples(Origin.WINDOW))
 
 
-def _conflict(error: Inconsistent, new: str = "the new ontology") -> OntologyError:
+@contextmanager
+def _closing_failed(
+    successor: NewReasoner | NewRules, new: str = "the new ontology"
+) -> Iterator[None]:
+    """Close what is not put in force after all; that the window contradicts it is a conflict."""
+    try:
+        yield
+    except Inconsistent as error:
+        successor.close()
+        raise _conflict(error, new) from None
+    except BaseException:
+        successor.close()
+        raise
+
+
+def _conflict(error: Inconsistent, new: str) -> OntologyError:
     told = error.message.removeprefix("the message contradicts the ontology: ")
     return OntologyConflict(
         f"the window contradicts {new}, nothing was changed: {told}",
         contradiction=error.contradiction,
     )
+
+
+_FIRST_WAIT: Final = 1.0
+_LONGEST_WAIT: Final = 60.0
+
+
+class Revival:
+    """A thread that replaces a reasoner that failed; it waits longer after each failed attempt."""
+
+    def __init__(self, engine: Engine, exchange: Exchange, pipeline: Pipeline) -> None:
+        self._engine = engine
+        self._exchange = exchange
+        self._pipeline = pipeline
+        self._halt = Event()
+        self._thread = Thread(target=self._run, name="revival", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, after the present attempt."""
+        self._halt.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        wait = _FIRST_WAIT
+        while not self._halt.wait(wait):
+            if not self._engine.degraded:
+                wait = _FIRST_WAIT
+                continue
+            wait = min(2 * wait, _LONGEST_WAIT)
+            try:
+                self._exchange.revive(self._pipeline)
+            except SensorStreamError as error:
+                _LOG.warning(
+                    "the reasoner cannot be replaced yet, next attempt in %g s: %s", wait, error
+                )
+            except Exception:
+                _LOG.exception("internal error: the reasoner cannot be replaced")

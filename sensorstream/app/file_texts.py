@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from sensorstream.errors import SettingsError
+from sensorstream.errors import Position, QueryError, SettingsError
 
 _NO_FILES: Final[Mapping[Path, str]] = MappingProxyType({})
 _ENCODING: Final = re.compile(r"""(<\?xml[^>]*?)\s+encoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
@@ -76,3 +77,25 @@ def below(folder: Path, path: Path) -> str:
         return path.resolve().relative_to(folder.resolve()).as_posix()
     except ValueError:
         return path.as_posix()
+
+
+def based(text: str, path: Path) -> str:
+    """The text after a line that says what its relative IRIs resolve against: the file."""
+    return f"BASE <{path.absolute().as_uri()}>\n{text}"
+
+
+@contextmanager
+def placed(start: Position) -> Iterator[None]:
+    """Give faults of a :func:`based` text their places in the file, where it begins at ``start``.
+
+    A fault that has a place of its own, in another file, keeps it.
+    """
+    try:
+        yield
+    except QueryError as error:
+        place = error.position
+        if place is not None and place.file == "query":
+            line = max(place.line - 1, 1)
+            column = place.column + (start.column - 1 if line == 1 else 0)
+            error.position = Position(start.file, start.line + line - 1, column)
+        raise

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
-from sensorstream.alert_grouping import read_grouping
 from sensorstream.app.file_kinds import is_over_time
 from sensorstream.app.query_files import completed_rules, query_files
 from sensorstream.app.rule_texts import read_texts
-from sensorstream.app.webhooks import definition_text
 from sensorstream.errors import QueryError, SettingsError, WebhookError
 from sensorstream.reasoning.ontology import deployed_ontology
 from sensorstream.settings import Settings
 from sensorstream.sparql.parser import parse_query
+from sensorstream.webhook_definition import WebhookDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +82,13 @@ def _webhooks(folder: Path) -> Iterator[tuple[str, str, Path]]:
                 f"{path}: a secret has no place in a file: the server makes one when the webhook "
                 "is new, and 'sensorstream webhooks rotate' sets another"
             )
-        unknown = told.keys() - {"url", "queries", "format", "changes", "group", "escalated"}
-        queries, changes = told.get("queries", []), told.get("changes", False)
-        escalated = told.get("escalated", False)
-        url = told.get("url")
+        known = {each.name: each.default for each in fields(WebhookDefinition)}
+        unknown = told.keys() - known.keys()
+        flags = [told.get(name, each) for name, each in known.items() if isinstance(each, bool)]
         wrong = not (
-            isinstance(url, str)
-            and isinstance(queries, list)
-            and isinstance(changes, bool)
-            and isinstance(escalated, bool)
+            isinstance(told.get("url"), str)
+            and isinstance(told.get("queries", []), list)
+            and all(isinstance(each, bool) for each in flags)
         )
         if unknown or wrong:
             raise SettingsError(
@@ -101,10 +98,9 @@ def _webhooks(folder: Path) -> Iterator[tuple[str, str, Path]]:
                 + (f"; not {', '.join(sorted(unknown))}" if unknown else "")
             )
         try:
-            group = read_grouping(told.get("group"))
+            text = WebhookDefinition.read(told).text()
         except WebhookError as error:
             raise SettingsError(f"{path}: {error}") from None
-        text = definition_text(told["url"], queries, told.get("format"), changes, group, escalated)
         yield path.stem, text, path
 
 

@@ -12,10 +12,10 @@ from sensorstream.engine.filters import Condition, Filter
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import First, Keep, Policy, Sample, Shedding
 from sensorstream.errors import SettingsError, TermError
-from sensorstream.model.datatypes import parse_duration
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import parse_duration
 from sensorstream.settings import FilterSettings, Settings
 
 _FAR: Final = "P3660D"

@@ -21,10 +21,9 @@ from sensorstream.app.arrival import Arrival
 from sensorstream.app.checkpoints import Checkpoints
 from sensorstream.app.collector import give_back
 from sensorstream.app.durable import Durable
-from sensorstream.app.effect_writer import EffectWriter, facts_of
+from sensorstream.app.effect_writer import EffectWriter, JournalWriter, facts_of, refusal_text
 from sensorstream.app.entry_queue import EntryQueue
 from sensorstream.app.in_work import COSTLY_TIMES, InWork
-from sensorstream.app.journal_writer import JournalWriter, refusal_text
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.waiting_entry import WaitingEntry

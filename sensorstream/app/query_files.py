@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sensorstream.analysis import Known, Note, query_notes, rules_notes
-from sensorstream.app.based import based, placed
 from sensorstream.app.file_kinds import DATALOG, OVER_TIME, is_over_time
+from sensorstream.app.file_texts import based, placed
 from sensorstream.app.recorded import build_engine
 from sensorstream.dotr.reader import read_program
 from sensorstream.dotr.syntax import Program

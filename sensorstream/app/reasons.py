@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -41,7 +41,7 @@ class RuleText:
     file: str
     position: Position
     text: str
-    version: str
+    version: str = field(metadata={"description": "the change that had put it, or `settings`"})
 
 
 @dataclass(frozen=True, slots=True)

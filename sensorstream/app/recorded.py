@@ -92,7 +92,10 @@ def build_engine(
             "semantic rules react to what enters the window of the knowledge base, but there is "
             "no window: expected a window, such as 'landmark' or 'sliding 1000 individuals'"
         )
-    disorder = Disorder(read_lateness(lateness, timeline), {}, idle=0, max_held=sys.maxsize)
+    # How fast a record is read says nothing of its sources: none of them falls silent.
+    disorder = Disorder(
+        read_lateness(lateness, timeline), {}, idle=sys.maxsize, max_held=sys.maxsize
+    )
     background = static if isinstance(static, Background) else read_background(static)
     ontology = _ontology(background, profile)
     rule_set = rule_set_of(profile)

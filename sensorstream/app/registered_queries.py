@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,8 +15,6 @@ from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.report_log import ReportLog
-from sensorstream.app.slow_reads import SlowReads
 from sensorstream.app.trials import QueryTrial, Trials
 from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.app.wiring import Deployment
@@ -424,3 +424,107 @@ def _view_stopped(stopped: Stopped) -> QueryView:
         next_report=None,
         stopped=stopped.reason,
     )
+
+
+_HARMLESS: Final = 0.1
+"""Seconds that the engine may wait for a read without a pause after it."""
+_PAUSE: Final = 4.0
+"""How many times its seconds the engine has to itself after a slow one."""
+_MOST_QUICK: Final = 1000
+"""Queries that are remembered as quick to read."""
+
+
+class SlowReads:
+    """Bounds what reads take of the engine's time; whoever calls it holds the engine's lock.
+
+    ``counter`` gives seconds, ``work`` those that this thread has worked. A query counts as slow
+    until a read of it was quick, so that a new one gains nothing.
+    """
+
+    def __init__(
+        self,
+        counter: Callable[[], float] = time.monotonic,
+        work: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._counter = counter
+        self._work = work
+        self._quick: dict[str, None] = {}
+        self._until = 0.0
+
+    @contextmanager
+    def turn(self, name: str) -> Iterator[None]:
+        """A block in which the results of a query are read.
+
+        Raises:
+            Busy: a slow read was not long ago, and this one may be slow, too.
+        """
+        left = self._until - self._counter()
+        if name not in self._quick and left > 0:
+            raise Busy(
+                "reading results has just taken long, and messages are taken first: "
+                "read them again later, or follow the reports",
+                retry_after=left,
+            )
+        begun = self._work()
+        try:
+            yield
+        finally:
+            took = self._work() - begun
+            if took > _HARMLESS:
+                self._quick.pop(name, None)
+                self._until = self._counter() + _PAUSE * took
+            elif name not in self._quick:
+                if len(self._quick) >= _MOST_QUICK:
+                    del self._quick[next(iter(self._quick))]
+                self._quick[name] = None
+
+
+_REPORTS: Final = 1000
+"""The most reports kept of a query."""
+_ROWS: Final = 50_000
+"""The most rows and triples kept of a query, not counting its last report."""
+
+
+class ReportLog:
+    """Thread-safe. A follower reads from its own cursor: a slow follower does not delay the others.
+
+    Reports that it does not read in time are dropped; the numbers of the reports show how many.
+    """
+
+    def __init__(self) -> None:
+        self.feed = AlertFeed()
+        """Notifies followers of new reports."""
+        self._lock = Lock()
+        self._reports: dict[str, deque[QueryReport]] = {}
+        self._rows: dict[str, int] = {}
+
+    def publish(self, reports: Sequence[QueryReport]) -> None:
+        """Add reports whose effects are committed."""
+        if not reports:
+            return
+        with self._lock:
+            for report in reports:
+                kept = self._reports.setdefault(report.entry, deque())
+                kept.append(report)
+                rows = self._rows.get(report.entry, 0) + _size(report)
+                while len(kept) > 1 and (len(kept) > _REPORTS or rows > _ROWS):
+                    rows -= _size(kept.popleft())
+                self._rows[report.entry] = rows
+        self.feed.announce()
+
+    def after(self, entry: str, number: int) -> list[QueryReport]:
+        """The kept reports of a registration whose number is above ``number``, in order."""
+        with self._lock:
+            return [each for each in self._reports.get(entry, ()) if each.number > number]
+
+    def keep(self, entries: Collection[str]) -> None:
+        """Remove the reports of all other registrations."""
+        with self._lock:
+            for entry in self._reports.keys() - set(entries):
+                del self._reports[entry], self._rows[entry]
+        # Followers of removed registrations must notice the end.
+        self.feed.announce()
+
+
+def _size(report: QueryReport) -> int:
+    return len(report.report.rows) + len(report.report.triples or ())

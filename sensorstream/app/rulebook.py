@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from sensorstream.app.exchange import FROM_SETTINGS
 from sensorstream.app.faults import faults
-from sensorstream.app.file_texts import text_of
+from sensorstream.app.file_texts import below, text_of
 from sensorstream.app.live import Live
 from sensorstream.app.mapping_files import type_of
-from sensorstream.app.message_trials import MessageTrial
 from sensorstream.app.rule_sets import check_rule_sets, rule_sets_of
 from sensorstream.app.rule_texts import (
     check_named,
@@ -19,7 +19,7 @@ from sensorstream.app.rule_texts import (
     mapping_paths,
     read_texts,
 )
-from sensorstream.app.trials import DeploymentTrial
+from sensorstream.app.trials import DeploymentTrial, MessageTrial
 from sensorstream.app.versions import Match, Told, Versions, check_match, digest_of
 from sensorstream.app.wiring import Deployment
 from sensorstream.clock import SystemClock
@@ -32,7 +32,10 @@ from sensorstream.errors import (
     UnknownRules,
 )
 from sensorstream.journal.entry import Entry
+from sensorstream.journal.notice import ReadFunctions
+from sensorstream.journal.store import Store
 from sensorstream.journal.takeover import PutRules
+from sensorstream.settings import Settings
 
 OnDisk: TypeAlias = Literal["same", "differs", "absent"]
 
@@ -294,3 +297,67 @@ def _compared(text: str, disk: str | None) -> OnDisk:
 def _unknown(name: str, texts: Mapping[str, str]) -> RulesError:
     there = ", ".join(texts) or "none"
     return UnknownRules(f"no rule file named '{name[:60]}' is in force: there are {there}")
+
+
+def changed_rules(files: Deployment | str, store: Store) -> PutRules | None:
+    """The entry of a start that finds other rules than the last one; None: the same, or others put.
+
+    The rule sets of the reasoner decide what is inferred from each message, so a start writes them,
+    with the other rule files, into the journal: messages from before an edit meet what was in force
+    then. Without rule sets nothing is written before something is put.
+
+    Args:
+        files: what :func:`.read_files` has found.
+        store: has the journal.
+
+    Raises:
+        HistoryError: the journal cannot be read.
+    """
+    if isinstance(files, str):
+        return None
+    last = store.last_accepted(PutRules.kind, store.last_seq())
+    if last is None:
+        if not rule_sets_of(files.texts):
+            return None
+    else:
+        before = PutRules.decode(last.content, last.source)
+        same = list(before.files.items()) == list(files.texts.items())
+        if not before.found or (same and before.tables == files.tables):
+            return None
+    return PutRules(files.texts, FROM_SETTINGS, files.tables, found=True)
+
+
+def changed_functions(settings: Settings, store: Store) -> ReadFunctions | None:
+    """The entry of a start that reads other files of functions than the last one; None: the same.
+
+    Rules call them, so the same message may give something else after an edit. Their code is not
+    in the journal: code that comes from there is never run. But it says which files they were.
+
+    Raises:
+        HistoryError: the journal cannot be read.
+    """
+    now = {}
+    for path in settings.functions.files:
+        # One that cannot be read is as if it were gone.
+        with suppress(OSError):
+            now[below(settings.folder, path)] = digest_of(path.read_bytes())
+    last = store.last_accepted(ReadFunctions.kind, store.last_seq())
+    before = {} if last is None else ReadFunctions.decode(last.content, last.source).digests
+    if now == before:
+        return None
+    if last is None:
+        return ReadFunctions(now, "")
+    told = ", ".join(_differences(before, now))
+    return ReadFunctions(
+        now,
+        f"files of functions are others than at the start before: {told}. Messages from here on "
+        "are mapped with them, and so are those that are processed again",
+    )
+
+
+def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    return [
+        f"{name} {'edited' if name in now and name in before else 'new' if name in now else 'gone'}"
+        for name in {**before, **now}
+        if before.get(name) != now.get(name)
+    ]

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from secrets import token_hex
 from threading import Lock
 from typing import Final
 
-from sensorstream.alert_grouping import Grouping, grouping_data
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import (
-    ALERTMANAGER,
-    CLOUD_EVENTS,
-    FORMATS,
     Delivery,
     LoggedDelivery,
     RaisedAlert,
@@ -35,11 +31,17 @@ from sensorstream.history.journal_rows import journal_changes, record_of
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import entry_of
-from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import number_of_message
-from sensorstream.journal.registration import checked_name
+from sensorstream.journal.registration import PutWebhook, RemoveWebhook, checked_name
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline
+from sensorstream.webhook_definition import (
+    ALERTMANAGER,
+    CLOUD_EVENTS,
+    FORMATS,
+    Telling,
+    WebhookDefinition,
+)
 
 DEFINITION: Final = "application/json"
 """The media type of a webhook's definition."""
@@ -51,45 +53,9 @@ _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KINDS: Final = (PutWebhook.kind, RemoveWebhook.kind)
 
 
-def definition(webhook: Webhook | PutWebhook) -> str:
-    """What a webhook is, without its id and its secret, as JSON: the text of its version."""
-    return definition_text(
-        webhook.url,
-        webhook.queries,
-        webhook.format,
-        webhook.changes,
-        webhook.group,
-        webhook.escalated,
-    )
-
-
-def definition_text(
-    url: str,
-    queries: Sequence[str],
-    format: str | None = None,
-    changes: bool = False,
-    group: Grouping | None = None,
-    escalated: bool = False,
-) -> str:
-    """As :func:`definition`, of its parts; by default the format is CloudEvents."""
-    told: dict[str, object] = {
-        "url": url,
-        "queries": list(queries),
-        "format": format or CLOUD_EVENTS,
-    }
-    if changes:
-        # Else the text is that of before there was this.
-        told["changes"] = True
-    if group is not None:
-        told["group"] = grouping_data(group)
-    if escalated:
-        told["escalated"] = True
-    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
-
-
 def _told(_: str, entry: Entry) -> Told:
     if isinstance(entry, PutWebhook):
-        return Told(definition(entry).encode(), entry.by, DEFINITION)
+        return Told(entry.definition.text().encode(), entry.by, DEFINITION)
     assert isinstance(entry, RemoveWebhook)
     return Told(None, entry.by, DEFINITION)
 
@@ -157,22 +123,12 @@ class Webhooks:
         self._registered.end_stale_alerts(self._clock.now())
 
     def register(
-        self,
-        url: str,
-        secret: str | None = None,
-        queries: Sequence[str] = (),
-        format: str = CLOUD_EVENTS,
-        by: str = "",
-        changes: bool = False,
-        group: Grouping | None = None,
-        escalated: bool = False,
+        self, definition: WebhookDefinition, secret: str | None = None, by: str = ""
     ) -> Webhook:
-        """Deliver alerts raised from now on to ``url``; makes a secret if the caller gives none.
+        """Deliver alerts raised from now on; makes a secret if the caller gives none.
 
-        The reports of ``queries`` (names) are delivered too; the queries need not run yet. With
-        ``changes``, so is what becomes of open alerts; with ``group`` groups of alerts are
-        delivered, and no single ones; with ``escalated`` alerts that have escalated alone. ``by``
-        is who wants it.
+        The reports of its queries are delivered too; they need not run yet. ``by`` is who wants
+        it.
 
         Raises:
             WebhookError: the URL, the secret or the format is not acceptable, or there are too
@@ -181,28 +137,17 @@ class Webhooks:
             Unavailable: the server is stopping or broken.
         """
         secret = new_secret() if secret is None else check_secret(secret)
-        entry = self._entry(
-            f"wh_{token_hex(8)}", url, queries, format, by, changes, group, escalated
-        )
+        entry = self._entry(f"wh_{token_hex(8)}", definition, by)
         with self._changing:
             return self._put(entry, secret)
 
     def put(
-        self,
-        webhook_id: str,
-        url: str,
-        queries: Sequence[str] = (),
-        format: str = CLOUD_EVENTS,
-        by: str = "",
-        match: Match = None,
-        changes: bool = False,
-        group: Grouping | None = None,
-        escalated: bool = False,
+        self, webhook_id: str, definition: WebhookDefinition, by: str = "", match: Match = None
     ) -> Webhook | None:
         """Register a webhook by this id, or change the one that has it.
 
         It keeps its secret; a new one gets a new secret. ``match`` is whether the change is wanted,
-        told the digest of the present :func:`definition`, or None.
+        told the digest of the present definition, or None.
 
         Returns:
             The webhook, if it is new.
@@ -212,30 +157,21 @@ class Webhooks:
             WebhookError, QueryError, Unavailable: as for :meth:`register`, or no webhook can have
                 this id.
         """
-        entry = self._entry(webhook_id, url, queries, format, by, changes, group, escalated)
+        entry = self._entry(webhook_id, definition, by)
         with self._changing:
             now = self._present(webhook_id)
-            text = None if now is None else definition(now)
+            text = None if now is None else now.definition.text()
             check_match(match, text, f"the webhook {webhook_id}")
             if now is None:
                 return self._put(entry, new_secret())
-            if text != definition(entry):
+            if text != entry.definition.text():
                 self._put(entry, now.secret)
         return None
 
-    def try_put(
-        self,
-        webhook_id: str,
-        url: str,
-        queries: Sequence[str] = (),
-        format: str = CLOUD_EVENTS,
-        changes: bool = False,
-        group: Grouping | None = None,
-        escalated: bool = False,
-    ) -> SensorStreamError | None:
+    def try_put(self, webhook_id: str, definition: WebhookDefinition) -> SensorStreamError | None:
         """What would speak against :meth:`put`; nothing is put, and nothing is sent."""
         try:
-            self._entry(webhook_id, url, queries, format, "", changes, group, escalated)
+            self._entry(webhook_id, definition, "")
         except SensorStreamError as error:
             return error
         return None
@@ -244,33 +180,24 @@ class Webhooks:
         if not _ID.fullmatch(webhook_id):
             self.one(webhook_id)
 
-    def _entry(
-        self,
-        webhook_id: str,
-        url: str,
-        queries: Sequence[str],
-        format: str,
-        by: str,
-        changes: bool,
-        group: Grouping | None,
-        escalated: bool,
-    ) -> PutWebhook:
+    def _entry(self, webhook_id: str, given: WebhookDefinition, by: str) -> PutWebhook:
         """The entry of a change that is acceptable."""
         if not _ID.fullmatch(webhook_id) or webhook_id.startswith(OUTPUT):
             raise WebhookError(
                 f"'{webhook_id[:60]}' is not an id of a webhook: expected up to 64 letters, "
                 f"digits, '_' and '-', and not '{OUTPUT}' at the beginning"
             )
-        if format not in FORMATS:
-            raise WebhookError(f"there is no format '{format}': expected {' or '.join(FORMATS)}")
-        if queries and format == ALERTMANAGER:
+        if given.format not in FORMATS:
+            told = f"there is no format '{given.format}': expected {' or '.join(FORMATS)}"
+            raise WebhookError(told)
+        if given.queries and given.format == ALERTMANAGER:
             raise WebhookError(
                 "an Alertmanager's format has alerts only, no reports of queries: expected no "
                 f"queries, or the format {CLOUD_EVENTS}"
             )
-        names = tuple(dict.fromkeys(map(checked_name, queries)))
-        self._dispatcher.check(url)
-        return PutWebhook(webhook_id, url, names, format, by, changes, group, escalated)
+        names = tuple(dict.fromkeys(map(checked_name, given.queries)))
+        self._dispatcher.check(given.url)
+        return PutWebhook(webhook_id, replace(WebhookDefinition.of(given), queries=names), by)
 
     def _put(self, entry: PutWebhook, secret: str) -> Webhook:
         there = self._registered.changes()
@@ -283,17 +210,9 @@ class Webhooks:
         return webhook
 
     def _webhook(self, entry: PutWebhook, secret: str) -> Webhook:
-        return Webhook(
-            id=entry.webhook,
-            url=entry.url,
-            secret=secret,
-            created_at=self._clock.now(),
-            queries=entry.queries,
-            format=entry.format,
-            changes=entry.changes,
-            group=entry.group,
-            escalated=entry.escalated,
-        )
+        told = {each.name: getattr(entry.definition, each.name) for each in fields(Telling)}
+        url, queries = entry.definition.url, entry.definition.queries
+        return Webhook(entry.webhook, url, secret, self._clock.now(), queries, **told)
 
     def _present(self, webhook_id: str) -> Webhook | None:
         try:
@@ -317,7 +236,7 @@ class Webhooks:
         """
         with self._changing:
             now = self.one(webhook_id).webhook
-            check_match(match, definition(now), f"the webhook {webhook_id}")
+            check_match(match, now.definition.text(), f"the webhook {webhook_id}")
             self._pipeline.change(RemoveWebhook(webhook_id, by)).result()
             self._registered.delete(webhook_id, self._clock.now())
             self._announce()

@@ -22,8 +22,8 @@ from sensorstream.archive.moving import Say, sweep
 from sensorstream.archive.told import erase_told, mark_told, names
 from sensorstream.engine.checkpoint import text_of
 from sensorstream.errors import ArchiveError, HistoryError, OntologyError
-from sensorstream.history.class_sets import mend_class_sets
 from sensorstream.history.database import connect, translating
+from sensorstream.history.ends import tell_ends
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import Kind, TermKey, look_up
 from sensorstream.journal.takeover import PutOntology, PutRules
@@ -359,10 +359,10 @@ def _delete(cursor: extensions.cursor) -> None:
 
 
 def _mend(cursor: extensions.cursor) -> None:
-    """Let no stay, and no set of classes, name a class that was erased."""
+    """Let no stay, and no set of classes, name what was erased."""
     cursor.execute("update store.progress set removals = removals + 1")
     cursor.execute("select distinct stay from gone_statements")
-    mend_class_sets(cursor, [stay for (stay,) in cursor.fetchall()])
+    tell_ends(cursor, [stay for (stay,) in cursor.fetchall()])
     cursor.execute(
         "delete from store.class_sets s "
         "where not exists (select from store.stays i where i.class_set = s.id)"

@@ -14,8 +14,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sensorstream.archive.layout import STATEMENTS, STAYS, ArchivedTable
-from sensorstream.history.view_definitions import HISTORY, View, look_up_all, terms_of
+from sensorstream.history.view_definitions import View, look_up_all, terms_of
 from sensorstream.model.terms import IRI
+from sensorstream.sql.postgres.reading import HISTORY
 
 LIVE_VIEWS: Final = frozenset({"messages", "alerts"})
 """Views of what is never archived."""

@@ -20,15 +20,14 @@ from sensorstream.archive.layout import STATEMENTS, STAYS
 from sensorstream.archive.manifest import Part, State, changing, kept_parts, parts, record
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.errors import ArchiveError
-from sensorstream.history.class_sets import class_sets, mend_class_sets
 from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import connect, translating
+from sensorstream.history.ends import tell_ends
 from sensorstream.history.partitions import Partitions
 from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS
-from sensorstream.history.terms import Dictionary, term_key
+from sensorstream.history.terms import Dictionary
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 
 if TYPE_CHECKING:
     from psycopg2 import extensions
@@ -83,10 +82,10 @@ def _put_back(cursor: extensions.cursor, part: Part, folder: Path, timeline: Tim
     # From here on the writer waits: no term gets two numbers, and no partition is made twice.
     cursor.execute("update store.progress set removals = removals + 1")
     dictionary, partitions = Dictionary(), Partitions(timeline)
-    typed: set[int] = set()
+    told: set[int] = set()
     for rows in _batches(part.file(folder, STATEMENTS)):
         said = [(named(row["subject"]), IRI(row["predicate"]), object_of(row)) for row in rows]
-        typed.update(row["stay"] for row in rows if row["predicate"] == RDF_TYPE)
+        told.update(row["stay"] for row in rows)
         numbers = dictionary.numbers(cursor, (term for triple in said for term in triple))
         partitions.make(cursor, {row["valid_to"] for row in rows})
         cells = (
@@ -100,21 +99,14 @@ def _put_back(cursor: extensions.cursor, part: Part, folder: Path, timeline: Tim
         dictionary.settle()
     for rows in _batches(part.file(folder, STAYS)):
         numbers = dictionary.numbers(cursor, [named(row["name"]) for row in rows])
-        found = [
-            {**row, "name": numbers[name], "iri": term_key(name).text}
-            for row in rows
-            for name in [named(row["name"])]
-        ]
-        # The files do not have them: they hold numbers of PostgreSQL alone.
-        sets = class_sets(cursor, [(row["stay"], row["name"], row["expired_at"]) for row in found])
-        cells = ({**row, "class_set": sets[row["stay"]]} for row in found)
+        cells = ({**row, "name": numbers[named(row["name"])]} for row in rows)
         cursor.copy_expert(
             _COPY_STAYS, copy_text(tuple(row[each] for each in STAY_COLUMNS) for row in cells)
         )
         dictionary.settle()
-        typed.difference_update(sets)
+        told.difference_update(row["stay"] for row in rows)
     # Statements that came late are a part of their own: their stays may be back already.
-    mend_class_sets(cursor, typed)
+    tell_ends(cursor, told)
     partitions.analyze_used(cursor)
     record(cursor, replace(part, state=State.RESTORED))
 

@@ -11,12 +11,11 @@ from psycopg2.extras import execute_values
 
 from sensorstream.backfill.mapping import Mapped
 from sensorstream.engine.archive import departure, statements_of
-from sensorstream.history.class_sets import class_sets
 from sensorstream.history.copying import Row, copy_command, copy_text
 from sensorstream.history.database import connect, translating
 from sensorstream.history.partitions import Partitions, partitions
-from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS, stay_rows
-from sensorstream.history.terms import Dictionary, number_of, rounded, term_key
+from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS, repeated, stay_rows
+from sensorstream.history.terms import Dictionary, number_of, rounded
 from sensorstream.model.events import Ended
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from psycopg2 import extensions
 
 _COPY_STAYS: Final = copy_command("store.stays", STAY_COLUMNS)
-_COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
+_COPY_STATEMENTS: Final = copy_command("store.statements", (*STATEMENT_COLUMNS, "again"))
 # The engine numbers the stays that go straight to history -1, -2, ...: these begin further down.
 _FIRST_STAY: Final = 2**40
 
@@ -70,7 +69,9 @@ class Filler:
 
     def _store(self, cursor: extensions.cursor, documents: Mapping[bytes, Mapped]) -> int:
         # A server that stores effects waits here, or this does: no term gets two numbers.
-        cursor.execute("select removals from store.progress for update")
+        cursor.execute("select last_term from store.progress for update")
+        last_term = _one(cursor)
+        cursor.execute("select removals from store.progress")
         removals = _one(cursor)
         if removals != self._removals:
             self._forget()
@@ -101,18 +102,14 @@ class Filler:
             cursor.execute("update store.progress set removals = removals + 1 returning removals")
             removals = _one(cursor)
         self._removals = removals
-        cursor.copy_expert(
-            _COPY_STATEMENTS, copy_text(_statement(message, each, terms) for message, each in ended)
+        said = [_statement(message, each, terms) for message, each in ended]
+        # A triple with a term that is new was never said before.
+        again = (
+            (*row, before or max(terms[term] for term in each.triple) <= last_term)
+            for row, before, (_, each) in zip(said, repeated(said), ended, strict=True)
         )
-        sets = class_sets(
-            cursor,
-            [(one.individual.stay, terms[one.individual.name], one.expired_at) for _, one in gone],
-        )
-        rows = (
-            (*row, term_key(one.individual.name).text, sets[one.individual.stay])
-            for message, one in gone
-            for row in stay_rows([one], terms, message)
-        )
+        cursor.copy_expert(_COPY_STATEMENTS, copy_text(again))
+        rows = (row for message, one in gone for row in stay_rows([one], terms, message))
         cursor.copy_expert(_COPY_STAYS, copy_text(rows))
         return len(numbers)
 

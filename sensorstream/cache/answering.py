@@ -14,13 +14,13 @@ from typing import IO, Any, Final, Never, cast
 
 import pyoxigraph as ox
 
-from sensorstream.cache.exact import Asked, exact, term_of
 from sensorstream.cache.protocol import Answered, Ask, Begun, CacheQuestion, Failed, Formats
 from sensorstream.errors import Overrun, QueryError, SensorStreamError
 from sensorstream.history.asking import formats
 from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions, limited
 from sensorstream.kb.snapshot import Results, read_answerable
 from sensorstream.model.terms import Triple
+from sensorstream.network.exact import Asked, exact, term_of
 
 _NICENESS: Final = 10
 _SPARE_SECONDS: Final = 5

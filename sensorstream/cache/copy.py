@@ -15,7 +15,6 @@ from time import monotonic
 from typing import IO, Final
 
 from sensorstream.cache.answering import out_of_memory
-from sensorstream.cache.exact import stored_text
 from sensorstream.cache.protocol import (
     Answered,
     Ask,
@@ -31,6 +30,7 @@ from sensorstream.cache.protocol import (
 from sensorstream.errors import Overrun, Unavailable
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.kb.changes import Quad
+from sensorstream.network.exact import stored_text
 
 _START_SECONDS: Final = 120.0
 """Seconds until the first question is begun: the process takes over the knowledge base."""

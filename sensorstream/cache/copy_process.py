@@ -18,10 +18,10 @@ from multiprocessing.connection import Connection
 import pyoxigraph as ox
 
 from sensorstream.cache.answering import answer_and_exit
-from sensorstream.cache.exact import exact
 from sensorstream.cache.protocol import Ask, Change, End, Request
 from sensorstream.kb.mirror import QuadStore
 from sensorstream.kb.snapshot import read_answerable
+from sensorstream.network.exact import exact
 
 
 def main() -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 from typing import IO, Any, Final
+from urllib.parse import quote
 from xml.sax.saxutils import escape
 
 import httpx
 from lxml import etree
 
 from sensorstream.cli.options import shown_key
-from sensorstream.client import blocking, calls, jobs
+from sensorstream.client import blocking, calls
+from sensorstream.client.questions import Scope, asked
 from sensorstream.errors import MessageError, ServerUnreachable
 
 TABLES: Final = "application/sparql-results+json, text/turtle;q=0.9"
@@ -63,29 +65,25 @@ class Client(blocking.Client):
 
     def sparql(self, query: str, accept: str) -> tuple[str, str]:
         """The media type and the text of the answer to a SPARQL query."""
-        return self._do(calls.sparql(query, accept, calls.Scope()))
+        return self._sparql(query, accept, Scope())
 
-    def write_sparql(self, query: str, accept: str, scope: calls.Scope, out: IO[bytes]) -> str:
+    def write_sparql(self, query: str, accept: str, scope: Scope, out: IO[bytes]) -> str:
         """Write the answer to a SPARQL query as it comes; its media type."""
-        return self._write(calls.sparql(query, accept, scope), out)
+        return self._write("POST", "/sparql", asked(query, accept, scope), out)
 
     def write_sql(self, query: str, accept: str, out: IO[bytes]) -> None:
         """Write the answer to an SQL query as it comes."""
         options = {"json": {"query": query}, "headers": {"Accept": accept}}
-        self._write(calls.Call("POST", "/sql", calls.media_type, options), out)
+        self._write("POST", "/sql", options, out)
 
     def write_job_result(self, job_id: str, accept: str, out: IO[bytes]) -> str:
         """Write the result of a job as it comes; its media type."""
-        options = {"headers": {"Accept": accept}}
-        return self._write(
-            calls.Call("GET", jobs.result_path(job_id), calls.media_type, options), out
-        )
+        path = f"/jobs/{quote(job_id, safe='')}/result"
+        return self._write("GET", path, {"headers": {"Accept": accept}}, out)
 
-    def _write(self, call: calls.Call[Any], out: IO[bytes]) -> str:
+    def _write(self, method: str, path: str, options: dict[str, Any], out: IO[bytes]) -> str:
         try:
-            with self._http.stream(
-                call.method, call.path, timeout=None, **call.options
-            ) as response:
+            with self._http.stream(method, path, timeout=None, **options) as response:
                 if not response.is_success:
                     response.read()
                 calls.check(response)
@@ -97,12 +95,12 @@ class Client(blocking.Client):
 
     def answer(self, name: str) -> tuple[str, str]:
         """The media type and the text of the present result of a continuous query."""
-        return self._do(calls.answer(name, TABLES))
+        return self._answer(name, TABLES)
 
     def select(self, query: str, *, on: str = "cache") -> list[dict[str, str]]:
         """The solutions of a SELECT query, each value as its plain text."""
         accept = "application/sparql-results+json"
-        document = json.loads(self._do(calls.sparql(query, accept, calls.Scope(on)))[1])
+        document = json.loads(self._sparql(query, accept, Scope(on))[1])
         return [
             {name: cell["value"] for name, cell in solution.items()}
             for solution in document["results"]["bindings"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.options import asks_server, config_option, json_option, prints
+from sensorstream.cli.options import config_option, json_option, served
 from sensorstream.settings_file import read_settings
 
 if TYPE_CHECKING:
@@ -54,9 +54,7 @@ def _show_running(found: list[dict[str, Any]]) -> None:
     print_table(("setting", "value", "origin"), rows)
 
 
-@command.command("running")
-@asks_server
-@prints(_show_running)
+@served(command.command("running"), _show_running)
 def running(client: Client) -> list[dict[str, Any]]:
     """Print the settings that a running server has read, and where each comes from.
 

@@ -197,7 +197,7 @@ def _of_history(
             found = run_spark_plan(where, question, master=settings.spark.master)
         elif place == ARCHIVE:
             from sensorstream.archive.sparql.asking import archive_plan
-            from sensorstream.cli.archived import archive_of
+            from sensorstream.cli.query import archive_of
 
             archive = archive_of(settings, url)
             found = archive_plan(archive, question, limits, analyze=analyze)

@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 
 import click
 
+from sensorstream.cli.signals import signals_repeated
 from sensorstream.errors import (
     AddressUnavailable,
     ArchiveError,
@@ -87,6 +88,11 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 _ALIASES: Final[Mapping[str, str]] = MappingProxyType({"webhook": "webhooks"})
 """Who listens is one webhook: ``sensorstream webhook listen``."""
 
+_TOGETHER: Final[Mapping[str, str]] = MappingProxyType(
+    {"restore": "backup", "why-not": "why", "individuals": "window", "audit": "health"}
+)
+"""Commands that stand in the module of another one, by their own names."""
+
 SYSTEM_FAILURES: Final = (
     AddressUnavailable,
     ArchiveError,
@@ -129,7 +135,9 @@ class Commands(click.Group):
         cmd_name = _ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"sensorstream.cli.{cmd_name.replace('-', '_')}").command
+        own = cmd_name.replace("-", "_")
+        home, name = (_TOGETHER[cmd_name], own) if cmd_name in _TOGETHER else (own, "command")
+        command = getattr(importlib.import_module(f"sensorstream.cli.{home}"), name)
         assert isinstance(command, click.Command)
         return command
 
@@ -168,5 +176,7 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
     callback=_show_version,
     help="Print the version.",
 )
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Turn streams of XML sensor messages into knowledge, alerts and history."""
+    context.with_resource(signals_repeated())

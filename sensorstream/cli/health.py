@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.options import json_option, rows_of, served, server_options, server_url
 from sensorstream.errors import Unavailable
+
+if TYPE_CHECKING:
+    from sensorstream.cli.client import Client
 
 
 @click.command("health")
@@ -48,3 +52,17 @@ def command(metrics: bool, url: str | None, config: Path, as_json: bool) -> None
         click.echo(f"{held} messages wait for earlier ones")
     if not ready:
         raise click.exceptions.Exit(3)
+
+
+_COLUMNS: Final = ("at", "kind", "who", "address", "method", "path", "status")
+
+
+@served(click.command("audit"), rows_of(*_COLUMNS))
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
+@click.option("--before", type=int, metavar="SEQ", help="Only changes older than this one.")
+def audit(client: Client, limit: int, before: int | None) -> list[dict[str, Any]]:
+    """Show who changed what on a running server.
+
+    The newest changes come first.
+    """
+    return client.audit(limit, before)

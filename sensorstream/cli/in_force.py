@@ -6,12 +6,11 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sensorstream.alert_grouping import read_grouping
 from sensorstream.app.folder import Folder
 from sensorstream.app.versions import digest_of
-from sensorstream.app.webhooks import definition_text
 from sensorstream.cli.client import Client
 from sensorstream.reasoning.ontology import parse_accepted
+from sensorstream.webhook_definition import WebhookDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +38,7 @@ def read_in_force(client: Client, ours: Folder) -> InForce:
     listed = client.rule_files()
     queries = {each["name"]: each["query"] for each in client.queries() if not each["stopped"]}
     webhooks = {
-        each["id"]: definition_text(
-            each["url"],
-            each["queries"],
-            each["format"],
-            each.get("changes", False),
-            read_grouping(each.get("group")),
-            each.get("escalated", False),
-        )
+        each["id"]: WebhookDefinition.read(each).text()
         for each in (client.webhooks() if ours.webhooks else [])
     }
     others = [

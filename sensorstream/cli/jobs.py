@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.options import asks_server, prints
+from sensorstream.cli.options import served
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
@@ -46,14 +46,12 @@ def command() -> None:
     """
 
 
-@command.command("start")
+@served(command.command("start"), lambda job: click.echo(job["id"]))
 @click.argument("text", metavar="TEXT")
 @click.option("--language", type=click.Choice(["sql", "sparql"]), default="sql", show_default=True)
 @click.option("--at", metavar="TIME", help="SPARQL: what held at a time of the time line.")
 @click.option("--during", metavar="A/B", help="SPARQL: what held at any time from A to B.")
 @click.option("--plan", is_flag=True, help="Not the answer, but how Spark would find it.")
-@asks_server
-@prints(lambda job: click.echo(job["id"]))
 def start(
     client: Client, text: str, language: str, at: str | None, during: str | None, plan: bool
 ) -> dict[str, Any]:
@@ -74,9 +72,7 @@ def _show_list(found: list[dict[str, Any]]) -> None:
     print_table(("id", "state", "progress", "rows", "text"), rows)
 
 
-@command.command("list")
-@asks_server
-@prints(_show_list)
+@served(command.command("list"), _show_list)
 def list_(client: Client) -> list[dict[str, Any]]:
     """The questions that are being answered, and all jobs that the server keeps."""
     return client.jobs()
@@ -89,25 +85,22 @@ def _show_one(found: dict[str, Any]) -> None:
     print_fields({**found, "progress": _progress(found), "error": error})
 
 
-@command.command("show")
+@served(command.command("show"), _show_one)
 @click.argument("job_id", metavar="ID")
-@asks_server
-@prints(_show_one)
 def show(client: Client, job_id: str) -> dict[str, Any]:
     """One job: its state, and how far it is."""
     return client.job(job_id)
 
 
-@command.command("cancel")
+@served(command.command("cancel"))
 @click.argument("job_id", metavar="ID")
-@asks_server
 def cancel(client: Client, job_id: str) -> None:
     """End a question; or a job, which is forgotten with its result."""
     client.delete_job(job_id)
     click.echo(f"removed {job_id}")
 
 
-@command.command("result")
+@served(command.command("result"))
 @click.argument("job_id", metavar="ID")
 @click.option("--wait", is_flag=True, help="Wait until the job has ended.")
 @click.option(
@@ -120,7 +113,6 @@ def cancel(client: Client, job_id: str) -> None:
     metavar="FILE",
     help="Write a file; without --format, its name says the format: .csv, .parquet ...",
 )
-@asks_server
 def result(client: Client, job_id: str, wait: bool, form: str | None, output: Path | None) -> None:
     """The rows that a job found; if it failed, its error."""
     from sensorstream.cli.query import format_of, target

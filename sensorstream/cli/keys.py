@@ -206,7 +206,7 @@ def _store(config: Path) -> Iterator[_Store]:
 
 
 def _length(text: str, option: str, least: timedelta = timedelta(seconds=1)) -> timedelta:
-    from sensorstream.model.datatypes import parse_duration
+    from sensorstream.model.xsd import parse_duration
 
     try:
         length = parse_duration(text)

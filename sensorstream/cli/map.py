@@ -11,7 +11,7 @@ import click
 from sensorstream.cli.options import config_option, json_option
 from sensorstream.clock import SystemClock
 from sensorstream.errors import MessageError
-from sensorstream.model.datatypes import XSD
+from sensorstream.model.xsd import XSD
 from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:

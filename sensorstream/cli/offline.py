@@ -132,7 +132,7 @@ def register_queries(
     Raises:
         QueryError: one cannot run; it has its place in the file.
     """
-    from sensorstream.app.based import placed
+    from sensorstream.app.file_texts import placed
     from sensorstream.errors import Position
 
     running: list[ContinuousQuery] = []
@@ -168,7 +168,7 @@ def read_queries(
         QueryError: a text is not a valid query.
     """
     from sensorstream.analysis import Known, query_notes
-    from sensorstream.app.based import based
+    from sensorstream.app.file_texts import based
     from sensorstream.errors import Position
     from sensorstream.model.schema import Schema
     from sensorstream.sparql.parser import read_query

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sensorstream.cli.options import asks_server, json_option, prints
+from sensorstream.cli.options import served
 from sensorstream.cli.versions import add_versions
 
 if TYPE_CHECKING:
@@ -37,22 +37,18 @@ def _show(found: dict[str, str]) -> None:
     click.echo(found["text"].rstrip("\n"))
 
 
-@command.command("show")
-@asks_server
-@prints(_show)
+@served(command.command("show"), _show)
 def show(client: Client) -> dict[str, str]:
     """The text of the ontology in force; its origin is on stderr."""
     found = client.ontology()
     return {"origin": found.origin, "media_type": found.media_type, "text": found.text}
 
 
-@command.command("put")
+@served(command.command("put"), json=True)
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option(
     "--type", "kind", type=click.Choice(sorted(set(_TYPES.values()))), help="By default by suffix."
 )
-@asks_server
-@json_option
 def put(client: Client, file: Path, kind: str | None, as_json: bool) -> None:
     """Put the ontology in FILE in force, instead of the present one.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
-from sensorstream.cli.serving import told_address
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.settings import Settings
@@ -20,6 +21,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 SETTINGS_FILE: Final = "sensorstream.toml"
 _KEY_FILE: Final = "sensorstream.key-file"
+_PARAMETERS: Final = "__click_params__"
+"""Where click keeps the options of a function that is no command yet."""
 
 
 def config_option(command: Command) -> Command:
@@ -75,36 +78,39 @@ def shown_key() -> str:
     return key
 
 
-def asks_server(command: Callable[..., None]) -> Callable[..., None]:
-    """:func:`server_options` of a command that gets a :class:`.Client` of the server first."""
+def served(
+    make: Callable[[Callable[..., None]], click.Command],
+    show: Callable[[Any], None] | None = None,
+    *,
+    json: bool = False,
+    last: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command of a function that gets a :class:`.Client` of the server first.
 
-    @wraps(command)
-    def ask(url: str | None, config: Path, **given: Any) -> None:
-        from sensorstream.cli.client import Client
+    It has :func:`server_options`; with ``show``, what the function gives is printed by that, or as
+    JSON (``--json``); with ``json``, it gets ``as_json`` itself. Of its options its own come first,
+    those that ``last`` adds last.
+    """
 
-        with Client(server_url(url, config)) as client:
-            command(client, **given)
+    def decorated(command: Callable[..., Any]) -> click.Command:
+        own = vars(command).pop(_PARAMETERS, [])
 
-    return server_options(ask)
-
-
-def prints(
-    show: Callable[[Any], None],
-) -> Callable[[Callable[..., Any]], Callable[..., None]]:
-    """``--json`` of a command: what it gives is printed as JSON with it, else by ``show``."""
-
-    def decorated(command: Callable[..., Any]) -> Callable[..., None]:
         @wraps(command)
-        def run(*client: Any, as_json: bool, **given: Any) -> None:
+        def ask(url: str | None, config: Path, **given: Any) -> None:
+            from sensorstream.cli.client import Client
             from sensorstream.cli.terminal import print_json
 
-            found = command(*client, **given)
-            if as_json:
-                print_json(found)
-            else:
-                show(found)
+            as_json = show is not None and given.pop("as_json")
+            with Client(server_url(url, config)) as client:
+                found = run(client, **given)
+            if show is not None:
+                (print_json if as_json else show)(found)
 
-        return json_option(run)
+        run = command if last is None else last(command)
+        vars(ask)[_PARAMETERS] = vars(run).pop(_PARAMETERS, [])
+        server_options(ask if show is None and not json else json_option(ask))
+        vars(ask)[_PARAMETERS] += own
+        return make(ask)
 
     return decorated
 
@@ -158,3 +164,34 @@ def base_url(host: str, port: int, *, secure: bool = False) -> str:
     """``http://host:port``, with the brackets an IPv6 address needs; ``secure``: ``https``."""
     place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return f"{'https' if secure else 'http'}://{place}"
+
+
+_FILE: Final = "address"
+
+
+@contextmanager
+def telling(settings: Settings, url: str) -> Iterator[None]:
+    """Tell the address while the block lasts, unless another server of the deployment does."""
+    settings.history.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = os.open(settings.history.folder / _FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        with suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(file, 0)
+            os.pwrite(file, url.encode(), 0)
+        yield
+    finally:
+        os.close(file)
+
+
+def told_address(settings: Settings) -> str:
+    """The address of the server of a deployment; empty if none runs here."""
+    try:
+        with (settings.history.folder / _FILE).open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return file.read().decode()
+    except OSError:
+        pass
+    return ""

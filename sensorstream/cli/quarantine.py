@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from sensorstream.cli.options import asks_server, json_option, prints, rows_of
+from sensorstream.cli.options import rows_of, served
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
@@ -65,12 +65,9 @@ def command() -> None:
     """Look at and replay the messages that a running server did not take in."""
 
 
-@command.command("list")
+@served(command.command("list"), rows_of(*_COLUMNS), last=_choosing)
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--before", type=int, metavar="SEQ", help="Only messages older than this one.")
-@asks_server
-@prints(rows_of(*_COLUMNS))
-@_choosing
 def list_(
     client: Client, limit: int, before: int | None, chosen: dict[str, Any]
 ) -> list[dict[str, Any]]:
@@ -86,10 +83,8 @@ def _show_one(found: dict[str, Any]) -> None:
     click.echo(found["content"], nl=False)
 
 
-@command.command("show")
+@served(command.command("show"), _show_one)
 @click.argument("message_id", metavar="MESSAGE_ID")
-@asks_server
-@prints(_show_one)
 def show(client: Client, message_id: str) -> dict[str, Any]:
     """The content of one of these messages, as it came; its reason is on stderr.
 
@@ -101,7 +96,7 @@ def show(client: Client, message_id: str) -> dict[str, Any]:
     return found
 
 
-@command.command("replay")
+@served(command.command("replay"), json=True, last=_choosing)
 @click.argument("message_id", metavar="[MESSAGE_ID]", required=False)
 @click.option(
     "--with",
@@ -110,9 +105,6 @@ def show(client: Client, message_id: str) -> dict[str, Any]:
     help="The message as it should have been.",
 )
 @click.option("--all", "every", is_flag=True, help="All of them, or all that are chosen below.")
-@asks_server
-@json_option
-@_choosing
 def replay(
     client: Client,
     message_id: str | None,
@@ -140,11 +132,9 @@ def replay(
         click.echo(f"{message_id} came anew as {told['message_id']}: {told['status']}")
 
 
-@command.command("delete")
+@served(command.command("delete"), last=_choosing)
 @click.argument("message_id", metavar="[MESSAGE_ID]", required=False)
 @click.option("--all", "every", is_flag=True, help="All of them, or all that are chosen below.")
-@asks_server
-@_choosing
 def delete(client: Client, message_id: str | None, every: bool, chosen: dict[str, Any]) -> None:
     """Take messages out of quarantine that need no work any more; the journal keeps them."""
     _check_target(message_id, every, chosen)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.following import count_option, follow
-from sensorstream.cli.options import asks_server, json_option, prints, rows_of
+from sensorstream.cli.options import rows_of, served
+from sensorstream.cli.terminal import count_option, follow
 from sensorstream.cli.versions import add_versions
 from sensorstream.errors import SensorStreamError, ServerUnreachable, UnknownQuery
 
@@ -27,11 +27,9 @@ def command() -> None:
     """Register, read, follow and remove the continuous queries of a running server."""
 
 
-@command.command("add")
+@served(command.command("add"), json=True)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--name", help="Its name, instead of the one in its REGISTER clause.")
-@asks_server
-@json_option
 def add(client: Client, file: Path, name: str | None, as_json: bool) -> None:
     """Start a continuous query; FILE holds its text, "-" is standard input."""
     from sensorstream.cli.terminal import print_json
@@ -52,9 +50,7 @@ def add(client: Client, file: Path, name: str | None, as_json: bool) -> None:
     click.echo(f"registered {made['name']}")
 
 
-@command.command("list")
-@asks_server
-@prints(rows_of(*_COLUMNS))
+@served(command.command("list"), rows_of(*_COLUMNS))
 def list_(client: Client) -> list[dict[str, Any]]:
     """All continuous queries, in the order of their registration."""
     return client.queries()
@@ -70,19 +66,15 @@ def _show_one(found: dict[str, Any]) -> None:
     click.echo(found["query"].strip("\n"))
 
 
-@command.command("show")
+@served(command.command("show"), _show_one)
 @click.argument("name")
-@asks_server
-@prints(_show_one)
 def show(client: Client, name: str) -> dict[str, Any]:
     """The text and the state of a continuous query."""
     return client.query_state(name)
 
 
-@command.command("results")
+@served(command.command("results"), json=True)
 @click.argument("name")
-@asks_server
-@json_option
 def results(client: Client, name: str, as_json: bool) -> None:
     """The whole result of a continuous query as it is now."""
     from sensorstream.cli.terminal import print_solutions
@@ -94,14 +86,12 @@ def results(client: Client, name: str, as_json: bool) -> None:
         click.echo(text.rstrip("\n"))
 
 
-@command.command("follow")
+@served(command.command("follow"), json=True)
 @click.argument("name")
 @click.option(
     "--after", metavar="ID", help='Begin after this report; "" begins with the oldest kept one.'
 )
 @count_option
-@asks_server
-@json_option
 def follow_(client: Client, name: str, after: str | None, count: int | None, as_json: bool) -> None:
     """The reports of a continuous query as they come, until Ctrl-C or until it is removed.
 
@@ -166,20 +156,17 @@ def _show_graph(found: dict[str, Any]) -> None:
         click.echo(line)
 
 
-@command.command("graph")
+@served(command.command("graph"), _show_graph)
 @click.argument("name")
-@asks_server
-@prints(_show_graph)
 def graph(client: Client, name: str) -> dict[str, Any]:
     """The operators of a continuous query with their counters, as a tree."""
     return client.query_graph(name)
 
 
-@command.command("steps")
+@served(command.command("steps"))
 @click.argument("name")
 @click.option("--last", type=click.IntRange(1, 100), default=10, show_default=True)
 @click.option("--end", is_flag=True, help="End the record instead.")
-@asks_server
 def steps(client: Client, name: str, last: int, end: bool) -> None:
     """The last instants of a query, operator by operator, one JSON object a line.
 
@@ -197,9 +184,8 @@ def steps(client: Client, name: str, last: int, end: bool) -> None:
         print_json(each)
 
 
-@command.command("delete")
+@served(command.command("delete"))
 @click.argument("name")
-@asks_server
 def delete(client: Client, name: str) -> None:
     """Stop a continuous query."""
     client.unregister(name)

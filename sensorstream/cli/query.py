@@ -10,11 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from types import MappingProxyType
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import click
 
 from sensorstream.cli.options import server_options, server_url
+from sensorstream.extras import require
+
+if TYPE_CHECKING:
+    from sensorstream.archive.sparql.asking import Archive
+    from sensorstream.settings import Settings
 
 _JSON: Final = "application/sparql-results+json"
 _XML: Final = "application/sparql-results+xml"
@@ -168,7 +173,7 @@ def _of_server(
 ) -> str:
     from sensorstream.cli.client import Client
     from sensorstream.cli.lasting import lasting
-    from sensorstream.client.calls import Scope
+    from sensorstream.client.questions import Scope
 
     first, *others = wanted
     accept = ", ".join((first, *(f"{each};q=0.9" for each in others)))
@@ -212,7 +217,6 @@ def _of_history(
             )
         elif asked.on == ARCHIVE:
             from sensorstream.archive.sparql.asking import archive_answered
-            from sensorstream.cli.archived import archive_of
 
             say("DuckDB answers")
             answer = stack.enter_context(
@@ -272,3 +276,16 @@ def _show(kept: IO[bytes], form: str, media_type: str) -> None:
         last = piece
     if form not in _BINARY and not last.endswith(b"\n"):
         click.echo()
+
+
+def archive_of(settings: Settings, url: str) -> Archive:
+    """The archive of the history at ``url``.
+
+    Raises:
+        MissingExtra: the modules that read it are not installed.
+    """
+    require("archive", "the archive")
+    from sensorstream.archive.sparql.asking import Archive
+
+    told = settings.archive
+    return Archive(url, told.folder, settings.limits.question_memory)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.history.opening import open_kept
+from sensorstream.history.read_only_sql import run_sql
+from sensorstream.settings import Settings
 
 if TYPE_CHECKING:
     from sensorstream.cli.delivery import Outgoing
@@ -78,7 +83,6 @@ def command(
 
 def _journal(source: str, speed: float | None, stack: ExitStack) -> tuple[int, Iterator[Outgoing]]:
     from sensorstream.cli.delivery import Outgoing
-    from sensorstream.cli.recording import Recording
     from sensorstream.settings_file import load_settings
 
     recording = Recording(load_settings(Path(source)), stack)
@@ -99,3 +103,48 @@ def _files(source: str) -> tuple[int, Iterator[Outgoing]]:
 
     found = sources([source])
     return len(found), (Outgoing(each.name, each.read) for each in found)
+
+
+_BATCH: Final = 500
+_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One message as it arrived, independent of its outcome."""
+
+    id: str
+    source: str
+    content: bytes
+    received_at: datetime
+
+
+class Recording:
+    """A deployment's journal as it is now; stays readable until ``stack`` closes.
+
+    Later messages are not part of it, so a journal may be replayed to its own server.
+
+    Raises:
+        HistoryError: the history cannot be opened or read.
+    """
+
+    def __init__(self, settings: Settings, stack: ExitStack) -> None:
+        self._url = open_kept(settings.history, stack)
+        statement = "SELECT count(*), coalesce(max(seq), 0) FROM history.messages"
+        self._count, self._last = map(int, self._ask(statement)[0])
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Recorded]:
+        after = 0
+        while rows := self._ask(
+            "SELECT seq, id, source, content, received_at FROM history.messages "
+            f"WHERE seq > {after:d} AND seq <= {self._last:d} ORDER BY seq LIMIT {_BATCH}"
+        ):
+            for _, name, source, content, received_at in rows:
+                yield Recorded(name, source, bytes(content), received_at)
+            after = int(rows[-1][0])
+
+    def _ask(self, query: str) -> tuple[tuple[Any, ...], ...]:
+        return run_sql(self._url, query, timeout=_SECONDS, row_limit=_BATCH).rows

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sensorstream.cli.options import (
-    asks_server,
     json_option,
-    prints,
+    served,
     server_options,
     server_url,
 )
@@ -60,9 +59,7 @@ def _show_files(found: dict[str, Any]) -> None:
     )
 
 
-@command.command("files")
-@asks_server
-@prints(_show_files)
+@served(command.command("files"), _show_files)
 def files(client: Client) -> dict[str, Any]:
     """The rule files in force, and what the server's own files have now.
 
@@ -73,20 +70,16 @@ def files(client: Client) -> dict[str, Any]:
     return {key: found[key] for key in ("origin", "digest", "files")}
 
 
-@command.command("show")
+@served(command.command("show"), lambda found: click.echo(found["text"], nl=False))
 @click.argument("name")
-@asks_server
-@prints(lambda found: click.echo(found["text"], nl=False))
 def show(client: Client, name: str) -> dict[str, str]:
     """The text of the rule file NAME in force."""
     return {"name": name, "text": client.rule_file(name)}
 
 
-@command.command("put")
+@served(command.command("put"), lambda found: click.echo(f"in force, as {found['change']}"))
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--name", help="Of the rule file; by default the name of FILE.")
-@asks_server
-@prints(lambda found: click.echo(f"in force, as {found['change']}"))
 def put(client: Client, file: Path, name: str | None) -> dict[str, str]:
     """Put the rules of FILE in force, new or instead of those of this name.
 
@@ -99,9 +92,8 @@ def put(client: Client, file: Path, name: str | None) -> dict[str, str]:
     return {"change": client.put_rule_file(name or file.name, text)}
 
 
-@command.command("delete")
+@served(command.command("delete"))
 @click.argument("name")
-@asks_server
 def delete(client: Client, name: str) -> None:
     """Take the rule file NAME out of force; what its rules have done stays."""
     click.echo(f"out of force, as {client.delete_rule_file(name)}")

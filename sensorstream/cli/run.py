@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -316,16 +317,18 @@ def _arriving(
     from sensorstream.clock import SystemClock
     from sensorstream.model.events import Message
 
-    clock = SystemClock()
+    # They arrive one right after the other, however slow this machine is: else a source could seem
+    # to fall silent, and what waits for a late message would not wait any longer.
+    moment = SystemClock().now()
     for number, each in enumerate(sources(paths), 1):
         id_ = f"m{number}"
         names[id_] = each.name
-        received = tried.timeline.of(clock.now())
+        received = tried.timeline.of(moment + timedelta(microseconds=number))
         yield tried.mapper.map(Message(id_, each.read(), received, source))
 
 
 def _prefixes(files: Iterable[RuleFile]) -> dict[str, str]:
-    from sensorstream.model.datatypes import XSD
+    from sensorstream.model.xsd import XSD
 
     return {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
 

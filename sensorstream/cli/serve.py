@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sensorstream.cli.lasting import lasting, tell
-from sensorstream.cli.options import base_url, config_option
-from sensorstream.cli.serving import telling
+from sensorstream.cli.options import base_url, config_option, telling
+from sensorstream.cli.signals import signalled
 from sensorstream.errors import AddressUnavailable, SettingsError
 from sensorstream.settings_file import Given, read_settings
 
@@ -52,8 +52,8 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     """
     # A signal during the start ends the process immediately. While it serves, uvicorn handles the
     # signals and raises them again when it has stopped: then the blocks below end in order.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: sys.exit(0))
+    ending = signalled(signal.SIGTERM, signal.SIGINT, then=partial(sys.exit, 0))
+    signals = click.get_current_context().with_resource(ending)
     # Its terminal is closed.
     signal.signal(signal.SIGHUP, lambda _number, _frame: signal.raise_signal(signal.SIGTERM))
     # Engine and HTTP share one interpreter. With Python's default of 5 ms, a thread that returns
@@ -105,7 +105,8 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
                 say("starting the inputs")
                 stack.enter_context(Inputs(application))
             spare_what_stays()
-            _run(application, listener, host, tls, given)
+            if not signals:
+                _run(application, listener, host, tls, given)
 
 
 class _Doing:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import click
 
@@ -48,80 +48,19 @@ def command() -> None:
     """Simulate messages: faces, a city, auctions, stocks, deliveries, buoys, fires."""
 
 
-@command.command("tracker")
-@_count_option
-@click.option("--people", type=click.IntRange(min=1), help="Number of known people, who return.")
-@_stream_options
-def tracker(
-    count: int,
-    people: int | None,
-    seed: int,
-    rate: float | None,
-    out: Path | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
-    """The face tracker of the SensorStream paper, one person in each message."""
-    from sensorstream.simulation.tracker import tracker_messages
-
-    now = _latest(out, url, config)
-    start = now + 1 if isinstance(now, int) else 1
-    messages = tracker_messages(count, seed=seed, people=people, start=start)
-    _run(messages, count, rate, out, url, config, as_json)
+_Latest: TypeAlias = Callable[[], int | datetime | None]
+"""Asks for the latest time that the server knows; None before the first message, or for a folder.
+"""
 
 
-@command.command("city")
-@click.option("--count", type=click.IntRange(min=1), help="The most messages to make.")
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    metavar="DIR",
-    help="A folder of the CityBench benchmark: its recorded streams instead of simulated data.",
-)
-@click.option("--from", "start", metavar="TIME", help="The first time, such as 2014-08-12T05:00.")
-@click.option("--to", "end", metavar="TIME", help="The end, exclusive.")
-@_stream_options
-def city(
-    count: int | None,
-    data: Path | None,
-    start: str | None,
-    end: str | None,
-    seed: int,
-    rate: float | None,
-    out: Path | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
-    """Traffic, weather and air of a city; three hours of a morning by default."""
-    from sensorstream.simulation.city import city_messages, following
+def _stream(*options: _Option) -> Callable[[Callable[..., Iterator[bytes]]], click.Command]:
+    """Make what makes messages a command of its name.
 
-    begin, until = _time(start, "--from"), _time(end, "--to")
-    if begin is None:
-        now = _latest(out, url, config)
-        begin = following(now, data) if isinstance(now, datetime) else None
-    messages = city_messages(data, start=begin, end=until, count=count, seed=seed)
-    _run(messages, count, rate, out, url, config, as_json)
+    It is given a :data:`_Latest`, ``seed``, and its own ``options``, of which one is ``count``.
+    """
 
-
-class _Messages(Protocol):
-    """Makes the messages of a stream."""
-
-    def __call__(self, count: int, *, seed: int, start: datetime) -> Iterator[bytes]: ...
-
-
-_Stream: TypeAlias = Callable[..., tuple[datetime, _Messages]]
-"""Says when a stream starts, and what makes its messages; its name is that of the command."""
-
-
-def _application(*options: _Option) -> Callable[[_Stream], click.Command]:
-    """Make a stream a command; ``options`` are those of its own, which it is given."""
-
-    def made(stream: _Stream) -> click.Command:
+    def made(stream: Callable[..., Iterator[bytes]]) -> click.Command:
         def simulate(
-            count: int,
-            seed: int,
             rate: float | None,
             out: Path | None,
             url: str | None,
@@ -129,68 +68,115 @@ def _application(*options: _Option) -> Callable[[_Stream], click.Command]:
             as_json: bool,
             **own: Any,
         ) -> None:
-            first, messages = stream(**own)
-            start = _start(first, _latest(out, url, config))
-            _run(messages(count, seed=seed, start=start), count, rate, out, url, config, as_json)
+            messages = stream(partial(_latest, out, url, config), **own)
+            _run(messages, own["count"], rate, out, url, config, as_json)
 
         found = _stream_options(simulate)
-        for option in (*options, _count_option):
+        for option in reversed(options):
             found = option(found)
         return command.command(stream.__name__, help=stream.__doc__)(found)
 
     return made
 
 
-@_application(
+@_stream(
+    _count_option,
+    click.option(
+        "--people", type=click.IntRange(min=1), help="Number of known people, who return."
+    ),
+)
+def tracker(latest: _Latest, count: int, people: int | None, seed: int) -> Iterator[bytes]:
+    """The face tracker of the SensorStream paper, one person in each message."""
+    from sensorstream.simulation.tracker import tracker_messages
+
+    now = latest()
+    start = now + 1 if isinstance(now, int) else 1
+    return tracker_messages(count, seed=seed, people=people, start=start)
+
+
+@_stream(
+    click.option("--count", type=click.IntRange(min=1), help="The most messages to make."),
+    click.option(
+        "--data",
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        metavar="DIR",
+        help="A folder of the CityBench benchmark: its recorded streams instead of simulated data.",
+    ),
+    click.option(
+        "--from", "start", metavar="TIME", help="The first time, such as 2014-08-12T05:00."
+    ),
+    click.option("--to", "end", metavar="TIME", help="The end, exclusive."),
+)
+def city(
+    latest: _Latest,
+    count: int | None,
+    data: Path | None,
+    start: str | None,
+    end: str | None,
+    seed: int,
+) -> Iterator[bytes]:
+    """Traffic, weather and air of a city; three hours of a morning by default."""
+    from sensorstream.simulation.city import city_messages, following
+
+    begin, until = _time(start, "--from"), _time(end, "--to")
+    if begin is None:
+        now = latest()
+        begin = following(now, data) if isinstance(now, datetime) else None
+    return city_messages(data, start=begin, end=until, count=count, seed=seed)
+
+
+@_stream(
+    _count_option,
     click.option(
         "--auctions",
         type=click.IntRange(min=1),
         default=12,
         show_default=True,
         help="How many run at a time.",
-    )
+    ),
 )
-def auctions(auctions: int) -> tuple[datetime, _Messages]:
+def auctions(latest: _Latest, count: int, seed: int, auctions: int) -> Iterator[bytes]:
     """The bids of an auction house, in the format of eBay's findItemsByKeywords."""
     from sensorstream.simulation.auctions import START, auction_messages
 
-    return START, partial(auction_messages, auctions=auctions)
+    return auction_messages(count, seed=seed, start=_start(START, latest), auctions=auctions)
 
 
-@_application()
-def stocks() -> tuple[datetime, _Messages]:
+@_stream(_count_option)
+def stocks(latest: _Latest, count: int, seed: int) -> Iterator[bytes]:
     """Prices, ratings and acquisitions of a stock exchange."""
     from sensorstream.simulation.stocks import START, stock_messages
 
-    return START, stock_messages
+    return stock_messages(count, seed=seed, start=_start(START, latest))
 
 
-@_application()
-def delivery() -> tuple[datetime, _Messages]:
+@_stream(_count_option)
+def delivery(latest: _Latest, count: int, seed: int) -> Iterator[bytes]:
     """Roads that are closed and opened, and agents who ask for their way."""
     from sensorstream.simulation.deliveries import START, delivery_messages
 
-    return START, delivery_messages
+    return delivery_messages(count, seed=seed, start=_start(START, latest))
 
 
-@_application()
-def buoys() -> tuple[datetime, _Messages]:
+@_stream(_count_option)
+def buoys(latest: _Latest, count: int, seed: int) -> Iterator[bytes]:
     """Buoys that measure the water above them, with the tide and now and then a tsunami."""
     from sensorstream.simulation.buoys import START, buoy_messages
 
-    return START, buoy_messages
+    return buoy_messages(count, seed=seed, start=_start(START, latest))
 
 
-@_application()
-def fires() -> tuple[datetime, _Messages]:
+@_stream(_count_option)
+def fires(latest: _Latest, count: int, seed: int) -> Iterator[bytes]:
     """Sensors of smoke and temperature in the rooms of a building."""
     from sensorstream.simulation.fires import START, fire_messages
 
-    return START, fire_messages
+    return fire_messages(count, seed=seed, start=_start(START, latest))
 
 
-def _start(first: datetime, now: int | datetime | None) -> datetime:
+def _start(first: datetime, latest: _Latest) -> datetime:
     """When a stream begins, whose first message would have a time of its own."""
+    now = latest()
     return max(first, now + _PAUSE) if isinstance(now, datetime) else first
 
 
@@ -206,7 +192,6 @@ def _time(text: str | None, option: str) -> datetime | None:
 
 
 def _latest(out: Path | None, url: str | None, config: Path) -> int | datetime | None:
-    """The latest time that the server knows; None before the first message, or for a folder."""
     if out is not None:
         return None
     from sensorstream.cli.client import Client

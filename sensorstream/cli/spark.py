@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Final
 import click
 
 from sensorstream.cli.options import config_option
+from sensorstream.cli.signals import signalled
 from sensorstream.own_folders import own_folder
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
@@ -125,7 +126,7 @@ class _Shell:
         with (
             own_folder("answer-", self._folder) as folder,
             working("Spark starts") as say,
-            _interrupted() as cancelled,
+            signalled(signal.SIGINT) as cancelled,
         ):
 
             def told(progress: Progress) -> None:
@@ -198,17 +199,6 @@ def _question(lines: list[str]) -> Iterator[str]:
     lines.clear()
     if text:
         yield text
-
-
-@contextmanager
-def _interrupted() -> Iterator[list[bool]]:
-    """A list that gets a member when the person presses Ctrl-C."""
-    pressed: list[bool] = []
-    before = signal.signal(signal.SIGINT, lambda _number, _frame: pressed.append(True))
-    try:
-        yield pressed
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _show_table(answer: IO[bytes]) -> int:

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections import deque
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sensorstream.cli.options import config_option
+from sensorstream.cli.signals import signalled
 from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
@@ -46,8 +48,8 @@ def command(config: Path, source: str, once: bool, quiet: bool) -> None:
     engines say as a server does: history, alerts and deliveries. May be stopped at any time, by
     kill -9 too: what was stored is not stored again, and nothing is left out.
     """
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: sys.exit(0))
+    ending = signalled(signal.SIGTERM, signal.SIGINT, then=partial(sys.exit, 0))
+    signals = click.get_current_context().with_resource(ending)
     from sensorstream.streaming.sources import read_by_now, with_source
 
     settings = with_source(load_settings(config), source)
@@ -73,7 +75,7 @@ def command(config: Path, source: str, once: bool, quiet: bool) -> None:
             running = stack.enter_context(running_stream(settings, url, progress.stored))
         reader = stack.enter_context(closing(PositionReader(url)))
         end: int | None = None
-        while not running.wait(_LOOK):
+        while not signals and not running.wait(_LOOK):
             # Before the position: what is in the journal now is waited for.
             complete = once and read_by_now(settings)
             position = reader.read()

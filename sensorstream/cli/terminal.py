@@ -6,15 +6,17 @@ import io
 import itertools
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 import click
 
 from sensorstream.app.progress import Progress
 from sensorstream.cli.lasting import lasting
+from sensorstream.cli.options import Command
 
 Advance = Callable[[], None]
 
@@ -137,3 +139,25 @@ def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 
 def _lines(text: str) -> list[str]:
     return text.splitlines() or [""]
+
+
+Item = TypeVar("Item")
+
+
+def count_option(command: Command) -> Command:
+    """``--count N``, given to the command as ``count``; None: no end."""
+    return click.option(
+        "--count", type=click.IntRange(min=1), metavar="N", help="End after this many."
+    )(command)
+
+
+def follow(items: Iterable[Item], count: int | None, show: Callable[[Item], None]) -> bool:
+    """Show each item; whether the end was wanted: by ``count``, or by Ctrl-C."""
+    shown = 0
+    try:
+        for each in islice(items, count):
+            show(each)
+            shown += 1
+    except KeyboardInterrupt:
+        return True
+    return shown == count

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sensorstream.cli.options import asks_server, json_option
+from sensorstream.cli.options import served
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
-    from sensorstream.client.versions import Kind
+    from sensorstream.client.deployment import Kind
 
 
 def add_versions(group: click.Group, kind: Kind) -> None:
@@ -55,9 +55,8 @@ def add_versions(group: click.Group, kind: Kind) -> None:
     named = click.argument("name", metavar="ID" if kind == "webhooks" else "NAME")
     text = click.option("--text", "change", metavar="CHANGE", help="Print this version's text.")
     changed = click.argument("change")
-    listing = text(asks_server(json_option(versions)))
-    putting = changed(asks_server(json_option(restore)))
-    if kind != "ontology":
-        listing, putting = named(listing), named(putting)
-    group.command("versions")(listing)
-    group.command("restore")(putting)
+    for name, function, own in (("versions", versions, text), ("restore", restore, changed)):
+        own(function)
+        if kind != "ontology":
+            named(function)
+        served(group.command(name), json=True)(function)

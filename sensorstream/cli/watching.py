@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +16,7 @@ import click
 
 from sensorstream.app.mapping_files import is_rule_file
 from sensorstream.app.rule_sets import rule_set_files
+from sensorstream.cli.signals import signalled
 from sensorstream.errors import SensorStreamError
 from sensorstream.language.parser import parse_with_faults
 from sensorstream.reasoning.imports import surroundings
@@ -31,18 +34,22 @@ def watch(run: Callable[[], None], files: Callable[[], Iterable[Path]]) -> None:
     An error of the input is printed; the next change may repair it. ``files`` is asked at each
     look: files may appear and vanish.
     """
-    try:
-        while True:
+    with suppress(KeyboardInterrupt), signalled(signal.SIGINT, then=_interrupt) as pressed:
+        # A library may have caught the interrupt.
+        while not pressed:
             # Before the run: a change while it runs is a reason to run again.
             before = _state(files())
             if sys.stdout.isatty():
                 click.clear()
             _attempt(run)
             click.echo("waiting for a change of a file; Ctrl-C ends", err=True)
-            while _state(files()) == before:
+            while not pressed and _state(files()) == before:
                 time.sleep(_PERIOD)
-    except KeyboardInterrupt:
-        click.echo("", err=True)
+    click.echo("", err=True)
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 def _attempt(run: Callable[[], None]) -> None:

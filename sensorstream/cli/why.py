@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.options import asks_server, prints
+from sensorstream.cli.options import served
 
 if TYPE_CHECKING:
     from sensorstream.cli.client import Client
@@ -21,12 +21,11 @@ _BASIS = {
 }
 
 
-@click.command("why")
-@click.argument("of", metavar="ID|STATEMENT")
-@asks_server
-@prints(
-    lambda found: click.echo("\n".join(lines(found) if "alert" in found else held_lines(found)))
+@served(
+    click.command("why"),
+    lambda found: click.echo("\n".join(lines(found) if "alert" in found else held_lines(found))),
 )
+@click.argument("of", metavar="ID|STATEMENT")
 def command(client: Client, of: str) -> dict[str, Any]:
     """Show why an alert was raised or a statement holds, down to each XPath.
 
@@ -157,3 +156,28 @@ def _place(place: Mapping[str, Any], indent: str) -> Iterator[str]:
         for node in each["nodes"]:
             text = " ".join(node["text"].split())
             yield f"{indent}  {node['path']} (line {node['line']}): {text}"
+
+
+@served(click.command("why-not"), lambda found: click.echo("\n".join(unmet_lines(found))))
+@click.argument("rule")
+@click.argument("individual", metavar="IRI")
+@click.option("--variable", default="", help="The variable of the rule that is the individual.")
+def why_not(client: Client, rule: str, individual: str, variable: str) -> dict[str, Any]:
+    """Show what keeps a rule from firing for an individual.
+
+    The parts of the semantic rule are tried one after the other on what the server knows now; the
+    first that leaves nothing is told, with what is known instead. RULE may also be a continuous
+    query, and its parts.
+    """
+    return client.why_not(rule, individual, variable)
+
+
+def unmet_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """What a server tells of a rule, for people."""
+    yield found["answer"]
+    yield ""
+    for each in found["steps"]:
+        count = each["solutions"]
+        left = "" if count is None else f"  ({count} solution{'' if count == 1 else 's'})"
+        yield f"{'yes' if each['held'] else 'no':<5}{each['kind']}  {each['text']}{left}"
+        yield from (f"       {line}" for line in (*each["found"], each["note"]) if line)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -58,12 +57,7 @@ class AsyncClient(Operations):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -76,7 +70,7 @@ class AsyncClient(Operations):
         ``after`` is the id of the last known report; "" starts with the oldest kept report, None
         with the next report. Ends with the connection: continue with the last id.
         """
-        reader = ReportReader((await self._do(calls.query_state(name)))["variables"])
+        reader = ReportReader((await self.query_state(name))["variables"])
         async for event in self._events(calls.reports_path(name), after):
             report = reader.report(event)
             if report is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -49,12 +48,7 @@ class Client(Operations):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -67,7 +61,7 @@ class Client(Operations):
         ``after`` is the id of the last known report; "" starts with the oldest kept report, None
         with the next report. Ends with the connection: continue with the last id.
         """
-        reader = ReportReader(self._do(calls.query_state(name))["variables"])
+        reader = ReportReader(self.query_state(name)["variables"])
         for event in self._events(calls.reports_path(name), after):
             report = reader.report(event)
             if report is not None:

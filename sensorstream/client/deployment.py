@@ -1,21 +1,40 @@
-"""Requests about a running deployment: alerts, window, ontology, health."""
+"""Operations: what is in the window and in quarantine, what is in force, how the server does."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypedDict, Unpack
+from typing import (
+    Final,
+    Literal,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+)
 from urllib.parse import quote, urlsplit
 
 import httpx
 
-from sensorstream.client.calls import Call, json_object, media_type
+from sensorstream.client.calls import (
+    json_object,
+    listed,
+    media_type,
+    nothing,
+    text_of,
+)
+from sensorstream.client.operation import LONG, Options, operation, params
 
-_XML: Final = "application/xml"
-_REPLAY: Final = "/quarantine/replay"
-_REASONER: Final = httpx.Timeout(None)
-"""A reasoner that is built anew may take longer than other requests."""
+Kind: TypeAlias = Literal["rules", "queries", "webhooks", "ontology"]
+"""What has versions."""
+
+MEDIA_TYPES: Final[dict[Kind, str]] = {
+    "rules": "text/plain; charset=utf-8",  # of any language: the name says it
+    "queries": "application/sparql-query",
+    "webhooks": "application/json",
+    "ontology": "text/turtle",
+}
+"""What a text of each kind is sent as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,116 +44,6 @@ class OntologyInForce:
     text: str
     media_type: str
     origin: str
-
-
-def alerts(limit: int = 1000, before: int | None = None) -> Call[list[dict[str, Any]]]:
-    """The newest alerts that the server keeps, newest first, with ``seq`` below ``before``."""
-    return Call(
-        "GET",
-        "/alerts",
-        lambda response: list(json_object(response)["alerts"]),
-        _page(limit, before),
-    )
-
-
-def alert_messages(id_: str, limit: int = 100, after: int = 0) -> Call[dict[str, Any]]:
-    """An alert, and a page of the messages that led to it, with ``seq`` above ``after``."""
-    params = {"limit": limit, "after": after}
-    return Call("GET", f"/alerts/{quote(id_, safe='')}/messages", json_object, {"params": params})
-
-
-def why(id_: str) -> Call[dict[str, Any]]:
-    """Why an alert was raised: its rule, what that found, and where in which message."""
-    return Call("GET", f"/alerts/{quote(id_, safe='')}/why", json_object)
-
-
-def why_statement(statement: str) -> Call[dict[str, Any]]:
-    """Why a statement holds: who said it, or by which rules it follows.
-
-    ``statement`` is as in Turtle, with the prefixes of the rule files: ``:ann a :Person``.
-    """
-    return Call("GET", "/why", json_object, {"params": {"statement": statement}})
-
-
-def why_not(rule: str, individual: str, variable: str = "") -> Call[dict[str, Any]]:
-    """What keeps a rule from firing for an individual (an IRI), as things are now."""
-    params = {"rule": rule, "individual": individual, "variable": variable}
-    return Call("GET", "/why-not", json_object, {"params": params})
-
-
-def alerts_in(
-    state: str, limit: int = 1000, before: int | None = None
-) -> Call[list[dict[str, Any]]]:
-    """What is ``open``, ``acknowledged`` or ``cleared``: alerts of one rule and key together.
-
-    The last opened first, with ``seq`` below ``before``.
-    """
-    options = _page(limit, before)
-    options["params"]["state"] = state
-    return Call("GET", "/alerts", lambda response: list(json_object(response)["alerts"]), options)
-
-
-def alert(id_: str) -> Call[dict[str, Any]]:
-    """The state of what an alert belongs to, and how often it was raised."""
-    return Call("GET", f"/alerts/{quote(id_, safe='')}", json_object)
-
-
-def alert_history(id_: str, limit: int = 100, after: int = 0) -> Call[dict[str, Any]]:
-    """A page of what became of an alert, oldest first, with ``seq`` above ``after``."""
-    params = {"limit": limit, "after": after}
-    return Call("GET", f"/alerts/{quote(id_, safe='')}/history", json_object, {"params": params})
-
-
-def acknowledge(id_: str, text: str = "") -> Call[dict[str, Any]]:
-    """Say that somebody sees to an alert."""
-    return _alert_change(id_, "acknowledge", {"text": text})
-
-
-def clear_alert(id_: str, text: str = "") -> Call[dict[str, Any]]:
-    """Say that what an alert told of has ended."""
-    return _alert_change(id_, "clear", {"text": text})
-
-
-def comment(id_: str, text: str) -> Call[dict[str, Any]]:
-    """Add a text to the history of an alert."""
-    return _alert_change(id_, "comment", {"text": text})
-
-
-def assign(id_: str, to: str) -> Call[dict[str, Any]]:
-    """Say who is to see to an alert; "": nobody in particular."""
-    return _alert_change(id_, "assign", {"to": to})
-
-
-def silences() -> Call[list[dict[str, Any]]]:
-    """The silences that have not ended."""
-    return Call("GET", "/silences", lambda response: list(json_object(response)["silences"]))
-
-
-def silence(
-    ends_at: datetime,
-    *,
-    rule: str | None = None,
-    key: str | None = None,
-    severity: str | None = None,
-    comment: str = "",
-) -> Call[dict[str, Any]]:
-    """Do not tell receivers of alerts that match, until ``ends_at`` (aware).
-
-    ``*`` in ``rule`` and ``key`` is for any signs; at least one of the three is given.
-    """
-    body = {
-        "rule": rule,
-        "key": key,
-        "severity": severity,
-        "ends_at": ends_at.isoformat(),
-        "comment": comment,
-    }
-    return Call("POST", "/silences", json_object, {"json": body})
-
-
-def end_silence(silence_id: int) -> Call[None]:
-    """Tell receivers again of what a silence matched."""
-    return Call("DELETE", f"/silences/{silence_id}", lambda _: None)
 
 
 class ChosenAbove(TypedDict, total=False):
@@ -158,229 +67,207 @@ class Chosen(ChosenAbove, total=False):
     before: int | None
 
 
-def quarantine(
-    limit: int = 100, before: int | None = None, **chosen: Unpack[ChosenAbove]
-) -> Call[list[dict[str, Any]]]:
-    """Messages that were not taken in, or not whole, newest first."""
-    params = _parameters(chosen) | _page(limit, before)["params"]
-    return Call(
-        "GET",
-        "/quarantine",
-        lambda response: list(json_object(response)["messages"]),
-        {"params": params},
-    )
-
-
-def replay_all(limit: int = 1000, **chosen: Unpack[Chosen]) -> Call[dict[str, Any]]:
-    """Take quarantined messages in anew, the oldest first, at most 1000; how it went.
-
-    What is ``left`` is taken in by :func:`replay_more`, with the answer's ``next``.
-    """
-    options = {"params": _parameters(chosen) | {"limit": limit}, "timeout": httpx.Timeout(None)}
-    return Call("POST", _REPLAY, json_object, options)
-
-
-def replay_more(following: str) -> Call[dict[str, Any]]:
-    """Take in anew what an answer of :func:`replay_all` has left."""
-    parameters = urlsplit(following).query
-    return Call("POST", f"{_REPLAY}?{parameters}", json_object, {"timeout": httpx.Timeout(None)})
-
-
-def dismiss(message_id: str) -> Call[None]:
-    """Take a message out of quarantine; the journal keeps it."""
-    return Call("DELETE", f"/quarantine/{quote(message_id, safe='')}", lambda _: None)
-
-
-def dismiss_all(**chosen: Unpack[Chosen]) -> Call[dict[str, Any]]:
-    """Take messages out of quarantine; how many (``dismissed``), and how many are ``left``."""
-    return Call("DELETE", "/quarantine", json_object, {"params": _parameters(chosen)})
-
-
-def messages(
-    limit: int = 100,
-    before: int | None = None,
-    *,
-    status: str | None = None,
-    source: str | None = None,
-    since: datetime | None = None,
-) -> Call[list[dict[str, Any]]]:
-    """The newest messages below a ``seq``, newest first; ``since`` is an aware time."""
-    asked = {"status": status, "source": source, "since": since and since.isoformat()}
-    params = {name: each for name, each in asked.items() if each is not None}
-    page = {"limit": limit} | ({} if before is None else {"before": before})
-    return Call(
-        "GET",
-        "/messages",
-        lambda response: list(json_object(response)["messages"]),
-        {"params": params | page},
-    )
-
-
-def message(message_id: str) -> Call[dict[str, Any]]:
-    """What became of a message up to now."""
-    return Call("GET", f"/messages/{quote(message_id, safe='')}", json_object)
-
-
-def message_content(message_id: str) -> Call[bytes]:
-    """The content of a message, as it came."""
-    path = f"/messages/{quote(message_id, safe='')}/content"
-    return Call("GET", path, lambda response: response.content)
-
-
-def replay(message_id: str, content: bytes | None = None) -> Call[dict[str, Any]]:
-    """Take a quarantined message in anew, or another one instead of it; the outcome."""
-    path = f"/quarantine/{quote(message_id, safe='')}/replay"
-    sent = {} if content is None else {"content": content, "headers": {"Content-Type": _XML}}
-    return Call("POST", path, json_object, sent)
-
-
-def window(limit: int = 10_000, offset: int = 0) -> Call[dict[str, Any]]:
-    """The window's definition, its totals and a page of its individuals, oldest first."""
-    return Call("GET", "/window", json_object, {"params": {"limit": limit, "offset": offset}})
-
-
-def individual(iri: str, *, rules: bool = False) -> Call[dict[str, Any]]:
-    """An individual: of each property the values it has in the window, or had last.
-
-    With ``rules``, inferred values of now have the rule that derives them.
-    """
-    options: dict[str, Any] = {"params": {"rules": "true"}} if rules else {}
-    return Call("GET", f"/individuals/{quote(iri, safe='')}", json_object, options)
-
-
-def latest(class_: str, limit: int = 100, after: str = "") -> Call[dict[str, Any]]:
-    """A page of the individuals of a class with their latest values.
-
-    ``after`` is that of the page before; None there: it was the last page.
-    """
-    params = {"class": class_, "limit": limit, "after": after}
-    return Call("GET", "/latest", json_object, {"params": params})
-
-
-def rules() -> Call[list[dict[str, Any]]]:
-    """The mapping rules and the semantic rules in force."""
-    return Call("GET", "/rules", lambda response: list(json_object(response)["rules"]))
-
-
-def rule_files() -> Call[dict[str, Any]]:
-    """The rule files in force: ``files``, ``origin`` and the ``digest`` of the whole set."""
-    return Call("GET", "/rules", json_object)
-
-
-def rule_file(name: str) -> Call[str]:
-    """The text of a rule file in force."""
-    return Call("GET", _rule_path(name), lambda response: response.text)
-
-
-def put_rule_file(name: str, text: str) -> Call[str]:
-    """Put a rule file in force, new or instead of the present one; the id of the change."""
-    headers = {"Content-Type": "text/plain; charset=utf-8"}
-    options = {"content": text.encode(), "headers": headers, "timeout": _REASONER}
-    return Call("PUT", _rule_path(name), _change, options)
-
-
-def put_rule_files(files: Mapping[str, str], digest: str = "") -> Call[str]:
-    """Put a whole set of rule files in force, texts by name; the id of the change.
-
-    ``digest`` is that of the set that is to be replaced; empty: whatever is there.
-    """
-    headers = {"If-Match": f'"{digest}"'} if digest else {}
-    options = {"json": {"files": dict(files)}, "headers": headers, "timeout": _REASONER}
-    return Call("PUT", "/rules", _change, options)
-
-
-def try_rule_files(files: Mapping[str, str]) -> Call[dict[str, Any]]:
-    """What a whole set of rule files would change, told by recent messages; nothing is put."""
-    options = {"json": {"files": dict(files)}, "params": {"dry-run": "true"}}
-    return Call("PUT", "/rules", json_object, options)
-
-
-def try_message(
-    content: str,
-    files: Mapping[str, str] | None = None,
-    source: str = "rest",
-    *,
-    after: int = 0,
-) -> Call[dict[str, Any]]:
-    """What the rules make of a message, with other texts of some files; nothing is taken in.
-
-    So many of the last messages come first (``after``), without being told themselves.
-    """
-    body = {"message": content, "source": source, "files": dict(files or {}), "after": after}
-    return Call("POST", "/trials", json_object, {"json": body, "timeout": _REASONER})
-
-
-def delete_rule_file(name: str) -> Call[str]:
-    """Take a rule file out of force; the id of the change."""
-    return Call("DELETE", _rule_path(name), _change, {"timeout": _REASONER})
-
-
-def ontology() -> Call[OntologyInForce]:
-    """The ontology in force."""
-    return Call("GET", "/ontology", _ontology)
-
-
-def put_ontology(content: bytes | str, media_type: str = "text/turtle") -> Call[str]:
-    """Put another ontology in force, which may take seconds; the id of the change."""
-    text = content.encode() if isinstance(content, str) else content
-    options = {"content": text, "headers": {"Content-Type": media_type}, "timeout": _REASONER}
-    return Call("PUT", "/ontology", _change, options)
-
-
-def settings() -> Call[list[dict[str, Any]]]:
-    """The settings that the server has read: ``name``, ``value`` and ``origin`` of each."""
-    return Call("GET", "/settings", lambda response: list(json_object(response)["settings"]))
-
-
-def audit(limit: int = 100, before: int | None = None) -> Call[list[dict[str, Any]]]:
-    """Who changed what, newest first, with ``seq`` below ``before``."""
-    return Call(
-        "GET",
-        "/audit",
-        lambda response: list(json_object(response)["changes"]),
-        _page(limit, before),
-    )
-
-
-def alive() -> Call[dict[str, Any]]:
-    """Whether the server runs, and how many messages it holds; else :class:`.Unavailable`."""
-    return Call("GET", "/healthz", json_object)
-
-
-def ready() -> Call[dict[str, Any]]:
-    """Its parts; :class:`.Unavailable` if one cannot work (``error.problem["parts"]``)."""
-    return Call("GET", "/readyz", lambda response: dict(json_object(response)["parts"]))
-
-
-def metrics() -> Call[str]:
-    """The server's metrics in Prometheus' text format."""
-    return Call("GET", "/metrics", lambda response: response.text)
-
-
-def _parameters(chosen: ChosenAbove) -> dict[str, Any]:
-    return {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in chosen.items()
-        if value is not None
-    }
-
-
-def _page(limit: int, before: int | None) -> dict[str, Any]:
-    return {"params": {"limit": limit} | ({} if before is None else {"before": before})}
-
-
-def _alert_change(id_: str, what: str, body: dict[str, str]) -> Call[dict[str, Any]]:
-    return Call("POST", f"/alerts/{quote(id_, safe='')}/{what}", json_object, {"json": body})
-
-
-def _rule_path(name: str) -> str:
-    return f"/rules/{quote(name, safe='')}"
-
-
 def _change(response: httpx.Response) -> str:
     return str(json_object(response)["change"])
 
 
-def _ontology(response: httpx.Response) -> OntologyInForce:
-    origin = response.headers.get("SensorStream-Origin", "")
-    return OntologyInForce(response.text, media_type(response), origin)
+def _named(kind: Kind, name: str, rest: str = "") -> str:
+    """The path of what has versions; the ontology has no name."""
+    return f"/{kind}/{quote(name, safe='')}{rest}" if name else f"/{kind}{rest}"
+
+
+class Deployment:
+    """What is in the window and in quarantine, what is in force, how the server does."""
+
+    @operation("GET /quarantine", "read", listed("messages"))
+    def quarantine(
+        self, limit: int = 100, before: int | None = None, **chosen: Unpack[ChosenAbove]
+    ) -> Options:
+        """Messages that were not taken in, or not whole, newest first."""
+        return params(**chosen, limit=limit, before=before)
+
+    @operation("POST /quarantine/{id}/replay", "operate", json_object)
+    def replay(self, message_id: str, content: bytes | None = None) -> Options:
+        """Take a quarantined message in anew, or another one instead of it; the outcome."""
+        if content is None:
+            return {}
+        return {"content": content, "headers": {"Content-Type": "application/xml"}}
+
+    @operation("POST /quarantine/replay", "operate", json_object)
+    def replay_all(self, limit: int = 1000, **chosen: Unpack[Chosen]) -> Options:
+        """Take quarantined messages in anew, the oldest first, at most 1000; how it went.
+
+        What is ``left`` is taken in by :func:`replay_more`, with the answer's ``next``.
+        """
+        return {**params(**chosen, limit=limit), "timeout": LONG}
+
+    @operation("POST /quarantine/replay", "operate", json_object)
+    def replay_more(self, following: str) -> Options:
+        """Take in anew what an answer of :func:`replay_all` has left."""
+        path = f"/quarantine/replay?{urlsplit(following).query}"
+        return {"path": path, "timeout": LONG}
+
+    @operation("DELETE /quarantine/{id}", "operate", nothing)
+    def dismiss(self, message_id: str) -> None:
+        """Take a message out of quarantine; the journal keeps it."""
+
+    @operation("DELETE /quarantine", "operate", json_object)
+    def dismiss_all(self, **chosen: Unpack[Chosen]) -> Options:
+        """Take messages out of quarantine; how many (``dismissed``), and how many are ``left``."""
+        return params(**chosen)
+
+    @operation("GET /window", "read", json_object)
+    def window(self, limit: int = 10_000, offset: int = 0) -> Options:
+        """The window's definition, its totals and a page of its individuals, oldest first."""
+        return params(limit=limit, offset=offset)
+
+    @operation("GET /individuals/{iri}", "read", json_object)
+    def individual(self, iri: str, *, rules: bool = False) -> Options:
+        """An individual: of each property the values it has in the window, or had last.
+
+        With ``rules``, inferred values of now have the rule that derives them.
+        """
+        return params(rules="true" if rules else None)
+
+    @operation("GET /latest", "read", json_object)
+    def latest(self, class_: str, limit: int = 100, after: str = "") -> Options:
+        """A page of the individuals of a class with their latest values.
+
+        ``after`` is that of the page before; None there: it was the last page.
+        """
+        return {"params": {"class": class_, "limit": limit, "after": after}}
+
+    @operation("GET /rules", "read", listed("rules"))
+    def rules(self) -> None:
+        """The mapping rules and the semantic rules in force."""
+
+    @operation("GET /rules", "read", json_object)
+    def rule_files(self) -> None:
+        """The rule files in force: ``files``, ``origin`` and the ``digest`` of the whole set."""
+
+    @operation("GET /rules/{name}", "read", text_of)
+    def rule_file(self, name: str) -> None:
+        """The text of a rule file in force."""
+
+    @operation("PUT /rules/{name}", "administer", _change)
+    def put_rule_file(self, name: str, text: str) -> Options:
+        """Put a rule file in force, new or instead of the present one; the id of the change."""
+        headers = {"Content-Type": MEDIA_TYPES["rules"]}
+        return {"content": text.encode(), "headers": headers, "timeout": LONG}
+
+    @operation("DELETE /rules/{name}", "administer", _change)
+    def delete_rule_file(self, name: str) -> Options:
+        """Take a rule file out of force; the id of the change."""
+        return {"timeout": LONG}
+
+    @operation("PUT /rules", "administer", _change)
+    def put_rule_files(self, files: Mapping[str, str], digest: str = "") -> Options:
+        """Put a whole set of rule files in force, texts by name; the id of the change.
+
+        ``digest`` is that of the set that is to be replaced; empty: whatever is there.
+        """
+        headers = {"If-Match": f'"{digest}"'} if digest else {}
+        return {"json": {"files": dict(files)}, "headers": headers, "timeout": LONG}
+
+    @operation("PUT /rules", "administer", json_object)
+    def try_rule_files(self, files: Mapping[str, str]) -> Options:
+        """What a whole set of rule files would change, told by recent messages; nothing is put."""
+        return {"json": {"files": dict(files)}, "params": {"dry-run": "true"}}
+
+    @operation("POST /trials", "inspect", json_object)
+    def try_message(
+        self,
+        content: str,
+        files: Mapping[str, str] | None = None,
+        source: str = "rest",
+        *,
+        after: int = 0,
+    ) -> Options:
+        """What the rules make of a message, with other texts of some files; nothing is taken in.
+
+        So many of the last messages come first (``after``), without being told themselves.
+        """
+        body = {"message": content, "source": source, "files": dict(files or {}), "after": after}
+        return {"json": body, "timeout": LONG}
+
+    @operation(
+        "GET /ontology",
+        "read",
+        lambda response: OntologyInForce(
+            response.text,
+            media_type(response),
+            response.headers.get("SensorStream-Origin", ""),
+        ),
+    )
+    def ontology(self) -> None:
+        """The ontology in force."""
+
+    @operation("PUT /ontology", "administer", _change)
+    def put_ontology(self, content: bytes | str, media_type: str = "text/turtle") -> Options:
+        """Put another ontology in force, which may take seconds; the id of the change."""
+        text = content.encode() if isinstance(content, str) else content
+        return {"content": text, "headers": {"Content-Type": media_type}, "timeout": LONG}
+
+    @operation("PUT /{kind}/{name}", "administer", json_object)
+    def put(
+        self,
+        kind: Kind,
+        text: bytes,
+        name: str = "",
+        *,
+        media_type: str | None = None,
+        digest: str | None = None,
+    ) -> Options:
+        """Put a rule file, a query, a webhook or the ontology in force.
+
+        With the ``digest`` of the present text it is put only if that is still there. The ontology
+        has no name; ``media_type`` is by default that of the kind (the ontology: Turtle).
+        """
+        headers = {"Content-Type": media_type or MEDIA_TYPES[kind]}
+        if digest:
+            headers["If-Match"] = f'"{digest}"'
+        return {"path": _named(kind, name), "content": text, "headers": headers, "timeout": LONG}
+
+    @operation("PUT /{kind}/{name}", "administer", json_object)
+    def try_put(
+        self, kind: Kind, text: bytes, name: str = "", *, media_type: str | None = None
+    ) -> Options:
+        """What is wrong with a text, or what :meth:`put` would change; nothing is put."""
+        headers = {"Content-Type": media_type or MEDIA_TYPES[kind]}
+        tried = {"params": {"dry-run": "true"}, "timeout": LONG}
+        return {"path": _named(kind, name), "content": text, "headers": headers, **tried}
+
+    @operation("GET /{kind}/{name}/versions", "read", listed("versions"))
+    def versions(self, kind: Kind, name: str = "") -> Options:
+        """The versions of a rule file, a query, a webhook or the ontology, oldest first."""
+        return {"path": _named(kind, name, "/versions")}
+
+    @operation(
+        "GET /{kind}/{name}/versions/{change}",
+        "read",
+        lambda response: (response.content, media_type(response)),
+    )
+    def version(self, kind: Kind, change: str, name: str = "") -> Options:
+        """The text that a change has put, and its media type."""
+        return {"path": _named(kind, name, f"/versions/{quote(change, safe='')}")}
+
+    @operation("GET /settings", "inspect", listed("settings"))
+    def settings(self) -> None:
+        """The settings that the server has read: ``name``, ``value`` and ``origin`` of each."""
+
+    @operation("GET /audit", "inspect", listed("changes"))
+    def audit(self, limit: int = 100, before: int | None = None) -> Options:
+        """Who changed what, newest first, with ``seq`` below ``before``."""
+        return params(limit=limit, before=before)
+
+    @operation("GET /healthz", "nothing", json_object)
+    def alive(self) -> None:
+        """Whether the server runs, and how many messages it holds; else :class:`.Unavailable`."""
+
+    @operation("GET /readyz", "nothing", lambda response: dict(json_object(response)["parts"]))
+    def ready(self) -> None:
+        """Its parts; :class:`.Unavailable` if one cannot work (``error.problem["parts"]``)."""
+
+    @operation("GET /metrics", "read", text_of)
+    def metrics(self) -> None:
+        """The server's metrics in Prometheus' text format."""

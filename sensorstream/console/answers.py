@@ -12,11 +12,9 @@ from nicegui import ui
 from sensorstream.client.results import Results
 from sensorstream.console import places
 from sensorstream.console.charts import LineChart
-from sensorstream.console.listings import Listing
-from sensorstream.console.maps import Map
-from sensorstream.console.names import local_name
-from sensorstream.console.shapes import Shape, coordinates, shape_of
-from sensorstream.console.tables import Column, Row, Table
+from sensorstream.console.elements import Column, Listing, Row, Table
+from sensorstream.console.maps import Map, Shape, coordinates, shape_of
+from sensorstream.console.texts import local_name
 
 _MOST: Final = 5000
 """Rows that a page shows; a download has all."""

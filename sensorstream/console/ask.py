@@ -13,16 +13,21 @@ from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.client.results import Results
 from sensorstream.console import places
 from sensorstream.console.answers import show_answer, show_graph
-from sensorstream.console.buttons import change_button
-from sensorstream.console.code_editor import code_editor
-from sensorstream.console.drafts import keep_draft
-from sensorstream.console.links import stand_at
-from sensorstream.console.listings import Listing, heading
-from sensorstream.console.notices import Notice
+from sensorstream.console.code_editor import code_editor, keep_draft
+from sensorstream.console.elements import (
+    Action,
+    Column,
+    Listing,
+    Notice,
+    Row,
+    Table,
+    change_button,
+    heading,
+    keep_fresh,
+    stand_at,
+)
 from sensorstream.console.pages import Visit
-from sensorstream.console.refreshing import keep_fresh
-from sensorstream.console.tables import Action, Column, Row, Table
-from sensorstream.console.times import moment, seconds
+from sensorstream.console.texts import moment, seconds
 
 SPARQL: Final = {
     "All individuals of a class": "SELECT ?class (COUNT(?s) AS ?number) { ?s a ?class }\n"

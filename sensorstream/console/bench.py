@@ -8,20 +8,23 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.buttons import change_button
-from sensorstream.console.code_editor import code_editor, mark_faults
-from sensorstream.console.completion import Completion
-from sensorstream.console.contents import text_of as read_text
-from sensorstream.console.drafts import keep_draft
-from sensorstream.console.links import link, stand_at
-from sensorstream.console.listings import Listing, heading
-from sensorstream.console.names import local_name
-from sensorstream.console.notices import Notice
+from sensorstream.console.code_editor import Completion, code_editor, keep_draft, mark_faults
+from sensorstream.console.elements import (
+    Column,
+    Listing,
+    Notice,
+    Row,
+    Table,
+    change_button,
+    heading,
+    link,
+    stand_at,
+)
 from sensorstream.console.ontology import terms_of
 from sensorstream.console.pages import Visit
-from sensorstream.console.rule_texts import put_over, text_of
-from sensorstream.console.rules import COLOURS, language
-from sensorstream.console.tables import Column, Row, Table
+from sensorstream.console.rules import COLOURS, language, put_over, text_in_force
+from sensorstream.console.texts import local_name
+from sensorstream.console.texts import text_of as read_text
 from sensorstream.console.trials import Trial, fault_text
 
 _RECENT: Final = 20
@@ -62,7 +65,7 @@ async def build(visit: Visit) -> None:
 
     async def read_rule() -> None:
         with notice.of():
-            before["text"] = text = await text_of(client, str(file.value))
+            before["text"] = text = await text_in_force(client, str(file.value))
             rule.set_value(text or "")
             stay()
 

@@ -10,12 +10,9 @@ from nicegui import ui
 
 from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.console import places
-from sensorstream.console.buttons import change_button
-from sensorstream.console.links import link, stand_at
-from sensorstream.console.listings import heading
-from sensorstream.console.names import local_name
-from sensorstream.console.notices import Notice
+from sensorstream.console.elements import Notice, change_button, heading, link, stand_at
 from sensorstream.console.pages import Visit
+from sensorstream.console.texts import local_name
 from sensorstream.console.versions import Versions
 
 _PREFIXES: Final = """

@@ -11,13 +11,10 @@ from nicegui import ui
 
 from sensorstream.console import places
 from sensorstream.console.charts import Bars, LineChart
-from sensorstream.console.facts import Facts
-from sensorstream.console.links import link
-from sensorstream.console.listings import heading
+from sensorstream.console.elements import Facts, heading, keep_fresh, link
 from sensorstream.console.messages import STATES
 from sensorstream.console.pages import Visit
 from sensorstream.console.quarantine import KEPT
-from sensorstream.console.refreshing import keep_fresh
 from sensorstream.console.watches import Watch
 
 _Value: TypeAlias = Callable[[Watch], float | None]

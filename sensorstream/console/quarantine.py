@@ -7,17 +7,22 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.buttons import change_button
-from sensorstream.console.code_editor import code_editor
-from sensorstream.console.drafts import keep_draft
-from sensorstream.console.links import choices, go
-from sensorstream.console.listings import heading
+from sensorstream.console.code_editor import code_editor, keep_draft
+from sensorstream.console.elements import (
+    Action,
+    Column,
+    Notice,
+    Row,
+    Table,
+    change_button,
+    choices,
+    go,
+    heading,
+    keep_fresh,
+)
 from sensorstream.console.messages import STATES
-from sensorstream.console.notices import Notice
 from sensorstream.console.pages import Visit
-from sensorstream.console.refreshing import keep_fresh
-from sensorstream.console.tables import Action, Column, Row, Table
-from sensorstream.console.times import moment
+from sensorstream.console.texts import moment
 
 _PAUSE: Final = 3.0
 _MOST: Final = 200

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
 
 from nicegui import ui
 
+from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.console import places
-from sensorstream.console.code_editor import Language
-from sensorstream.console.links import go
-from sensorstream.console.listings import heading
-from sensorstream.console.notices import Notice
+from sensorstream.console.code_editor import (
+    Completion,
+    Language,
+    code_editor,
+    keep_draft,
+    mark_faults,
+)
+from sensorstream.console.elements import (
+    Action,
+    Column,
+    Notice,
+    Row,
+    Table,
+    change_button,
+    go,
+    heading,
+    keep_fresh,
+    link,
+)
+from sensorstream.console.ontology import terms_of
 from sensorstream.console.pages import Visit
-from sensorstream.console.refreshing import keep_fresh
-from sensorstream.console.tables import Action, Column, Row, Table
+from sensorstream.console.trials import Trial
+from sensorstream.console.versions import Versions
+from sensorstream.errors import SensorStreamError, UnknownRules
 from sensorstream.reasoning.rulesets.library import SUMMARIES, text_of
 
 _END: Final = ".ru"
@@ -166,3 +185,87 @@ def _rule(number: int, row: dict[str, Any]) -> Row:
 
 def _file_of(row: Row) -> str:
     return places.rule_file(str(row["file"])) if row["file"] else ""
+
+
+async def build_file(visit: Visit) -> None:
+    """The page of ``asked["name"]``, which may be a file that is not in force yet."""
+    name = visit.asked["name"]
+    client = visit.client
+    state = ui.label(language(name)).props("role=status")
+    editor = code_editor(f"Text of {name}", language=COLOURS.get(language(name)))
+    completion = Completion(editor)
+    in_force: dict[str, str | None] = {"text": None}
+    notice = Notice()
+    trial = Trial()
+
+    async def read() -> None:
+        in_force["text"] = text = await text_in_force(client, name)
+        told = "this file is not in force" if text is None else "in force"
+        state.set_text(f"{language(name)}: {told}")
+        # A new file has none.
+        with suppress(UnknownRules):
+            await versions.read()
+
+    async def put(text: str) -> None:
+        change = await put_over(client, name, text, in_force["text"])
+        editor.set_value(text)
+        mark_faults(editor, [])
+        trial.clear()
+        await read()
+        ui.notify(f"{name} is in force: change {change}")
+
+    async def attempt() -> None:
+        with notice.of():
+            tried = await client.try_put("rules", editor.value.encode(), name)
+            mark_faults(editor, tried["faults"], name)
+            trial.show(tried)
+
+    async def put_it() -> None:
+        with notice.of():
+            await put(editor.value)
+
+    async def take_out() -> None:
+        with notice.of():
+            change = await client.delete_rule_file(name)
+            await read()
+            ui.notify(f"{name} is out of force: change {change}")
+
+    with ui.element("div").classes("form"):
+        change_button("Try it on recent messages", attempt)
+        change_button("Put it in force", put_it)
+        change_button("Take it out of force", take_out).props("flat")
+        link("Try it on one message", places.bench(None, name))
+        link("All rules", places.address(places.RULES.path))
+    heading("Versions")
+
+    async def put_again(text: str, media_type: str) -> None:
+        await put(text)
+
+    versions = Versions(visit, "rules", name, lambda: in_force["text"] or "", put_again)
+    await read()
+    editor.set_value(in_force["text"] or "")
+    written_over = await keep_draft(editor, "rules")
+    if in_force["text"] is not None:
+        in_force["text"] = written_over
+    with notice.of():
+        completion.terms = await terms_of(client)
+
+
+async def text_in_force(client: AsyncClient, name: str) -> str | None:
+    """The text in force; None: there is no such file."""
+    try:
+        return await client.rule_file(name)
+    except UnknownRules:
+        return None
+
+
+async def put_over(client: AsyncClient, name: str, text: str, before: str | None) -> str:
+    """Put a text in force in place of one that was read before; the id of the change.
+
+    Raises:
+        SensorStreamError: it was changed meanwhile, or cannot be put.
+    """
+    if await text_in_force(client, name) != before:
+        told = "it was changed meanwhile: read it anew, or compare it with the versions"
+        raise SensorStreamError(told)
+    return await client.put_rule_file(name, text)

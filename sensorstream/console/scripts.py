@@ -7,6 +7,9 @@ from contextlib import suppress
 from typing import Any, Final
 
 from nicegui import ui
+from nicegui.events import GenericEventArguments
+
+from sensorstream.console.places import BASE
 
 _SECONDS: Final = 30.0
 
@@ -29,3 +32,43 @@ async def ask(function: str, *given: object) -> Any:
 def _call(function: str, given: tuple[object, ...]) -> str:
     # JSON is JavaScript (ECMA-262, since 2019): what is given ends no text and begins no code.
     return f"({function})({', '.join(map(json.dumps, given))})"
+
+
+SHADE: Final = "shade"
+"""The event by which the browser says whether the page is dark: true or false."""
+_IS_DARK: Final = 'document.body.classList.contains("body--dark")'
+TELL_SHADE: Final = f"""<script>
+document.addEventListener("DOMContentLoaded", () => {{
+  let told = null;
+  new MutationObserver(() => {{
+    const now = {_IS_DARK};
+    if (now !== told && window.emitEvent) emitEvent("{SHADE}", told = now);
+  }}).observe(document.body, {{attributes: true, attributeFilter: ["class"]}});
+}});
+</script>"""
+ASK_SHADE: Final = f'() => emitEvent("{SHADE}", {_IS_DARK})'
+_COOKIE: Final = "sensorstream-shade"
+_KEEP: Final = f"""(named) => {{
+  document.cookie = `{_COOKIE}=${{named}}; path={BASE}; max-age={365 * 24 * 3600}; samesite=strict`;
+}}"""
+_SHADES: Final = {"light": False, "dark": True}
+
+
+def shade_button() -> None:
+    """The button that turns a page dark, or light again; pages that are opened later are so too."""
+    request = ui.context.client.request
+    dark = ui.dark_mode(_SHADES.get(request.cookies.get(_COOKIE, "")))
+
+    is_dark = [False]
+
+    def tell(event: GenericEventArguments) -> None:
+        is_dark[0] = event.args is True
+
+    def turn() -> None:
+        dark.set_value(not is_dark[0])
+        run(_KEEP, "light" if is_dark[0] else "dark")
+
+    ui.on(SHADE, tell)
+    run(ASK_SHADE)
+    button = ui.button(icon="contrast", on_click=turn)
+    button.props('flat dense color=white aria-label="Light or dark"')

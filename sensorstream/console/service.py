@@ -3,45 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import uvicorn
 from engineio.payload import Payload
 from fastapi import FastAPI
 from nicegui import Client, ui
 from nicegui import app as pages
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sensorstream.console import (
-    alert,
     alerts,
     ask,
     bench,
-    individual,
     individuals,
-    message,
     messages,
     ontology,
     overview,
     quarantine,
     queries,
-    query,
     receivers,
-    rule_file,
     rules,
     settings,
     sign_in,
     twins,
 )
-from sensorstream.console.frame import frame
-from sensorstream.console.links import go
-from sensorstream.console.missing import no_such_page
-from sensorstream.console.names import local_name
-from sensorstream.console.notices import Notice
+from sensorstream.console.elements import TELL_VISIBLE, Notice, go, heading, link, while_visible
 from sensorstream.console.pages import Page, Visit, page_of
 from sensorstream.console.places import (
     ALERTS,
@@ -53,34 +51,42 @@ from sensorstream.console.places import (
     MESSAGES,
     ONTOLOGY,
     OVERVIEW,
+    PLACES,
     QUARANTINE,
     QUERIES,
     RULES,
     SETTINGS,
+    Place,
+    address,
 )
-from sensorstream.console.policy import Late, Policy
-from sensorstream.console.refreshing import while_visible
+from sensorstream.console.scripts import TELL_SHADE, shade_button
 from sensorstream.console.sign_in import way_in
+from sensorstream.console.texts import local_name
 from sensorstream.console.visits import Upstream, key_of
-from sensorstream.console.watches import Watches
+from sensorstream.console.watches import Watch, Watches
 from sensorstream.errors import InternalFault
 
 PAGES: Final = (
     page_of(OVERVIEW, overview.build),
     page_of(MESSAGES, messages.build),
-    Page("/messages/{message_id}", MESSAGES, lambda asked: asked["message_id"], message.build),
+    Page("/messages/{message_id}", MESSAGES, lambda asked: asked["message_id"], messages.build_one),
     page_of(INDIVIDUALS, individuals.build),
     Page(
-        "/individual", INDIVIDUALS, lambda asked: local_name(asked.get("iri", "")), individual.build
+        "/individual",
+        INDIVIDUALS,
+        lambda asked: local_name(asked.get("iri", "")),
+        individuals.build_one,
     ),
     page_of(QUERIES, queries.build),
-    Page("/query", QUERIES, lambda asked: local_name(asked.get("name", "")), query.build),
+    Page("/query", QUERIES, lambda asked: local_name(asked.get("name", "")), queries.build_one),
     page_of(ASK, ask.build),
     page_of(ALERTS, alerts.build),
-    Page("/alerts/{alert_id}", ALERTS, lambda asked: f"Alert {asked['alert_id']}", alert.build),
+    Page(
+        "/alerts/{alert_id}", ALERTS, lambda asked: f"Alert {asked['alert_id']}", alerts.build_one
+    ),
     Page("/receivers", ALERTS, lambda asked: "Receivers", receivers.build),
     page_of(RULES, rules.build),
-    Page("/rules/{name}", RULES, lambda asked: asked["name"], rule_file.build),
+    Page("/rules/{name}", RULES, lambda asked: asked["name"], rules.build_file),
     page_of(BENCH, bench.build),
     page_of(ONTOLOGY, ontology.build),
     page_of(QUARANTINE, quarantine.build),
@@ -189,3 +195,160 @@ async def build_page(page: Page, visit: Visit) -> None:
     except Exception:
         notice.show(InternalFault("This page cannot be shown: the log of the server says why."))
         raise
+
+
+_MISSING: Final = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>No such page · SensorStream</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:image/svg+xml,{icon}">
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 1rem system-ui, sans-serif; max-width: 26rem; margin: 15vh auto 0; padding: 0 1rem; }}
+p {{ overflow-wrap: anywhere; }}
+</style></head><body><main>
+<h1>SensorStream</h1>
+<p>There is no page <code>{path}</code>. The pages are:</p>
+<ul>{links}</ul>
+</main></body></html>
+"""
+
+
+async def no_such_page(request: Request, _: Exception) -> Response:
+    """Name the address that was asked for, and lead to the pages."""
+    path = request.url.path
+    links = "".join(
+        f'<li><a href="{address(place.path)}">{place.name}</a></li>' for place in PLACES
+    )
+    asked = escape(path if path.startswith(BASE) else f"{BASE}{path}")
+    return HTMLResponse(_MISSING.format(path=asked, links=links, icon=quote(ICON)), 404)
+
+
+_POLICY: Final = "Content-Security-Policy"
+_ALL: Final = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+_PLAIN: Final = _ALL + "img-src data:; style-src 'unsafe-inline'"
+# Vue makes functions of the templates, and styles for what it places.
+_PAGE: Final = (
+    _ALL + "img-src 'self' data:; style-src 'self' 'unsafe-inline'; font-src 'self'; "
+    "connect-src 'self'; script-src 'self' 'unsafe-eval' 'nonce-{nonce}'"
+)
+
+
+class Policy:
+    """ASGI middleware: gives each answer a Content-Security-Policy, if it has none of its own.
+
+    The scripts in a page have a number that nobody can know before (CSP Level 3, section 7.1): what
+    came into it otherwise does not run.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        nonce = secrets.token_urlsafe(16)
+        begun: Message | None = None
+
+        async def told(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["X-Content-Type-Options"] = "nosniff"
+                if headers.get("X-NiceGUI-Content") == "page" and _POLICY not in headers:
+                    headers[_POLICY] = _PAGE.format(nonce=nonce)
+                    begun = message
+                    return
+                headers.setdefault(_POLICY, _PLAIN)
+            elif begun is not None:
+                # A page comes in one piece. In what it has of data, "<" is written "&lt;".
+                body = message["body"].replace(b"<script", f'<script nonce="{nonce}"'.encode())
+                MutableHeaders(scope=begun)["Content-Length"] = str(len(body))
+                await send(begun)
+                begun, message = None, {**message, "body": body}
+            await send(message)
+
+        await self._app(scope, receive, told)
+
+
+class Late:
+    """ASGI middleware: what a browser sends for a session that has ended is refused.
+
+    Engine.IO (4.15) does so itself, but raises these errors if the session ended just before, as
+    that of a slow browser does: each would be a traceback in the log.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # NiceGUI alters the path.
+        is_of_session = scope["type"] == "http" and "/_nicegui_ws/" in scope["path"]
+        try:
+            await self._app(scope, receive, send)
+        except (KeyError, UnboundLocalError):
+            if not is_of_session:
+                raise
+            await PlainTextResponse("the session has ended\n", 400)(scope, receive, send)
+
+
+_STYLE: Final = Path(__file__).with_name("style.css")
+_PAUSE: Final = 1.0
+_STALE: Final = "The figures are out of date: "
+
+
+@contextmanager
+def frame(here: Place, title: str, watch: Watch, *, signed_in: bool) -> Iterator[None]:
+    """A page at a place in the list of pages; the block says what stands on it."""
+    ui.page_title(f"{title} · SensorStream")
+    ui.add_css(_STYLE)
+    ui.add_head_html('<script>document.documentElement.lang = "en"</script>')
+    ui.add_head_html(TELL_VISIBLE)
+    ui.add_head_html(TELL_SHADE)
+    ui.colors(primary="#1f5f8b", secondary="#37474f", accent="#8a4f00")
+    with ui.header().classes("items-center"):
+        drawer_button = ui.button(icon="menu").props('flat dense color=white aria-label="Pages"')
+        ui.label("SensorStream").classes("text-h6")
+        ui.space()
+        state = ui.label().classes("state").props('role=status aria-live="polite"')
+        shade_button()
+        if signed_in:
+            with ui.element("form").props(f'method=post action="{BASE}/sign-out"'):
+                out = ui.button(icon="logout").props("flat dense color=white type=submit")
+                out.props('aria-label="Sign out"')
+    drawer = _drawer()
+    with drawer, ui.element("nav").props('aria-label="Pages"').classes("places"):
+        for place in PLACES:
+            way = link("", address(place.path)).classes("place")
+            way.props["accesskey"] = place.letter
+            if place == here:
+                way.props("aria-current=page")
+            with way:
+                ui.icon(place.icon).props("aria-hidden=true")
+                ui.label(place.name)
+    drawer_button.on_click(lambda: drawer.run_method("toggle"))
+    ui.timer(_PAUSE, lambda: _tell(state, watch))
+    with ui.element("main").classes("content") as content:
+        heading(title, "h1")
+        yield
+    ui.skip_link("Skip to content", target=content)
+
+
+def _drawer() -> ui.element:
+    """The place of the list of pages; it is open where there is room for it.
+
+    NiceGUI's own asks the browser whether that is so, and holds it for a fault if that is slow.
+    """
+    client = ui.context.client
+    client.layout.props('view="hHh Lpr fff"')
+    with client.layout:
+        drawer = ui.element("q-drawer").props("side=left show-if-above width=200 breakpoint=700")
+    drawer.props("bordered")
+    drawer.move(target_index=client.layout.default_slot.children.index(client.page_container))
+    return drawer
+
+
+def _tell(state: ui.label, watch: Watch) -> None:
+    fault = watch.fault
+    state.set_text("" if fault is None else f"{_STALE}{fault.message}")
+    state.classes(add="stale" if fault else "", remove="" if fault else "stale")

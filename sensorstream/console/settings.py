@@ -7,9 +7,8 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.links import stand_at
+from sensorstream.console.elements import Column, Row, Table, stand_at
 from sensorstream.console.pages import Visit
-from sensorstream.console.tables import Column, Row, Table
 
 _DEFAULT: Final = "default"
 _COLUMNS: Final = (

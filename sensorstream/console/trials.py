@@ -8,7 +8,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.links import link
+from sensorstream.console.elements import link
 
 _MOST: Final = 20
 _SIDES: Final = ("before", "after")

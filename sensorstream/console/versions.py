@@ -6,12 +6,10 @@ import difflib
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from sensorstream.client.versions import Kind
-from sensorstream.console.listings import Listing
-from sensorstream.console.notices import Notice
+from sensorstream.client.deployment import Kind
+from sensorstream.console.elements import Action, Column, Listing, Notice, Row, Table
 from sensorstream.console.pages import Visit
-from sensorstream.console.tables import Action, Column, Row, Table
-from sensorstream.console.times import moment
+from sensorstream.console.texts import moment
 
 _COLUMNS: Final = (
     Column("change", "Change"),

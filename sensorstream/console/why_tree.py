@@ -8,9 +8,8 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.links import link
-from sensorstream.console.listings import Listing
-from sensorstream.console.names import short
+from sensorstream.console.elements import Listing, link
+from sensorstream.console.texts import short
 
 _BASES: Final = {
     "said": "said by a message",

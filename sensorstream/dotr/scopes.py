@@ -10,7 +10,7 @@ from typing import Final
 from sensorstream.dotr.cursor import Cursor
 from sensorstream.dotr.syntax import Between, Scope, Within
 from sensorstream.errors import QueryError, TermError
-from sensorstream.model.datatypes import parse_duration
+from sensorstream.model.xsd import parse_duration
 
 _UNITS: Final = {
     "ms": timedelta(milliseconds=1),

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.errors import QueryError, TermError
-from sensorstream.model.datatypes import XSD_DECIMAL, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, iri
+from sensorstream.model.xsd import XSD_DECIMAL, XSD_INTEGER
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.walk import children, renewed
 

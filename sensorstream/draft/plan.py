@@ -17,7 +17,8 @@ from typing import Final
 from sensorstream.draft.naming import Names, Terms, class_name, property_name, rule_name
 from sensorstream.draft.ranges import pictures_of, range_of
 from sensorstream.draft.shape import Kind, Tag, Values
-from sensorstream.model.datatypes import (
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import (
     XSD_BOOLEAN,
     XSD_DATE,
     XSD_DATE_TIME,
@@ -25,7 +26,6 @@ from sensorstream.model.datatypes import (
     XSD_INTEGER,
     XSD_STRING,
 )
-from sensorstream.model.timeline import Timeline
 
 PART_OF: Final = "partOf"
 _ID: Final = re.compile(r"(?:|.*[-_.])(?:id|identifier|uuid|guid)|.*[a-z](?:Id|ID|Identifier)")

@@ -6,15 +6,14 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from sensorstream.errors import TermError
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import Literal
+from sensorstream.model.xsd import (
     XSD_BOOLEAN,
     XSD_DATE,
     XSD_DATE_TIME,
     XSD_DECIMAL,
     XSD_INTEGER,
     XSD_STRING,
-    parse,
 )
 
 # A number with zeros before it is a code, and nobody counts as far as a number of 19 digits.
@@ -55,14 +54,6 @@ def range_of(values: Iterable[str]) -> str:
     held = list(values)
     if held:
         for datatype, looks_right in _GUESSES:
-            if all(looks_right(value) and _is_valid(value, datatype) for value in held):
+            if all(looks_right(v) and Literal(v, datatype).known is not None for v in held):
                 return datatype
     return XSD_STRING
-
-
-def _is_valid(value: str, datatype: str) -> bool:
-    try:
-        parse(value, datatype)
-    except TermError:
-        return False
-    return True

@@ -11,8 +11,8 @@ from sensorstream.draft.naming import Names
 from sensorstream.draft.plan import Drafted, Place, Plan, plan_of
 from sensorstream.draft.ranges import pictures_of
 from sensorstream.draft.shape import Kind, Shape, Tag
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import XSD
 
 _XML: Final = "http://www.w3.org/XML/1998/namespace"
 _PREFIX: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"

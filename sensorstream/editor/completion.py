@@ -22,15 +22,15 @@ from sensorstream.language.lexer import KEYWORDS
 from sensorstream.language.ontology_names import XSD_TYPES
 from sensorstream.language.parser import expected_after as expected_in_rules
 from sensorstream.mapping.xpath import FUNCTIONS as XPATH_FUNCTIONS
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.schedules import DAYS
 from sensorstream.model.schema import local_name
 from sensorstream.model.severities import SEVERITIES
 from sensorstream.model.similar import shortened
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
+from sensorstream.model.xsd import XSD
+from sensorstream.sparql.functions import FUNCTIONS as SPARQL_FUNCTIONS
 from sensorstream.sparql.lexer import AGGREGATES
-from sensorstream.sparql.lexer import FUNCTIONS as SPARQL_FUNCTIONS
 from sensorstream.sparql.lexer import KEYWORDS as SPARQL_KEYWORDS
 from sensorstream.sparql.parser import expected_after as expected_in_sparql
 

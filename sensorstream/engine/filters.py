@@ -14,10 +14,10 @@ from fractions import Fraction
 
 from sensorstream.errors import TermError
 from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.model.datatypes import NUMERIC_TYPES
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import NUMERIC_TYPES
 from sensorstream.window.window import Window
 
 

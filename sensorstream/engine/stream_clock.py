@@ -7,9 +7,9 @@ from typing import Final
 
 from sensorstream.engine.live_queries import Moved
 from sensorstream.engine.reorder import Disorder
-from sensorstream.model.durations import Duration, duration_text
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
+from sensorstream.model.xsd import Duration, duration_text
 
 _LATE: Final = 10
 """Seconds after which an alert says that it is late."""

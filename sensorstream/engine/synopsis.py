@@ -9,11 +9,11 @@ from fractions import Fraction
 from typing import Final
 
 from sensorstream.engine.filters import number_of
-from sensorstream.model.datatypes import XSD_DECIMAL, XSD_INTEGER
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_DECIMAL, XSD_INTEGER
 
 VOCABULARY: Final = "urn:sensorstream:vocabulary#"
 SYNOPSIS: Final = IRI(f"{VOCABULARY}Synopsis")

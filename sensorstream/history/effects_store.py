@@ -11,8 +11,8 @@ from typing import Final
 from psycopg2 import extensions
 
 from sensorstream.errors import HistoryError, Unstorable
-from sensorstream.history.class_sets import mend_class_sets
 from sensorstream.history.copying import copy_command, copy_text
+from sensorstream.history.ends import tell_ends
 from sensorstream.history.engines import Standings, store_standings
 from sensorstream.history.partitions import Partitions, analyze
 from sensorstream.history.pipelining import PipelinedCursor, transaction
@@ -32,7 +32,6 @@ from sensorstream.journal.records import Effects
 from sensorstream.model.events import Ended
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 
 _LOG: Final = logging.getLogger(__name__)
 _COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
@@ -70,9 +69,7 @@ class EffectsStore:
             numbers = self._dictionary.numbers(cursor, terms)
             self._partitions.make(cursor, (each.valid_to for each in added))
             cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(added, numbers)))
-            typed = {each.stay for each in chain(added, revoked) if each.triple[1] == RDF_TYPE}
-            if typed:
-                mend_class_sets(cursor, typed)
+            tell_ends(cursor, {each.stay for each in chain(added, revoked)})
         self._dictionary.settle()
 
     def _commit(

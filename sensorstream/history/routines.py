@@ -16,13 +16,13 @@ from psycopg2 import extensions
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.arrays import array_of, arrays_of
-from sensorstream.history.class_sets import ANALYZED, CLASSES
 from sensorstream.history.copying import Row
 from sensorstream.history.rows import (
     MESSAGE_COLUMNS,
     STATEMENT_COLUMNS,
     STAY_COLUMNS,
     alert_rows,
+    repeated,
     statement_rows,
     status_rows,
     stay_rows,
@@ -32,7 +32,6 @@ from sensorstream.history.terms import TERM_COLUMNS, TermKey, term_rows
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.terms import Term
-from sensorstream.model.vocabulary import RDF_TYPE
 
 _APPEND: Final = """
 create function pg_temp.append_entries(
@@ -46,18 +45,6 @@ begin
 end
 $body$
 """
-
-# The set of classes of each stay that left_now tells; those that are new are stored. With the ends
-# as parameters only the partitions between them are opened.
-_NEW_SETS: Final = f"""told as materialized (
-      select i.*, c.classes from left_now i
-      {CLASSES.format(within="and t.valid_to between first_end and last_end")}
-    ), new as (
-      insert into store.class_sets (classes)
-        select distinct classes from told t
-        where not exists (select from store.class_sets s where s.classes = t.classes)
-        returning id, classes
-    )"""
 
 
 def identity_of(kind: str, rule: str, key: str) -> str:
@@ -142,12 +129,12 @@ create function pg_temp.write_effects(
   -- Statements.
   subjects bigint[], predicates bigint[], objects bigint[], froms bigint[], untils bigint[],
   statement_stays bigint[], statement_messages bigint[], numbers double precision[],
-  are_inferred boolean[],
+  are_inferred boolean[], are_repeated boolean[],
   -- Stays.
   stays bigint[], names bigint[], entries bigint[], times bigint[], ends bigint[],
   stay_messages bigint[],
-  -- Stays that may have left before, and whose classes may be others now.
-  typed bigint[],
+  -- Stays that may have left before, and had other statements then than they have now.
+  told bigint[],
   -- Alerts.
   alert_ids text[], alert_rules text[], alert_kinds text[], severities text[], alert_texts text[],
   alert_keys text[], alert_times bigint[], alert_messages text[], alert_causes text[],
@@ -166,8 +153,6 @@ declare
   present bigint;
   unfinished bigint;
   fresh bigint;
-  first_end bigint;
-  last_end bigint;
   last_event bigint;
   first_event bigint;
   most_ends int;
@@ -231,43 +216,29 @@ begin
 
   if cardinality(subjects) > 0 then
     insert into store.statements
-      (subject, predicate, object, valid_from, valid_to, stay, message, number, inferred)
+      (subject, predicate, object, valid_from, valid_to, stay, message, number, inferred, again)
       select
-        case when s < 0 then given[-s] else s end, case when p < 0 then given[-p] else p end,
-        case when o < 0 then given[-o] else o end, f, u, stay, message, number, i
+        k.s, k.p, k.o, f, u, stay, message, number, i,
+        -- A triple with a term that is new was never said before.
+        repeated or greatest(k.s, k.p, k.o) <= last_before
       from unnest(subjects, predicates, objects, froms, untils, statement_stays,
-        statement_messages, numbers, are_inferred) as a (s, p, o, f, u, stay, message, number, i);
+        statement_messages, numbers, are_inferred, are_repeated)
+        as a (s, p, o, f, u, stay, message, number, i, repeated)
+      cross join lateral (
+        select case when s < 0 then given[-s] else s end,
+          case when p < 0 then given[-p] else p end, case when o < 0 then given[-o] else o end
+      ) as k (s, p, o);
   end if;
 
   if cardinality(stays) > 0 then
-    select min(each), max(each) into first_end, last_end from unnest(ends) as each;
-    with left_now as (
-      select stay, case when n < 0 then given[-n] else n end as name, entry, time, expired_at,
-        message
+    insert into store.stays (stay, name, entered, time, expired_at, message)
+      select stay, case when n < 0 then given[-n] else n end, entry, time, expired_at, message
       from unnest(stays, names, entries, times, ends, stay_messages)
-        as a (stay, n, entry, time, expired_at, message)
-    ), {_NEW_SETS}, kept as (
-      insert into store.stays (stay, name, entered, time, expired_at, message, iri, class_set)
-        select t.stay, t.name, t.entry, t.time, t.expired_at, t.message,
-          (select n.text from store.terms n where n.id = t.name), coalesce(s.id, new.id)
-        from told t left join store.class_sets s on s.classes = t.classes
-        left join new on new.classes = t.classes
-    )
-    select min(id) into fresh from new;
-    if fresh <= {ANALYZED} then
-      analyze store.class_sets;
-    end if;
+        as a (stay, n, entry, time, expired_at, message);
   end if;
-  if cardinality(typed) > 0 then
-    select min(expired_at), max(expired_at) into first_end, last_end
-      from store.stays where stay = any(typed);
-    with left_now as (
-      select stay, name, expired_at from store.stays where stay = any(typed)
-    ), {_NEW_SETS}
-    update store.stays i set class_set = coalesce(s.id, new.id)
-      from told t left join store.class_sets s on s.classes = t.classes
-      left join new on new.classes = t.classes
-      where i.stay = t.stay and i.class_set <> coalesce(s.id, new.id);
+  if cardinality(told) > 0 then
+    -- What is beside them is told anew.
+    update store.stays i set class_set = null where i.stay = any(told);
   end if;
 
   if cardinality(alert_ids) + cardinality(ended_rules) > 0 then
@@ -426,17 +397,19 @@ def write_effects(
     """
     raised, ended = _in_turns(effects.alerts)
     departed = {each.individual.stay for each in effects.departures}
-    typed = {each.stay for each in (*effects.ended, *effects.revoked) if each.triple[1] == RDF_TYPE}
+    told = {each.stay for each in (*effects.ended, *effects.revoked)} - departed - {0}
     terms = (row[1:] for row in term_rows(new, dict.fromkeys(new, 0)))
+    statements = [*statement_rows(effects.ended, numbers)]
     _call(
         cursor,
         "write_effects",
         f"{effects.watermark},{durable},{removals},'{effects.raised_at.isoformat()}'",
         arrays_of(status_rows(effects.statuses), 6),
         arrays_of(terms, len(TERM_COLUMNS) - 1),
-        arrays_of(statement_rows(effects.ended, numbers), len(STATEMENT_COLUMNS)),
-        arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS) - 2),
-        array_of([*(typed - departed)]),
+        arrays_of(statements, len(STATEMENT_COLUMNS)),
+        array_of(repeated(statements)),
+        arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS)),
+        array_of([*told]),
         arrays_of(((*row, turn) for each, turn in raised for row in alert_rows([each])), 11),
         arrays_of(
             (

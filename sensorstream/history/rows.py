@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -32,8 +32,6 @@ STAY_COLUMNS: Final = (
     "time",
     "expired_at",
     "message",
-    "iri",
-    "class_set",
 )
 STATEMENT_COLUMNS: Final = (
     "subject",
@@ -71,7 +69,7 @@ def stay_rows(
     numbers: Mapping[Term, int],
     message: int | None = None,
 ) -> Iterator[Row]:
-    """Rows of ``store.stays``, without the text of the name and the set of classes.
+    """Rows of ``store.stays``, without what PostgreSQL puts beside them.
 
     Args:
         departures: the stays that ended.
@@ -105,6 +103,12 @@ def statement_rows(ended: Iterable[Ended], numbers: Mapping[Term, int]) -> Itera
             rounded(number_of(value)),
             each.inferred,
         )
+
+
+def repeated(rows: Sequence[Row]) -> list[bool]:
+    """For each of some rows of ``store.statements``: whether one before it has its triple."""
+    places = {row[:3]: place for place, row in reversed([*enumerate(rows)])}
+    return [places[row[:3]] < place for place, row in enumerate(rows)]
 
 
 def status_rows(statuses: Iterable[MessageStatus]) -> Iterator[Row]:

@@ -13,15 +13,13 @@ from typing import Final
 
 from psycopg2 import extensions
 
-from sensorstream.errors import TermError
 from sensorstream.history.copying import Row, copy_command, copy_text
-from sensorstream.model.datatypes import NUMERIC_TYPES, XSD_DATE_TIME, XSD_DATE_TIME_STAMP
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.xsd import DATE_TIMES, NUMERIC_TYPES, Moment, datetime_of
 
 TERM_COLUMNS: Final = ("id", "number", "moment", "kind", "text", "datatype", "language")
 
-_TIMES: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
 # As long as Python reads an integer, and far below what "numeric" takes.
 _LONGEST_NUMBER: Final = 4300
 # Two generations of them: some 100 MB at most.
@@ -91,11 +89,8 @@ def number_of(term: Term) -> Decimal | int | float | None:
         return None
     if len(term.lexical) > _LONGEST_NUMBER:
         return None
-    try:
-        value = term.value
-    except TermError:
-        # A rule may store a literal that is not valid for its datatype: its text is kept.
-        return None
+    # A rule may store a literal that is not valid for its datatype: its text is kept.
+    value = term.known
     return value if isinstance(value, int | float | Decimal) else None
 
 
@@ -110,13 +105,10 @@ def rounded(number: Decimal | int | float | None) -> float | None:
 
 
 def _moment_of(term: Term) -> datetime | None:
-    if not isinstance(term, Literal) or term.datatype not in _TIMES:
+    if not isinstance(term, Literal) or term.datatype not in DATE_TIMES:
         return None
-    try:
-        value = term.value
-    except TermError:
-        return None
-    return value if isinstance(value, datetime) else None
+    value = term.known
+    return datetime_of(value) if isinstance(value, Moment) else None
 
 
 class Dictionary:

@@ -1,8 +1,8 @@
 r"""SQL functions of schema ``store`` for times and durations in SPARQL.
 
-They compute what :mod:`sensorstream.network.expressions.times` does; a moment is an array of its
-clock and zone, a duration one of its months and seconds (:mod:`sensorstream.model.moments`,
-:mod:`sensorstream.model.durations`).
+They compute what :mod:`sensorstream.sparql.values` does; a moment is an array of its
+clock and zone, a duration one of its months and seconds (:mod:`sensorstream.model.xsd`,
+:mod:`sensorstream.model.xsd`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from sensorstream.model.datatypes import XSD
+from sensorstream.model.xsd import XSD
 
 _BLANKS: Final = r"E' \t\n\r'"
 _ZONE: Final = "(Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))"

@@ -15,17 +15,17 @@ from typing import Final
 
 from sqlglot import exp, parse_one
 
-from sensorstream.model.datatypes import (
+from sensorstream.model.schema import Schema, local_name
+from sensorstream.model.terms import IRI, Term
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import (
     INTEGER_TYPES,
     NUMERIC_TYPES,
     XSD_BOOLEAN,
     XSD_DATE_TIME,
     XSD_DATE_TIME_STAMP,
 )
-from sensorstream.model.schema import Schema, local_name
-from sensorstream.model.terms import IRI, Term
-from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 
 # ``hasXLocation`` becomes ``has_x_location``. Every view and every column has a unique name:
 # where two would be the same, classes go before properties and then the IRI that sorts first keeps
@@ -75,7 +75,6 @@ def _cut(name: str, suffix: str = "") -> str:
     return f"{name[: _LONGEST - len(suffix)]}{suffix}"
 
 
-HISTORY: Final = "history"
 # In the trees: the number of the IRI that is its argument. The numbers differ between databases.
 _TERM: Final = "TERM"
 # The same in a rendered query, where nothing else looks so: names of SQL have no parentheses.
@@ -89,14 +88,14 @@ class View:
     """A view of history: its name, its query and a sentence for people.
 
     :func:`.live_query` makes the query of the window's view of it.
-    ``query`` looks for classes among the statements. ``classes`` joins ``store.class_sets``, which
-    only PostgreSQL has: it says the same in the place of WHERE and of the join with its name.
+    ``query`` looks for classes among the statements. ``classes`` reads ``store.class_sets``, which
+    only PostgreSQL has: the same as a join, or as a condition on the stay.
     """
 
     name: str
     query: exp.Select
     comment: str
-    classes: exp.Join | None = None
+    classes: exp.Expr | None = None
 
 
 def view_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
@@ -225,10 +224,13 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
             column = exp.column(names[each], "p", quoted=True)
             query.append("expressions", _named(column, names[each]))
         query.append("joins", exp.Join(this=lateral, side="LEFT", on=exp.true()))
-    classes = _join(
-        "JOIN store.class_sets AS c "
-        "ON c.id = i.class_set AND c.classes @> CAST(ARRAY[:name] AS BIGINT[])",
-        name=term_number(name),
+    sets = (
+        "ARRAY(SELECT c.id FROM store.class_sets AS c "
+        "WHERE c.classes @> CAST(ARRAY[:name] AS BIGINT[]))"
+    )
+    # Without any, no stay is looked at.
+    classes = exp.replace_placeholders(
+        _parsed(f"i.class_set = ANY({sets}) AND {sets} <> '{{}}'"), name=term_number(name)
     )
     return View(names[name], query, f"individuals of class {name}", classes=classes)
 

@@ -21,7 +21,6 @@ from sensorstream.history.row_batches import install_row_batches
 from sensorstream.history.terms import Dictionary
 from sensorstream.history.time_questions import install_functions
 from sensorstream.history.view_definitions import (
-    HISTORY,
     View,
     numbered_text,
     terms_of,
@@ -30,6 +29,7 @@ from sensorstream.history.view_definitions import (
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
+from sensorstream.sql.postgres.reading import HISTORY
 
 _SCHEMAS: Final = (HISTORY, LIVE)
 _OF_HISTORY_ALONE: Final = ("messages", "alerts")
@@ -248,28 +248,44 @@ def _sql(query: exp.Select) -> str:
 
 
 def _stored_query(view: View) -> exp.Select:
-    """The query over the tables that PostgreSQL has; that of the view is used up."""
+    """The query over the tables that PostgreSQL has; that of the view is used up.
+
+    It reads ``store.stays`` alone, which has names, classes and values beside each stay: PostgreSQL
+    takes a maximum from an index only where a question reads one table.
+    """
     query = view.query
     if view.classes is not None:
-        # A stay has the text of its name beside it: no term is looked up for each.
-        left_out = {view.classes.alias_or_name, "n"}
-        others = [each for each in query.args["joins"] if each.alias_or_name not in left_out]
-        query.set("joins", [view.classes, *others])
-        query.set("where", None)
+        values = {
+            named.alias: _beside(named.this)
+            for each in query.find_all(exp.Lateral)
+            if each.alias == "p"
+            for named in each.this.this.expressions
+        }
+        is_join = isinstance(view.classes, exp.Join)
+        query.set("joins", [view.classes] if is_join else [])
+        query.set("where", None if is_join else exp.Where(this=view.classes))
         for column in list(query.find_all(exp.Column)):
             if column.table == "n":
                 column.replace(exp.column("iri", "i"))
-        for each in others:
-            if isinstance(each.this, exp.Lateral):
-                _look_up_where_shown(each.this.this.this)
+            elif column.table == "p":
+                column.replace(values[column.name])
     return query
 
 
-def _look_up_where_shown(values: exp.Select) -> None:
-    """Look up the term of a value where a column shows it: a join looks for each statement's."""
-    joins = values.args.get("joins") or []
-    values.set("joins", [each for each in joins if each.alias_or_name != "o"])
-    for column in list(values.find_all(exp.Column)):
-        if column.table == "o":
-            looked_up = exp.select(column.copy()).from_("store.terms AS o")
-            column.replace(looked_up.where("o.id = s.object").subquery())
+def _beside(pivot: exp.Expr) -> exp.Expr:
+    """The value of a property as an expression over a stay ``i``, from that over its statements."""
+    (choice,) = pivot.this.args["ifs"]
+    value = choice.args["true"]
+    if any(column.table == "o" for column in value.find_all(exp.Column)):
+        value = exp.select(value).from_("store.terms AS o").where("o.id = s.object").subquery()
+    told = "UNNEST(i.properties, i.objects, i.numbers) AS s(predicate, object, number)"
+    pivot.set("this", value.copy())
+    greatest = exp.select(pivot).from_(told, dialect="postgres").where(choice.this)
+    several = exp.If(this=exp.column("several", "i"), true=greatest.subquery())
+    made = exp.Case(ifs=[several], default=value)
+    place = exp.func("ARRAY_POSITION", exp.column("properties", "i"), choice.this.expression)
+    for column in list(made.args["default"].find_all(exp.Column)):
+        if column.table == "s":
+            beside = exp.column(f"{column.name}s", "i")
+            column.replace(exp.Bracket(this=beside, expressions=[place.copy()]))
+    return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
@@ -23,7 +24,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
 from sensorstream.errors import UnknownDelivery, UnknownWebhook
 from sensorstream.history.database import translating
@@ -37,6 +37,7 @@ from sensorstream.history.tables.receivers import (
     webhooks,
 )
 from sensorstream.journal.notice import WEBHOOK_DISABLED
+from sensorstream.webhook_definition import Grouping, Telling
 
 
 class PostgresWebhooks:
@@ -62,7 +63,7 @@ class PostgresWebhooks:
             before = connection.execute(
                 select(*(webhooks.c[name] for name in _KIND)).where(webhooks.c.id == webhook.id)
             ).first()
-            row = {**_row(webhook), "format": webhook.format, "change": change, "place": last}
+            row = {**_row(webhook), "change": change, "place": last}
             if before is not None and before != tuple(row[name] for name in _KIND):
                 # What has come up to now was for what the webhook was.
                 set_aside(connection, webhook.id)
@@ -75,7 +76,7 @@ class PostgresWebhooks:
             new = command.excluded
             same = webhooks.c.url == new.url
             changed = {
-                **{name: new[name] for name in row if name in (*_KIND, *_LATER)},
+                **{name: new[name] for name in row if name not in _KEPT},
                 **{
                     name: case((same, webhooks.c[name]))
                     for name in ("disabled_at", "disabled_from", "failing_since")
@@ -260,13 +261,15 @@ def _change(connection: Connection, webhook_id: str, values: Mapping[str, object
 
 _KIND: Final = ("url", "queries", "changes", "group_by", "escalated")
 """What makes a webhook another one: of what it was told before, nothing more is said."""
-_LATER: Final = ("group_wait", "group_interval", "grouped", "format", "change")
-"""What else a change of a webhook sets."""
+_KEPT: Final = ("id", "secret", "created_at", "number", "place")
+"""What no change of a webhook sets."""
 _LAST_CHANGE: Final = select(func.max(alert_changes.c.seq)).scalar_subquery()
+_TOLD: Final = tuple(each.name for each in fields(Telling) if each.name != "group")
+"""The columns of what a webhook is told; its group has three."""
 WEBHOOK_NAMES: Final = (
-    *("id", "url", "secret", "created_at", "queries", "output", "format"),
-    *("old_secret", "old_until", "changes", "group_by", "group_wait", "group_interval"),
-    "escalated",
+    *("id", "url", "secret", "created_at", "queries", "output", "old_secret", "old_until"),
+    *("group_by", "group_wait", "group_interval"),
+    *_TOLD,
 )
 WEBHOOK_COLUMNS: Final = tuple(webhooks.c[name].label(f"webhook_{name}") for name in WEBHOOK_NAMES)
 
@@ -367,8 +370,7 @@ def _row(webhook: Webhook) -> dict[str, Any]:
         "secret": webhook.secret,
         "created_at": webhook.created_at,
         "queries": list(webhook.queries),
-        "changes": webhook.changes,
-        "escalated": webhook.escalated,
+        **{name: getattr(webhook, name) for name in _TOLD},
         "group_by": None if group is None else list(group.by),
         "group_wait": None if group is None else group.wait,
         "group_interval": None if group is None else group.interval,
@@ -385,16 +387,14 @@ def webhook_of(row: Row[*tuple[Any, ...]]) -> Webhook:
         row.webhook_created_at,
         tuple(row.webhook_queries),
         row.webhook_output,
-        row.webhook_format,
         row.webhook_old_secret,
         row.webhook_old_until,
-        row.webhook_changes,
-        None
+        group=None
         if row.webhook_group_by is None
         else Grouping(
             tuple(row.webhook_group_by), row.webhook_group_wait, row.webhook_group_interval
         ),
-        row.webhook_escalated,
+        **{name: getattr(row, f"webhook_{name}") for name in _TOLD},
     )
 
 

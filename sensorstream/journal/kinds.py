@@ -19,12 +19,16 @@ from sensorstream.journal.notice import (
     ReportRefused,
     ReportSkip,
 )
-from sensorstream.journal.passing import PassTime
-from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import Record, message_id
-from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
+from sensorstream.journal.registration import (
+    PutWebhook,
+    QueryStopped,
+    RegisterQuery,
+    RemoveQuery,
+    RemoveWebhook,
+)
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
-from sensorstream.journal.tick import Tick
+from sensorstream.journal.tick import PassTime, Tick
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Instant
 

@@ -13,6 +13,7 @@ from sensorstream.errors import QueryConflict, QueryError, SensorStreamError, Un
 from sensorstream.journal.entry import Change, Entry, Target
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Cleared, Message
+from sensorstream.webhook_definition import WebhookDefinition
 
 MOST_QUERIES: Final = 1000
 """The most queries that may run at the same time."""
@@ -164,3 +165,47 @@ def stops_of(target: Target, at: int) -> list[QueryStopped]:
         QueryStopped(each.name, each.entry, at, each.reason)
         for each in target.engine.queries.take_overruns()
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class PutWebhook(Entry):
+    """A webhook is new, or changed; ``by`` is who sent it."""
+
+    kind: ClassVar[str] = "webhook-put"
+
+    webhook: str
+    definition: WebhookDefinition
+    by: str
+
+    def encode(self) -> tuple[bytes, str]:
+        first = dict.fromkeys(("url", "queries", "format"))
+        told = {**first, "by": self.by, **self.definition.data()}
+        return json.dumps(told, ensure_ascii=False).encode(), self.webhook
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        told = json.loads(content)
+        return cls(source, WebhookDefinition.read(told), told["by"])
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        return Outcome(record.message, Status.ACCEPTED)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveWebhook(Entry):
+    """A webhook is removed; ``by`` is who wanted it."""
+
+    kind: ClassVar[str] = "webhook-end"
+
+    webhook: str
+    by: str
+
+    def encode(self) -> tuple[bytes, str]:
+        return self.by.encode(), self.webhook
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        return cls(source, content.decode())
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        return Outcome(record.message, Status.ACCEPTED)

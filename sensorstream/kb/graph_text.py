@@ -17,8 +17,8 @@ import pyoxigraph as ox
 
 from sensorstream.errors import TermError
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.datatypes import XSD, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.xsd import XSD, XSD_STRING
 
 MOST_TERMS: Final = 20_000
 """The most terms in the cache; a full cache is emptied."""

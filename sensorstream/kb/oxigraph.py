@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 import pyoxigraph as ox
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
 from sensorstream.sparql.extensions import EXTENSIONS, Extension
 
 OxigraphTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple

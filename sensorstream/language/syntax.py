@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from sensorstream.errors import Position
-from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI
+from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.sparql.iris import resolve
 
 XML_SCHEMA_INSTANCE: Final = "http://www.w3.org/2001/XMLSchema-instance"

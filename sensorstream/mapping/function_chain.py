@@ -8,27 +8,22 @@ from typing import Final
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language.syntax import Call
 from sensorstream.mapping.functions import Function, Library, ValueKind, compile_call
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import Literal
+from sensorstream.model.xsd import (
+    DATE_TIMES,
+    DURATIONS,
     GEO_WKT,
     NUMERIC_TYPES,
     XSD,
     XSD_BOOLEAN,
     XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_DAY_TIME_DURATION,
-    XSD_DURATION,
-    XSD_YEAR_MONTH_DURATION,
 )
-from sensorstream.model.terms import Literal
 
-_MOMENTS: Final = frozenset((XSD_DATE_TIME, XSD_DATE_TIME_STAMP))
-_DURATIONS: Final = frozenset((XSD_DURATION, XSD_DAY_TIME_DURATION, XSD_YEAR_MONTH_DURATION))
 _SUITABLE: Final = {
     ValueKind.NUMBER: NUMERIC_TYPES,
-    ValueKind.TIME: _MOMENTS,
+    ValueKind.TIME: DATE_TIMES,
     ValueKind.DAY: frozenset((XSD_DATE,)),
-    ValueKind.DURATION: _DURATIONS,
+    ValueKind.DURATION: DURATIONS,
     ValueKind.BOOLEAN: frozenset((XSD_BOOLEAN,)),
     ValueKind.WKT: frozenset((GEO_WKT,)),
 }

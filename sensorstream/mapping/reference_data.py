@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from sensorstream.errors import TermError
 from sensorstream.mapping.functions import Definition, Library, Tables
-from sensorstream.model.datatypes import Value
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS
+from sensorstream.model.xsd import Moment
 
 Find: TypeAlias = Callable[[Literal], tuple[IRI, ...]]
 _NOBODY: Final[tuple[IRI, ...]] = ()
@@ -100,11 +99,10 @@ def reference_data(
 
 def _keys(literal: Literal) -> tuple[object, ...]:
     """The key by which two literals are the same: value, then text."""
-    try:
-        value: Value = literal.value
-    except TermError:
+    value = literal.known
+    if value is None or isinstance(value, str):
         return (literal.lexical,)
-    if isinstance(value, str):
-        return (literal.lexical,)
+    if isinstance(value, Moment):
+        value = value.utc
     # In Python True == 1, but a boolean is not a number.
     return ((isinstance(value, bool), value), literal.lexical)

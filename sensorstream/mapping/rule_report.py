@@ -44,13 +44,15 @@ class ExpressionReport:
     counts the times it found nothing; ``cause`` is then the likely reason, if known.
     """
 
-    role: str
+    role: str = field(
+        metadata={"description": "what it is for, such as `on message` or a property"}
+    )
     written: str
     tried: int
     found: int
-    missed: int
-    values: tuple[str, ...]
-    cause: str
+    missed: int = field(metadata={"description": "how often it found nothing"})
+    values: tuple[str, ...] = field(metadata={"description": "the first three"})
+    cause: str = field(metadata={"description": "why it found nothing, if that is known"})
 
 
 @dataclass(frozen=True, slots=True)

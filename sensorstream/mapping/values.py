@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Final
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.terms import IRI, Literal, iri, literal
 from sensorstream.model.vocabulary import RDF, RDFS, RESERVED
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD, XSD_STRING
 from sensorstream.sparql.iris import resolve
 
 # RFC 3987, section 2.2: all but iunreserved, which is what R2RML and RML encode in templates.
@@ -21,6 +21,8 @@ _ENCODED: Final = re.compile(
 )
 # Ranges that only require a literal.
 _ANY_LITERAL: Final = frozenset((f"{RDFS}Literal", f"{RDF}PlainLiteral", RDF_LANG_STRING))
+_TEXTS: Final = frozenset((XSD_STRING, f"{XSD}normalizedString"))
+_SPACE: Final = " \t\n\r"
 # Streams repeat their values: a term of this cache costs a tenth of a new one.
 _CACHED_TERMS: Final = 4096
 # Rules share the makers of a datatype or a base, and so their caches.
@@ -57,12 +59,18 @@ def iri_maker(base: str | None) -> Callable[[str], IRI]:
 
 @lru_cache(maxsize=_SHARED_MAKERS)
 def literal_maker(datatype: str | None, language: str | None) -> Callable[[str], Literal]:
-    """A function from lexical form to literal, with a small cache; it raises ``TermError``."""
+    """A function from text to literal, with a small cache; it raises ``TermError``.
+
+    White space around a value of an XSD datatype other than a text is no part of its lexical form.
+
+    Source: XML Schema 1.1, part 2, section 4.3.6 (whiteSpace: collapse).
+    """
     kind = XSD_STRING if datatype is None or datatype in _ANY_LITERAL else datatype
+    cut = kind.startswith(XSD) and kind not in _TEXTS
 
     @lru_cache(maxsize=_CACHED_TERMS)
-    def make(lexical: str) -> Literal:
-        return literal(lexical, kind, language)
+    def make(text: str) -> Literal:
+        return literal(text.strip(_SPACE) if cut else text, kind, language)
 
     return make
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
@@ -23,6 +22,7 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
     RDFS,
 )
+from sensorstream.model.xsd import XSD
 
 DESCRIBING: Final = frozenset(
     {OWL_ON_PROPERTY, OWL_INTERSECTION_OF, IRI(f"{OWL}unionOf"), OWL_COMPLEMENT_OF, OWL_ONE_OF}

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final, TypeAlias
 
-from sensorstream.model.datatypes import GEO_WKT, XSD
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
@@ -31,6 +30,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBCLASS_OF,
     RDFS_SUBPROPERTY_OF,
 )
+from sensorstream.model.xsd import GEO_WKT, XSD
 
 Closure: TypeAlias = Mapping[IRI, frozenset[IRI]]
 

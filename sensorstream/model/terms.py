@@ -9,13 +9,15 @@ RDF term equality (RDF 1.1 Concepts, section 3) without a dictionary of terms th
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from fractions import Fraction
 from typing import TypeAlias
 
 import pyoxigraph as ox
 
 from sensorstream.errors import TermError
-from sensorstream.model import datatypes
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING, Value
+from sensorstream.model import xsd
+from sensorstream.model.xsd import DATATYPES, RDF_LANG_STRING, XSD_STRING, Value
 
 _BAD_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]|%(?![0-9A-Fa-f]{2})')
 HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -98,7 +100,17 @@ class Literal(str):
             TermError: the lexical form is not in the datatype's lexical space.
         """
         if self._value is None:
-            self._value = datatypes.parse(self.lexical, self.datatype)
+            self._value = xsd.parse(self.lexical, self.datatype)
+        return self._value
+
+    @property
+    def known(self) -> Value | None:
+        """The Python value; None: the lexical form is not in the datatype's lexical space."""
+        if self._value is None:
+            try:
+                self._value = xsd.parse(self.lexical, self.datatype)
+            except TermError:
+                return None
         return self._value
 
 
@@ -145,6 +157,25 @@ def literal(lexical: str, datatype: str = XSD_STRING, language: str | None = Non
     made = Literal(lexical, datatype, language)
     _ = made.value
     return made
+
+
+def is_of(term: Literal, datatype: str) -> bool:
+    """Whether the value of a literal is in a datatype; one without a value is in none.
+
+    Raises:
+        TermError: the values of the datatype are not known here, or those of the literal's own.
+    """
+    if datatype not in DATATYPES:
+        raise TermError(f"<{datatype}> is no datatype whose values are known")
+    if term.datatype not in DATATYPES:
+        raise TermError(f"{term.n3} is of a datatype whose values are not known")
+    tagged = term.language is not None
+    if tagged != (term.datatype == RDF_LANG_STRING) or not xsd.is_valid(
+        term.lexical, term.datatype
+    ):
+        return False
+    value = Fraction(term.value) if isinstance(term.value, int | Decimal) else term.value
+    return xsd.is_among(value, xsd.primitive_of(term.datatype), datatype)
 
 
 _NTRIPLES_LITERAL = re.compile(

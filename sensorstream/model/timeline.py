@@ -10,15 +10,16 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import Literal, valued
+from sensorstream.model.xsd import (
     XSD_DATE_TIME,
     XSD_DECIMAL,
     XSD_INTEGER,
+    Moment,
+    datetime_of,
     parse,
-    parse_date_time,
     parse_duration,
 )
-from sensorstream.model.terms import Literal, valued
 
 Instant: TypeAlias = int
 """A point of the time line: the integer itself, or microseconds since 1970-01-01T00:00:00Z."""
@@ -141,6 +142,22 @@ def seconds(number: Decimal) -> Instant:
     if abs(units - whole) > _ROUNDINGS * Decimal(math.ulp(float(number))) * _SECOND:
         raise TermError(f"{number} is finer than a microsecond")
     return int(whole)
+
+
+def parse_date_time(text: str) -> datetime:
+    """An ``xsd:dateTime`` as an aware datetime; without a zone it is read as UTC.
+
+    Digits beyond the microsecond are cut.
+
+    Raises:
+        TermError: not an ``xsd:dateTime``, or outside the years that Python has.
+    """
+    moment = parse(text, XSD_DATE_TIME)
+    assert isinstance(moment, Moment)
+    found = datetime_of(moment)
+    if found is None:
+        raise TermError(f"'{text}' is not an xsd:dateTime of the years 1 to 9999")
+    return found
 
 
 def _read(text: str, line: Timeline) -> Instant:

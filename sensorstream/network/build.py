@@ -11,7 +11,6 @@ from sensorstream.kb.occurrences import Scope
 from sensorstream.network.aggregates import kind_of
 from sensorstream.network.expressions.expression_functions import test_of, value_of
 from sensorstream.network.expressions.order import Constants
-from sensorstream.network.expressions.values import FALSE, TRUE
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.operators.closure import Closure
@@ -34,6 +33,7 @@ from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Aggregate, Expression
 from sensorstream.sparql.printing import expression_text
 from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.values import FALSE, TRUE
 
 Indexes = Mapping[Source, TripleIndex | Scope]
 

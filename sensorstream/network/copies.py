@@ -5,7 +5,7 @@ As :mod:`sensorstream.kb.mirror` follows the knowledge base, for any index of tr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import Final, TypeAlias
 
@@ -13,13 +13,9 @@ import pyoxigraph as ox
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
-from sensorstream.kb.oxigraph import (
-    FUNCTIONS,
-    same_when_stored,
-    subject_to_oxigraph,
-    to_oxigraph,
-)
-from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.kb.oxigraph import subject_to_oxigraph
+from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.network.exact import Asked, stored, term_of
 from sensorstream.network.merged import Merged
 
 Copied: TypeAlias = TripleIndex | Scope | Merged
@@ -73,7 +69,9 @@ class Copies:
         """
         self._sync([self._copies[id(index)] for index in indexes])
 
-    def select(self, text: str, default: IRI, indexes: Iterable[Copied]) -> ox.QuerySolutions:
+    def select(
+        self, query: Callable[[ox.Store], Asked], default: IRI, indexes: Iterable[Copied]
+    ) -> Iterator[tuple[Term | None, ...]]:
         """The solutions of a SELECT query; ``default`` is the copy that is its default graph.
 
         GRAPH matches the copies of ``indexes`` by their names. No other copy is looked at, so
@@ -81,17 +79,16 @@ class Copies:
 
         Raises:
             TermError: an index holds an IRI that is not valid.
+            QueryError: Oxigraph failed.
         """
         copies = [self._copies[id(index)] for index in indexes]
         self._sync(copies)
-        found = self._store.query(
-            text,
-            default_graph=ox.NamedNode(default),
-            named_graphs=[each.graph for each in copies],
-            custom_functions=FUNCTIONS,
-        )
+        asked = query(self._store)
+        found = asked.answer(self._store, [default], [each.name for each in copies])
         assert isinstance(found, ox.QuerySolutions)
-        return found
+        for solution in found:
+            yield tuple(None if each is None else term_of(each) for each in solution)
+        asked.check()
 
     def _sync(self, copies: Iterable[_Copy]) -> None:
         if self._removed > max(_WORN, sum(each.size for each in self._copies.values())):
@@ -147,21 +144,13 @@ class _Copy:
         """
         if not self._notes:
             return 0
-        gone = [t for t, there in self._notes.items() if not there and not self._has_twin(t)]
+        gone = [t for t, there in self._notes.items() if not there]
         for triple in gone:
             store.remove(self._quad(triple))
         store.extend(self._quad(triple) for triple, there in self._notes.items() if there)
         self._notes.clear()
         return len(gone)
 
-    def _has_twin(self, triple: Triple) -> bool:
-        """Whether the index holds a triple that the store cannot tell from this one."""
-        subject, predicate, value = triple
-        return isinstance(value, Literal) and any(
-            same_when_stored(value, other)
-            for _, _, other in self._index.match(subject, predicate, None)
-        )
-
     def _quad(self, triple: Triple) -> ox.Quad:
         s, p, o = triple
-        return ox.Quad(subject_to_oxigraph(s), ox.NamedNode(p), to_oxigraph(o), self.graph)
+        return ox.Quad(subject_to_oxigraph(s), ox.NamedNode(p), stored(o), self.graph)

@@ -7,7 +7,6 @@ from typing import Any
 
 from sensorstream.errors import NotIncremental
 from sensorstream.network.expressions.expression_functions import value_of
-from sensorstream.network.expressions.values import order_key
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import (
     Distinct,
@@ -18,6 +17,7 @@ from sensorstream.sparql.algebra import (
     Reduced,
 )
 from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.values import order_key
 
 
 def order_of(

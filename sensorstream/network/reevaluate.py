@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
+
+import pyoxigraph as ox
 
 from sensorstream.apart import run_apart
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
-from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model.terms import IRI
 from sensorstream.network.copies import Copied
+from sensorstream.network.exact import Asked, repeated
 from sensorstream.network.merged import Merged
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Anew
-from sensorstream.network.plan.one_shot import one_shot_text
+from sensorstream.network.plan.one_shot import one_shot
 from sensorstream.network.rows import Bag, Row, net
 from sensorstream.network.sources import Source
 from sensorstream.sparql.oxigraph_steps import STEPS, steps_of
@@ -24,7 +26,7 @@ from sensorstream.sparql.oxigraph_steps import STEPS, steps_of
 class Reevaluated(Node):
     """The solutions of a whole pattern, from copies of its graphs that are kept in step."""
 
-    __slots__ = ("_bag", "_indexes", "_names", "_network", "_plan", "_read", "_text")
+    __slots__ = ("_bag", "_indexes", "_names", "_network", "_plan", "_query", "_read")
 
     def __init__(
         self, plan: Anew, indexes: Mapping[Source, TripleIndex | Scope], network: Network
@@ -39,7 +41,7 @@ class Reevaluated(Node):
         self._network = network
         # The names in the text of the copies that it uses.
         self._names: dict[Source, IRI] = {}
-        self._text = ""
+        self._query: Callable[[ox.Store], Asked] | None = None
         self._bag: Bag = {}
 
     def flush(self) -> None:
@@ -67,16 +69,11 @@ class Reevaluated(Node):
 
     def _selected(self, most: int | None) -> list[Row]:
         """The solutions; of more than ``most`` one more."""
+        assert self._query is not None, "it is loaded first"
         found = self._network.copies.select(
-            self._text, self._names[self._plan.default], self._indexes.values()
+            self._query, self._names[self._plan.default], self._indexes.values()
         )
-        return [
-            tuple(
-                None if solution[name] is None else from_oxigraph(solution[name])
-                for name in self.variables
-            )
-            for solution in islice(found, None if most is None else most + 1)
-        ]
+        return list(islice(found, None if most is None else most + 1))
 
     def _steps(self) -> float:
         triples = sum(map(len, self._indexes.values()))
@@ -87,7 +84,7 @@ class Reevaluated(Node):
             self._names[source] = self._network.copies.use(copied)
         for index in self._read.values():
             self._network.dispatcher(index).follow(self)
-        self._text = one_shot_text(self._plan, self._names)
+        self._query = repeated(one_shot(self._plan, self._names))
         self._bag = net(self._evaluated(), ())
 
     def state(self) -> tuple[Row, ...]:

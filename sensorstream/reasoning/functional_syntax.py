@@ -17,8 +17,8 @@ from typing import Final
 from lxml import etree
 
 from sensorstream.errors import OntologyError, Position
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
+from sensorstream.model.xsd import XSD
 
 _SPACE: Final = f"{{{OWL}}}"
 _LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"

@@ -16,7 +16,6 @@ from typing import Final
 
 from sensorstream.errors import OntologyError, Position, TermError
 from sensorstream.model.class_expressions import missing_kinds
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
@@ -31,6 +30,7 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
     RDFS,
 )
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.documents import MEDIA_TYPES, parse_document, read_document
 from sensorstream.reasoning.imports import Catalogs, Missing, unresolved
 from sensorstream.reasoning.owl_words import ANNOTATIONS

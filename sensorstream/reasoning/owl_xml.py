@@ -17,7 +17,6 @@ from urllib.parse import urljoin
 from lxml import etree
 
 from sensorstream.errors import OntologyError, Position, TermError
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD, XSD_BOOLEAN, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, iri
 from sensorstream.model.vocabulary import (
     OWL,
@@ -32,6 +31,7 @@ from sensorstream.model.vocabulary import (
     RDFS,
     RDFS_SUBPROPERTY_OF,
 )
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD, XSD_BOOLEAN, XSD_STRING
 from sensorstream.reasoning.owl_words import (
     APART,
     ATOMS,

@@ -13,10 +13,10 @@ import psutil
 from sensorstream.clock import thread_seconds
 from sensorstream.errors import Inconsistent, Overrun, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.datatypes import XSD_INTEGER, XSD_STRING
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF_TYPE, RDFS_RANGE
+from sensorstream.model.xsd import XSD_INTEGER, XSD_STRING
 from sensorstream.network.recursion.equality_rules import apart
 from sensorstream.network.recursion.linear import parted
 from sensorstream.reasoning.dl.axioms import Axioms

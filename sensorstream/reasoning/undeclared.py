@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema, is_datatype
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
@@ -35,6 +34,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBCLASS_OF,
     RDFS_SUBPROPERTY_OF,
 )
+from sensorstream.model.xsd import XSD
 
 OBJECT_PROPERTY: Final = IRI(f"{OWL}ObjectProperty")
 DATATYPE_PROPERTY: Final = IRI(f"{OWL}DatatypeProperty")

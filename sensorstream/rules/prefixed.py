@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
 from sensorstream.rules.conditions import Solution
 
 _IRI: Final = re.compile(r"<([^<>\s]*)>")

@@ -10,8 +10,8 @@ import pyoxigraph as ox
 from sensorstream.errors import LanguageError, Position, QueryError
 from sensorstream.kb.oxigraph import FUNCTIONS
 from sensorstream.language import syntax
-from sensorstream.model.datatypes import XSD_BOOLEAN
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.xsd import XSD_BOOLEAN
 from sensorstream.rules.conditions import ConditionQuery, condition_query
 from sensorstream.sparql.algebra import (
     Ask,

@@ -17,6 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sensorstream.access.audit import Change
 from sensorstream.access.roles import NOBODY, Identity, Role
 from sensorstream.app.access import Access
+from sensorstream.client.operation import Needs
+from sensorstream.client.operations import operations
 from sensorstream.errors import Forbidden, Unauthenticated, Unavailable
 from sensorstream.logs import concerning
 from sensorstream.quoting import LONGEST_PATH, shortened_key
@@ -42,108 +44,49 @@ class Rule:
 
 
 _OPEN: Final = Rule(())
-_INGEST: Final = Rule((Role.INGEST,))
-_READ: Final = Rule((Role.QUERY,))
-_ASK: Final = Rule((Role.QUERY,), Trace.QUESTION)
-_START: Final = Rule((Role.QUERY,), Trace.CHANGE)
-_LOOK: Final = Rule((Role.OPERATOR,))
-_OPERATE: Final = Rule((Role.OPERATOR,), Trace.CHANGE)
-_INSPECT: Final = Rule((Role.ADMIN,))
-_ADMINISTER: Final = Rule((Role.ADMIN,), Trace.CHANGE)
+_NEEDS: Final[Mapping[Needs, Rule]] = {
+    "nothing": _OPEN,
+    "ingest": Rule((Role.INGEST,)),
+    "read": Rule((Role.QUERY,)),
+    "ask": Rule((Role.QUERY,), Trace.QUESTION),
+    "start": Rule((Role.QUERY,), Trace.CHANGE),
+    "look": Rule((Role.OPERATOR,)),
+    "operate": Rule((Role.OPERATOR,), Trace.CHANGE),
+    "inspect": Rule((Role.ADMIN,)),
+    "administer": Rule((Role.ADMIN,), Trace.CHANGE),
+}
+_OTHERS: Final[Mapping[tuple[str, str], Needs]] = {
+    ("GET", "/"): "nothing",
+    ("GET", "/docs"): "nothing",
+    ("GET", "/openapi.json"): "nothing",
+    ("GET", "/assets/{path:path}"): "nothing",
+    # The pages ask the server in the name of who looks at them.
+    ("GET", "/console/{path:path}"): "nothing",
+    ("POST", "/console/{path:path}"): "nothing",
+    ("GET", "/soap"): "nothing",
+    ("POST", "/soap"): "ingest",
+    ("GET", "/sparql"): "ask",
+    ("GET", "/sparql/plan"): "ask",
+    ("GET", "/alerts/stream"): "read",
+    ("GET", "/individuals"): "read",
+    ("GET", "/rules/{name}/versions"): "read",
+    ("GET", "/rules/{name}/versions/{change}"): "read",
+    ("PUT", "/queries/{name}"): "operate",
+    ("GET", "/queries/{name}/versions"): "read",
+    ("GET", "/queries/{name}/versions/{change}"): "read",
+    ("PUT", "/webhooks/{webhook_id}"): "administer",
+    ("GET", "/webhooks/{webhook_id}/versions"): "look",
+    # It has the whole URL.
+    ("GET", "/webhooks/{webhook_id}/versions/{change}"): "inspect",
+    ("GET", "/ontology/versions"): "read",
+    ("GET", "/ontology/versions/{change}"): "read",
+}
+"""What the clients have no operation for, or one for all that has versions."""
 
 RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
     {
-        ("GET", "/"): _OPEN,
-        ("GET", "/docs"): _OPEN,
-        ("GET", "/openapi.json"): _OPEN,
-        ("GET", "/assets/{path:path}"): _OPEN,
-        # The pages ask the server in the name of who looks at them.
-        ("GET", "/console/{path:path}"): _OPEN,
-        ("POST", "/console/{path:path}"): _OPEN,
-        ("GET", "/healthz"): _OPEN,
-        ("GET", "/readyz"): _OPEN,
-        ("GET", "/metrics"): _READ,
-        ("POST", "/messages"): _INGEST,
-        ("POST", "/messages/batch"): _INGEST,
-        ("GET", "/messages"): _READ,
-        ("GET", "/messages/{id}"): _READ,
-        ("GET", "/messages/{id}/content"): _READ,
-        ("GET", "/soap"): _OPEN,
-        ("POST", "/soap"): _INGEST,
-        ("GET", "/sparql"): _ASK,
-        ("POST", "/sparql"): _ASK,
-        ("GET", "/sparql/plan"): _ASK,
-        ("POST", "/sparql/plan"): _ASK,
-        ("POST", "/sql"): _ASK,
-        ("GET", "/jobs"): _READ,
-        ("POST", "/jobs"): _START,
-        ("GET", "/jobs/{job_id}"): _READ,
-        ("DELETE", "/jobs/{job_id}"): _START,
-        ("GET", "/jobs/{job_id}/result"): _READ,
-        ("GET", "/alerts"): _READ,
-        ("GET", "/alerts/stream"): _READ,
-        ("GET", "/alerts/{id}"): _READ,
-        ("GET", "/alerts/{id}/messages"): _READ,
-        ("GET", "/alerts/{id}/why"): _READ,
-        ("GET", "/alerts/{id}/history"): _READ,
-        ("POST", "/alerts/{id}/acknowledge"): _OPERATE,
-        ("POST", "/alerts/{id}/clear"): _OPERATE,
-        ("POST", "/alerts/{id}/comment"): _OPERATE,
-        ("POST", "/alerts/{id}/assign"): _OPERATE,
-        ("GET", "/silences"): _READ,
-        ("POST", "/silences"): _OPERATE,
-        ("DELETE", "/silences/{silence_id}"): _OPERATE,
-        ("GET", "/window"): _READ,
-        ("GET", "/individuals"): _READ,
-        ("GET", "/individuals/{iri}"): _READ,
-        ("GET", "/latest"): _READ,
-        ("GET", "/rules"): _READ,
-        ("POST", "/trials"): _INSPECT,
-        ("GET", "/why"): _ASK,
-        ("GET", "/why-not"): _ASK,
-        ("PUT", "/rules"): _ADMINISTER,
-        ("GET", "/rules/{name}"): _READ,
-        ("PUT", "/rules/{name}"): _ADMINISTER,
-        ("DELETE", "/rules/{name}"): _ADMINISTER,
-        ("GET", "/rules/{name}/versions"): _READ,
-        ("GET", "/rules/{name}/versions/{change}"): _READ,
-        ("GET", "/quarantine"): _READ,
-        ("DELETE", "/quarantine"): _OPERATE,
-        ("POST", "/quarantine/replay"): _OPERATE,
-        ("DELETE", "/quarantine/{id}"): _OPERATE,
-        ("POST", "/quarantine/{id}/replay"): _OPERATE,
-        ("GET", "/queries"): _READ,
-        ("POST", "/queries"): _OPERATE,
-        ("GET", "/queries/{name}"): _READ,
-        ("PUT", "/queries/{name}"): _OPERATE,
-        ("DELETE", "/queries/{name}"): _OPERATE,
-        ("GET", "/queries/{name}/versions"): _READ,
-        ("GET", "/queries/{name}/versions/{change}"): _READ,
-        ("GET", "/queries/{name}/results"): _READ,
-        ("GET", "/queries/{name}/graph"): _READ,
-        # The first request begins a record, which costs something at every instant.
-        ("GET", "/queries/{name}/step"): _LOOK,
-        ("DELETE", "/queries/{name}/step"): _OPERATE,
-        ("GET", "/webhooks"): _LOOK,
-        ("POST", "/webhooks"): _ADMINISTER,
-        ("GET", "/webhooks/{webhook_id}"): _LOOK,
-        ("PUT", "/webhooks/{webhook_id}"): _ADMINISTER,
-        ("DELETE", "/webhooks/{webhook_id}"): _ADMINISTER,
-        ("GET", "/webhooks/{webhook_id}/versions"): _LOOK,
-        # It has the whole URL.
-        ("GET", "/webhooks/{webhook_id}/versions/{change}"): _INSPECT,
-        ("POST", "/webhooks/{webhook_id}/secret"): _ADMINISTER,
-        ("POST", "/webhooks/{webhook_id}/enable"): _OPERATE,
-        ("POST", "/webhooks/{webhook_id}/test"): _OPERATE,
-        ("GET", "/webhooks/{webhook_id}/deliveries"): _LOOK,
-        ("POST", "/webhooks/{webhook_id}/recover"): _OPERATE,
-        ("POST", "/deliveries/{delivery_id}/resend"): _OPERATE,
-        ("GET", "/ontology"): _READ,
-        ("PUT", "/ontology"): _ADMINISTER,
-        ("GET", "/ontology/versions"): _READ,
-        ("GET", "/ontology/versions/{change}"): _READ,
-        ("GET", "/audit"): _INSPECT,
-        ("GET", "/settings"): _INSPECT,
+        **{(each.method, each.path): _NEEDS[each.needs] for each in operations()},
+        **{named: _NEEDS[needs] for named, needs in _OTHERS.items()},
     }
 )
 """The rule of each operation; what is not here, nobody can reach where keys are needed."""
@@ -335,8 +278,8 @@ def security_of(document: dict[str, Any], issuer: str) -> None:
             "openIdConnectUrl": f"{issuer}/.well-known/openid-configuration",
         }
     document["components"]["securitySchemes"] = schemes
-    for path, operations in document["paths"].items():
-        for method, operation in operations.items():
+    for path, described in document["paths"].items():
+        for method, operation in described.items():
             rule = RULES[method.upper(), path]
             operation["security"] = [
                 {scheme: [role.value]} for role in rule.roles for scheme in schemes

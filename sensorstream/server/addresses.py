@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
+from starlette.types import Scope
+
+from sensorstream.access.roles import NOBODY, Identity
+from sensorstream.app.application import Application
+from sensorstream.app.waiting import Sender
 from sensorstream.settings import Network
 
 _REMEMBERED: Final = 1024
@@ -47,3 +53,21 @@ def _parse(host: str) -> IPv4Address | IPv6Address | None:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
+
+
+def admitted(application: Application, scope: Scope, messages: int = 1) -> Sender:
+    """The sender of a request with so many messages.
+
+    Raises:
+        TooFast: it has sent too many.
+    """
+    sender = sender_of(scope)
+    application.rates.charge(sender.address, messages, time.monotonic())
+    return sender
+
+
+def sender_of(scope: Scope) -> Sender:
+    """Who sends a request: who shows a key, else an address."""
+    host, port = scope.get("client") or ("", 0)
+    user: Identity = scope.get("user", NOBODY)
+    return Sender(client_of(host) if user.kind == "anonymous" else str(user), str(port))

@@ -23,27 +23,20 @@ from sensorstream.app.application import Application
 from sensorstream.server import problems, soap
 from sensorstream.server.access import Guard, security_of
 from sensorstream.server.console import PATH
-from sensorstream.server.heads import Heads
 from sensorstream.server.known import KnownParameters
 from sensorstream.server.limits import BodyLimit
 from sensorstream.server.negotiation import tagged
 from sensorstream.server.questions import Questions
-from sensorstream.server.requests import HEADER, Named
+from sensorstream.server.requests import HEADER, Heads, Named, Timed
 from sensorstream.server.rest import (
     alerts,
-    audit,
     health,
-    holding,
-    incidents,
-    individuals,
     jobs,
-    kept_messages,
     messages,
     ontology,
     quarantine,
     queries,
     rules,
-    settings,
     sparql,
     sql,
     trials,
@@ -52,7 +45,6 @@ from sensorstream.server.rest import (
     window,
 )
 from sensorstream.server.sites import KnownSites, check_origins
-from sensorstream.server.timing import Timed
 from sensorstream.settings_file import Given
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
@@ -171,25 +163,25 @@ def create_app(
     application.health.watch(questions.parts)
     for router in (
         messages.router(application, max_message_bytes),
-        kept_messages.router(application),
+        messages.kept(application),
         soap.router(application, max_message_bytes),
         sparql.router(application, questions),
         sql.router(application, questions),
         jobs.router(application),
         alerts.router(application),
         why.router(application),
-        holding.router(application),
-        incidents.router(application),
+        why.statements(application),
+        alerts.incidents(application),
         webhooks.router(application),
         window.router(application),
-        individuals.router(application),
+        window.individuals(application),
         ontology.router(application),
         rules.router(application),
         trials.router(application),
         quarantine.router(application),
         queries.router(application),
-        audit.router(application),
-        settings.router(given),
+        health.audit(application),
+        health.settings(given),
         health.router(application),
     ):
         app.include_router(router, dependencies=[Depends(known)])

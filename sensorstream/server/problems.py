@@ -106,14 +106,6 @@ _HTTP_CODES: Final[Mapping[int, str]] = {
 }
 
 
-class PositionBody(BaseModel):
-    """A place in a text: in a rule file, a query or the message."""
-
-    file: str
-    line: int
-    column: int
-
-
 class ContradictionBody(BaseModel):
     """What cannot be true together: a minimal set unless `limits` says otherwise."""
 
@@ -129,7 +121,7 @@ class ProblemBody(BaseModel):
     title: str
     status: int
     detail: str
-    position: PositionBody | None = None
+    position: Position | None = None
     message_id: str | None = Field(
         default=None, description="the journalled message that could not be taken in"
     )
@@ -247,6 +239,12 @@ def _later(error: SensorStreamError, problem: Problem) -> str:
     return "1" if problem.status in (429, 503) else ""
 
 
+def _said(fault: Mapping[str, Any]) -> str:
+    # Pydantic says the same of a dataclass in the words of Python.
+    unknown = fault["type"] == "unexpected_keyword_argument"
+    return "Extra inputs are not permitted" if unknown else str(fault["msg"])
+
+
 def install(app: FastAPI) -> None:
     """Answer every error of ``app`` by a problem document."""
 
@@ -268,7 +266,7 @@ def install(app: FastAPI) -> None:
         if media_type != "application/json" and any(e["loc"] == ("body",) for e in error.errors()):
             return respond(http_problem(415, f"expected application/json, not '{media_type}'"))
         places = [
-            {"where": ".".join(str(part) for part in each["loc"]), "message": each["msg"]}
+            {"where": ".".join(map(str, each["loc"])), "message": _said(each)}
             for each in error.errors()[:MOST]
         ]
         detail = "; ".join(f"{each['where']}: {each['message']}" for each in places)

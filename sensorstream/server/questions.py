@@ -20,7 +20,7 @@ from sensorstream.app.running import Asked
 from sensorstream.errors import Busy, JobCancelled
 from sensorstream.history.asking.question import ARCHIVE, CACHE, HISTORY
 from sensorstream.history.asking.stopping import Stop
-from sensorstream.server.senders import sender_of
+from sensorstream.server.addresses import sender_of
 
 
 class Turns:

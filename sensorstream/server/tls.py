@@ -6,7 +6,6 @@ import logging
 import ssl
 from pathlib import Path
 from threading import Event, Thread
-from types import TracebackType
 from typing import Final, Self
 
 from sensorstream.errors import SettingsError
@@ -50,12 +49,7 @@ class Certificate:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._halt.set()
         self._thread.join()
 

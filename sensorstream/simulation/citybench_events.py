@@ -20,9 +20,9 @@ from typing import Final
 import pyoxigraph as ox
 
 from sensorstream.errors import SimulationError
-from sensorstream.model.datatypes import XSD_DOUBLE
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_DOUBLE
 from sensorstream.simulation.citybench import EARLIEST, LATEST, recorded
 from sensorstream.simulation.observation import Observation
 from sensorstream.streams.event_lines import SECOND

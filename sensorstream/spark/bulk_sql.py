@@ -13,12 +13,13 @@ from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.view_definitions import View, numbered, terms_of, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.described import Prepared, prepare
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.numerics import register
 from sensorstream.spark.relations import over_history
 from sensorstream.spark.snapshot import Place, snapshot_of
-from sensorstream.spark.translation.described import Prepared, prepare
-from sensorstream.spark.translation.views import view_name, view_query, with_views
+from sensorstream.spark.views import view_query, with_views
+from sensorstream.sql.postgres.reading import view_name
 
 if TYPE_CHECKING:
     from py4j.protocol import Py4JJavaError

@@ -20,10 +20,10 @@ from sensorstream.spark.bulk_sql import (
     prepare_session,
     spark_errors,
 )
+from sensorstream.spark.described import prepare
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place, snapshot_of
-from sensorstream.spark.translation.described import prepare
-from sensorstream.spark.translation.views import view_name
+from sensorstream.sql.postgres.reading import view_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -22,8 +22,8 @@ from sensorstream.spark.conditions import Comparison, Condition
 from sensorstream.spark.reading import HistoryReader
 from sensorstream.spark.snapshot import Snapshot
 from sensorstream.spark.source_tables import SOURCE_TABLES, SourceTable
-from sensorstream.spark.translation.translate import spark_text
 from sensorstream.spark.wanted import Wanted, wanted
+from sensorstream.sql.postgres.reading import spark_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

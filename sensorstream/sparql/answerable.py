@@ -33,6 +33,7 @@ from sensorstream.sparql.algebra import (
     Update,
     Window,
 )
+from sensorstream.sparql.functions import OF_EVENTS
 from sensorstream.sparql.parser import Parsed
 from sensorstream.sparql.printing.query_forms import valid_time_text
 from sensorstream.sparql.walk import nodes
@@ -51,7 +52,6 @@ _TEMPORAL: Final = {
     Window: "WINDOW",
     Stream: "STREAM",
 }
-_OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
 
 
 def check_answerable(
@@ -92,7 +92,7 @@ def check_answerable(
                 )
             case Seq() | Equals() | OptionalSeq() | EqualsOptional() | Window() | Stream():
                 raise _continuous(parsed, part, _TEMPORAL[type(part)])
-            case Call(name) if name in _OF_EVENTS:
+            case Call(name) if name in OF_EVENTS:
                 raise _continuous(parsed, part, name)
             case Graph(IRI() as name, _):
                 graphs.check(parsed, name, "GRAPH")

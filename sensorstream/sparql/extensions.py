@@ -7,28 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from types import MappingProxyType
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import (
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_STRING,
-)
-from sensorstream.model.durations import (
-    EXACT,
-    XSD_DAY_TIME_DURATION,
-    XSD_DURATION,
-    parse_duration_of,
-)
-from sensorstream.model.moments import Moment, moment_text, parse_moment
 from sensorstream.model.numerals import decimal_text, double_text
 from sensorstream.model.places import (
     lies_within,
@@ -37,8 +21,23 @@ from sensorstream.model.places import (
     read_point,
     read_position,
 )
-from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.value_spaces import is_of
+from sensorstream.model.terms import IRI, Literal, Term, is_of
+from sensorstream.model.xsd import (
+    DATE_TIMES,
+    EXACT,
+    XSD_BOOLEAN,
+    XSD_DATE_TIME,
+    XSD_DAY_TIME_DURATION,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_DURATION,
+    XSD_STRING,
+    Duration,
+    Moment,
+    datetime_of,
+    moment_text,
+)
+from sensorstream.sparql.values import boolean, time_of
 
 LOCAL: Final = IRI("urn:sensorstream:function:local")
 SF_WITHIN: Final = IRI("http://www.opengis.net/def/function/geosparql/sfWithin")
@@ -49,7 +48,6 @@ WKT: Final = "http://www.opengis.net/ont/geosparql#wktLiteral"
 _PLACES: Final = Decimal("1e-18")
 """As exact as a decimal is everywhere here."""
 _MOST: Final = Decimal("1e20")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +89,22 @@ def fault_of_call(function: IRI, arguments: Sequence[object]) -> str:
 def _local(time: Term, zone: Term) -> Literal:
     """A dateTime as the clocks of a time zone show it: the same moment, another offset."""
     there = _zone(zone)
-    if not isinstance(time, Literal) or time.datatype not in (XSD_DATE_TIME, XSD_DATE_TIME_STAMP):
+    moment = time_of(time)
+    if (
+        not isinstance(time, Literal)
+        or time.datatype not in DATE_TIMES
+        or not isinstance(moment, Moment)
+    ):
         raise TermError(f"'{time}' is no xsd:dateTime")
-    moment = parse_moment(time.lexical, time.datatype)
     if moment.zone is None:
         raise TermError(f"'{time}' has no time zone")
+    when = datetime_of(moment)
     try:
-        offset = (_EPOCH + timedelta(seconds=int(moment.utc))).astimezone(there).utcoffset()
+        offset = None if when is None else when.astimezone(there).utcoffset()
     except (OverflowError, ValueError):
-        raise TermError(f"'{time}' is outside the years 1 to 9999") from None
-    assert offset is not None
+        offset = None
+    if offset is None:
+        raise TermError(f"'{time}' is outside the years 1 to 9999")
     # Before time zones were of whole minutes, the seconds are left out.
     minutes = int(offset.total_seconds() // 60)
     local = Moment(EXACT.add(moment.utc, Decimal(minutes * 60)), minutes)
@@ -129,7 +133,7 @@ def _sf_within(point: Term, area: Term) -> Literal:
     reference, place = read_point(_wkt(point))
     if reference != polygons.reference:
         raise TermError(f"a point in <{reference}>, polygons in <{polygons.reference}>")
-    return Literal("true" if lies_within(place, polygons) else "false", XSD_BOOLEAN)
+    return boolean(lies_within(place, polygons))
 
 
 def _metric_distance(one: Term, other: Term) -> Literal:
@@ -164,7 +168,8 @@ def _divisor(term: Term) -> Decimal:
 def _seconds(term: Term) -> Decimal:
     if not isinstance(term, Literal) or term.datatype not in (XSD_DAY_TIME_DURATION, XSD_DURATION):
         raise TermError(f"'{str(term)[:80]}' is no length of time: expected an xsd:duration")
-    length = parse_duration_of(term.lexical, term.datatype)
+    length = term.value
+    assert isinstance(length, Duration)
     if length.months:
         raise TermError(f"'{term.lexical[:80]}' has months, which have no fixed length")
     return length.seconds
@@ -180,7 +185,7 @@ def _is_of(value: Term, datatype: Term) -> Literal:
     """Whether the value of a literal is one of a datatype."""
     if not isinstance(value, Literal):
         raise TermError(f"{value.n3} is no literal")
-    return Literal("true" if is_of(value, _datatype(datatype)) else "false", XSD_BOOLEAN)
+    return boolean(is_of(value, _datatype(datatype)))
 
 
 def _datatype(term: Term) -> IRI:

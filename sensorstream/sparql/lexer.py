@@ -16,6 +16,7 @@ from lark import Token
 from lark.lexer import Lexer
 
 from sensorstream.errors import Position, QueryError
+from sensorstream.sparql.functions import FUNCTIONS
 
 _BASE: Final = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
@@ -120,34 +121,6 @@ _KEPT: Final = (
 )
 KEYWORDS: Final = {word: f"_{word}" for word in _SILENT} | {word: word for word in _KEPT}
 AGGREGATES: Final = frozenset(("SUM", "MIN", "MAX", "AVG", "SAMPLE"))
-# The numbers of arguments that a built-in function takes (rule 121 and EP-SPARQL, section 4.1).
-FUNCTIONS: Final[dict[str, tuple[int, int | None]]] = {
-    **dict.fromkeys(
-        (
-            *("STR", "LANG", "DATATYPE", "IRI", "URI", "ABS", "CEIL", "FLOOR", "ROUND", "STRLEN"),
-            *("UCASE", "LCASE", "ENCODE_FOR_URI", "YEAR", "MONTH", "DAY", "HOURS", "MINUTES"),
-            *("SECONDS", "TIMEZONE", "TZ", "MD5", "SHA1", "SHA256", "SHA384", "SHA512", "ISIRI"),
-            *("ISURI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "BOUND"),
-        ),
-        (1, 1),
-    ),
-    **dict.fromkeys(
-        (
-            *("LANGMATCHES", "CONTAINS", "STRSTARTS", "STRENDS", "STRBEFORE", "STRAFTER"),
-            *("STRLANG", "STRDT", "SAMETERM"),
-        ),
-        (2, 2),
-    ),
-    **dict.fromkeys(
-        ("RAND", "NOW", "UUID", "STRUUID", "GETDURATION", "GETSTARTTIME", "GETENDTIME"), (0, 0)
-    ),
-    **dict.fromkeys(("SUBSTR", "REGEX"), (2, 3)),
-    "BNODE": (0, 1),
-    "REPLACE": (3, 4),
-    "IF": (3, 3),
-    "CONCAT": (0, None),
-    "COALESCE": (0, None),
-}
 # What follows one of these in a registration is a name, even if it is a keyword.
 _NAMING: Final = frozenset(("QUERY", "RSTREAM", "ISTREAM", "DSTREAM", "_STREAM"))
 

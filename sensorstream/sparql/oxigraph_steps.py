@@ -21,10 +21,11 @@ from sensorstream.sparql.algebra import (
     ZeroOrMore,
 )
 from sensorstream.sparql.bounds import parts_of
+from sensorstream.sparql.functions import Trait, named
 
 STEPS: Final = 300_000
 """Steps that a query may take where it cannot be ended: at worst about a third of a second."""
-_GROWING: Final = frozenset(("REPLACE", "ENCODE_FOR_URI", "GROUP_CONCAT"))
+_GROWING: Final = named(Trait.GROWING) | {"GROUP_CONCAT"}
 """Functions whose result may be any number of times as long as their argument."""
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from sensorstream.model.datatypes import NUMERIC_TYPES
 from sensorstream.model.terms import Literal
+from sensorstream.model.xsd import NUMERIC_TYPES
 from sensorstream.sparql.algebra import Arithmetic, Call, Expression, Query, Sign
 from sensorstream.sparql.printing import query_text
 from sensorstream.sparql.walk import nodes, replaced

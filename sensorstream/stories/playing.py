@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from sensorstream.app.based import based, placed
+from sensorstream.app.file_texts import based, placed
 from sensorstream.app.trial import Trace, Trial
 from sensorstream.app.wiring import (
     Deployment,

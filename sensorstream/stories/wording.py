@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_INTEGER
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_BOOLEAN, XSD_INTEGER
 
 _LOCAL: Final = re.compile(r"\w[\w-]*\Z")
 _PLAIN: Final = {

@@ -17,9 +17,9 @@ from typing import Any, Final
 from sensorstream.errors import EventError, Position, TermError
 from sensorstream.kb.graph_text import GraphReader
 from sensorstream.model import terms
-from sensorstream.model.datatypes import NUMERIC_TYPES
 from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline, seconds
+from sensorstream.model.xsd import NUMERIC_TYPES
 from sensorstream.streams.processor import StreamEvent
 
 SECOND: Final = 1_000_000

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
-from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.model.xsd import XSD_STRING
 from sensorstream.streams.report import Report
 
 _AT_ONCE: Final = 1000

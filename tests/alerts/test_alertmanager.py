@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from sensorstream.alerts.alertmanager import _fingerprint, notification
-from sensorstream.alerts.payloads import payload
-from sensorstream.alerts.records import ALERTMANAGER, Delivery, RaisedAlert
+from sensorstream.alerts.dispatcher import payload
+from sensorstream.alerts.records import Delivery, RaisedAlert
 from sensorstream.model.timeline import Timeline
+from sensorstream.webhook_definition import ALERTMANAGER
 
 Make = Callable[..., Delivery]
 

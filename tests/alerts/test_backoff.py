@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from sensorstream.alerts.backoff import SCHEDULE, wait_after
+from sensorstream.alerts.dispatcher import SCHEDULE, wait_after
 
 
 def test_waits_grow_as_the_specification_recommends() -> None:

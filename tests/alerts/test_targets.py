@@ -17,10 +17,8 @@ NAMED = read_url("https://hooks.example.org/a?b=c")
 
 def test_every_address_of_a_name_may_be_tried_in_its_order() -> None:
     found = check_addresses(NAMED, PUBLIC, ())
-    assert [str(NAMED.at(each)) for each in found] == [
-        "https://[2606:2800:220:1:248:1893:25c8:1946]/a?b=c",
-        "https://93.184.216.34/a?b=c",
-    ]
+    assert [str(each) for each in found] == PUBLIC
+    assert NAMED.url.raw_path == b"/a?b=c"
     assert (NAMED.host, NAMED.authority, NAMED.port) == (
         "hooks.example.org",
         "hooks.example.org",
@@ -152,7 +150,7 @@ def test_a_name_beyond_ascii_is_written_as_the_network_wants_it() -> None:
     place = read_url("https://bücher.example:8443/ü?ö=ß")
     assert place.host == "xn--bcher-kva.example"
     assert place.authority == "xn--bcher-kva.example:8443"
-    assert place.at(IPv4Address("93.184.216.34")).raw_path == b"/%C3%BC?%C3%B6=%C3%9F"
+    assert place.url.raw_path == b"/%C3%BC?%C3%B6=%C3%9F"
 
 
 def test_a_name_that_is_no_name_of_the_network_is_refused_when_it_is_looked_up() -> None:
@@ -167,7 +165,7 @@ def test_any_text_is_a_target_or_says_why_not(text: str) -> None:
         place = read_url(text)
     except WebhookError:
         return
-    assert place.at(IPv4Address("93.184.216.34")).host == "93.184.216.34"
+    assert place.host
     place.authority.encode("ascii")
 
 

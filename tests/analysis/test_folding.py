@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from sensorstream.analysis.folding import Value, truths, value
 from sensorstream.analysis.value_kinds import Scope, kind_of
-from sensorstream.model.datatypes import XSD, XSD_BOOLEAN, XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.xsd import XSD, XSD_BOOLEAN, XSD_INTEGER
 from sensorstream.network.expressions.expression_functions import truth_of, value_of
 from sensorstream.sparql.algebra import (
     And,

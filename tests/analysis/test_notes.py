@@ -6,10 +6,10 @@ import pytest
 
 from sensorstream.analysis import Known, Note, query_notes, update_notes
 from sensorstream.errors import Position
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDFS_DOMAIN, RDFS_SUBPROPERTY_OF
+from sensorstream.model.xsd import XSD
 from sensorstream.sparql.parser import parse_query, read_query, read_update
 
 E = "http://example.org/"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts import dispatcher
 from sensorstream.app.application import Application
 from sensorstream.clock import SystemClock
 from sensorstream.settings import AlertSettings, Settings
+from sensorstream.webhook_definition import Format, Grouping, WebhookDefinition
 from tests.alerts.conftest import Receiver
 from tests.alerts.conftest import receiver as receiver
 from tests.waiting import eventually
@@ -34,19 +34,23 @@ def bodies(receiver: Receiver, at_least: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("format", ["cloudevents", "alertmanager"])
 def test_a_webhook_with_a_group_gets_one_request_for_many_alerts_also_after_a_restart(
-    settings: Settings, open_application: Open, receiver: Receiver, format: str
+    settings: Settings, open_application: Open, receiver: Receiver, format: Format
 ) -> None:
     application = open_application(settings)
     # Long enough that nothing is told before the restart.
     group = Grouping(("kind",), 3600, 3600)
-    hook = application.webhooks.register(receiver.url, format=format, group=group).id
+    hook = application.webhooks.register(
+        WebhookDefinition(receiver.url, format=format, group=group)
+    ).id
     for name in ("Stranger", "Other", "Third"):
         application.submit(f"<{name}/>".encode(), "test").result(60)
     application.close()
     assert receiver.received == []
     again = open_application(settings)
     assert again.webhooks.one(hook).webhook.group == group
-    again.webhooks.put(hook, receiver.url, format=format, group=Grouping(("kind",), 0, 1))
+    again.webhooks.put(
+        hook, WebhookDefinition(receiver.url, format=format, group=Grouping(("kind",), 0, 1))
+    )
     (told,) = bodies(receiver, 1)
     if format == "alertmanager":
         assert (told["status"], told["groupLabels"]) == ("firing", {"kind": "unmatched-message"})
@@ -79,7 +83,7 @@ def test_what_a_silence_held_back_is_sent_when_it_ends(
     settings: Settings, open_application: Open, receiver: Receiver
 ) -> None:
     application = open_application(settings)
-    application.webhooks.register(receiver.url)
+    application.webhooks.register(WebhookDefinition(receiver.url))
     until = SystemClock().now() + timedelta(hours=1)
     silence = application.incidents.silence("unmatched-*", None, None, until, "ann")
     for name in ("Stranger", "Other"):
@@ -99,7 +103,7 @@ def test_what_nobody_acknowledges_is_sent_to_another_receiver_and_so_is_its_end(
     # A twentieth of a second.
     alerts = AlertSettings(escalate_after=1 / 1200)
     application = open_application(replace(settings, alerts=alerts))
-    hook = application.webhooks.register(receiver.url, escalated=True).id
+    hook = application.webhooks.register(WebhookDefinition(receiver.url, escalated=True)).id
     application.submit(b"<Stranger/>", "test").result(60)
     (told,) = bodies(receiver, 1)
     assert (told["type"], told["data"]["text"]) == ("sensorstream.alert.escalated", "critical")

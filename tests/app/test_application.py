@@ -23,6 +23,7 @@ from sensorstream.errors import (
 from sensorstream.history.quarantine import Chosen
 from sensorstream.settings import ServerSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.webhook_definition import WebhookDefinition
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
@@ -253,8 +254,8 @@ def test_webhooks_are_checked_when_they_are_registered(
 ) -> None:
     application = open_application(settings)
     with pytest.raises(WebhookError):
-        application.webhooks.register("ftp://example.org/")
-    webhook = application.webhooks.register("http://127.0.0.1:1/")
+        application.webhooks.register(WebhookDefinition("ftp://example.org/"))
+    webhook = application.webhooks.register(WebhookDefinition("http://127.0.0.1:1/"))
     assert [each.webhook for each in application.webhooks.all()] == [webhook]
     application.webhooks.delete(webhook.id)
     assert application.webhooks.all() == []

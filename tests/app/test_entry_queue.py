@@ -79,7 +79,7 @@ def test_a_change_that_took_long_makes_the_next_of_its_kind_pause(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The pause ends with the pipeline: what it lets pass may take as long as it likes.
-    monkeypatch.setattr("sensorstream.app.heavy._PAUSE", 100.0)
+    monkeypatch.setattr("sensorstream.app.entry_queue._PAUSE", 100.0)
 
     class Slow(Held):
         def append(self, records: Sequence[Record]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.app.heavy import Heavy
+from sensorstream.app.entry_queue import Heavy
 from sensorstream.app.waiting import Path, Waiting
 
 LARGE = 100_000

@@ -18,7 +18,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_INFERRED, RDF_TYPE
 from sensorstream.settings import Settings
 from tests.effort import rounds
-from tests.history.classes import stays_told_wrong
+from tests.history.ends import stays_told_wrong
 
 Open = Callable[[Settings], Application]
 Deploy = Callable[[str, str, str], Settings]

@@ -14,15 +14,15 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from sensorstream.app.application import Application
-from sensorstream.app.news import News
+from sensorstream.app.health import News
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
 from sensorstream.history.engines import Standing, Standings
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.writer_lock import Writes
-from sensorstream.journal.passing import PassTime
 from sensorstream.journal.records import Effects, MessageStatus
+from sensorstream.journal.tick import PassTime
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.server.main import create_app

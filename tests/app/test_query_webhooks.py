@@ -11,6 +11,7 @@ from sensorstream.app.application import Application
 from sensorstream.errors import QueryError
 from sensorstream.settings import Settings
 from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.webhook_definition import WebhookDefinition
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
@@ -55,7 +56,9 @@ def told(application: Application, name: str) -> list[str]:
 
 def test_only_what_a_webhook_asks_for_is_stored(settings: Settings, open_application: Open) -> None:
     application = open_application(settings)
-    webhook = application.webhooks.register(NOBODY, queries=["asked", "later", "asked"])
+    webhook = application.webhooks.register(
+        WebhookDefinition(NOBODY, queries=("asked", "later", "asked"))
+    )
     assert webhook.queries == ("asked", "later")
     for name in ("asked", "other"):
         application.queries.register(HUMANS, name)
@@ -79,7 +82,7 @@ def test_reports_of_messages_that_are_processed_again_are_not_queued_again(
     settings: Settings, open_application: Open
 ) -> None:
     application = open_application(settings)
-    application.webhooks.register(NOBODY, queries=["humans"])
+    application.webhooks.register(WebhookDefinition(NOBODY, queries=("humans",)))
     application.queries.register(HUMANS, "humans")
     send(application, 12, 1)
     before, reports = outbox(settings.history.url), told(application, "humans")
@@ -97,7 +100,7 @@ def test_reports_that_were_lost_are_queued_again_under_the_same_ids(
 ) -> None:
     """As after a crash of the machine: the journal is on disk, the last effects are not."""
     application = open_application(settings)
-    application.webhooks.register(NOBODY, queries=["humans"])
+    application.webhooks.register(WebhookDefinition(NOBODY, queries=("humans",)))
     application.queries.register(HUMANS, "humans")
     send(application, 12, 1)
     before = outbox(settings.history.url)
@@ -120,5 +123,5 @@ def test_a_name_that_no_query_can_have_is_refused(
 ) -> None:
     application = open_application(settings)
     with pytest.raises(QueryError, match="not a name of a query"):
-        application.webhooks.register(NOBODY, queries=["good", name])
+        application.webhooks.register(WebhookDefinition(NOBODY, queries=("good", name)))
     assert application.webhooks.all() == []

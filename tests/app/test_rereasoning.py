@@ -29,7 +29,7 @@ from sensorstream.settings import (
     WindowSettings,
 )
 from tests.app.test_history_truth import MORE, ONTOLOGY, RULES
-from tests.history.classes import stays_told_wrong
+from tests.history.ends import stays_told_wrong
 
 Open = Callable[[Settings], Application]
 HIGH = (

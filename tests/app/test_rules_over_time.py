@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from sensorstream.app.application import Application
 from sensorstream.settings import Settings
+from sensorstream.webhook_definition import WebhookDefinition
 from tests.app.test_query_webhooks import NOBODY, change, outbox, send
 
 Open = Callable[[Settings], Application]
@@ -24,7 +25,7 @@ def test_rules_go_on_after_restarts_with_what_they_remember(
     settings: Settings, open_application: Open
 ) -> None:
     application = open_application(settings)
-    application.webhooks.register(NOBODY, queries=["pairs"])
+    application.webhooks.register(WebhookDefinition(NOBODY, queries=("pairs",)))
     assert application.queries.register(AGAIN, "pairs").form == "CONSTRUCT"
     send(application, 12, 1)
     before = outbox(settings.history.url)

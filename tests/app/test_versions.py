@@ -10,8 +10,9 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import ChangedMeanwhile, UnknownVersion, UnknownWebhook, WebhookError
-from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
+from sensorstream.journal.registration import PutWebhook, RemoveWebhook
 from sensorstream.settings import Settings
+from sensorstream.webhook_definition import WebhookDefinition
 
 Open = Callable[[Settings], Application]
 
@@ -56,16 +57,16 @@ def test_a_webhook_keeps_its_secret_while_its_definition_changes(
 ) -> None:
     application = open_application(settings)
     webhooks = application.webhooks
-    made = webhooks.put("ops", NOBODY, ["q"], by="me")
+    made = webhooks.put("ops", WebhookDefinition(NOBODY, ("q",)), "me")
     assert made is not None
-    assert webhooks.put("ops", NOBODY, ["q"], by="me") is None
+    assert webhooks.put("ops", WebhookDefinition(NOBODY, ("q",)), "me") is None
     execute(settings.history.url, "update store.webhooks set disabled_at = now()")
-    assert webhooks.put("ops", NOBODY, ["q", "r"], by="you") is None
+    assert webhooks.put("ops", WebhookDefinition(NOBODY, ("q", "r")), "you") is None
     state = webhooks.one("ops")
     assert (state.webhook.queries, state.webhook.secret) == (("q", "r"), made.secret)
     # Another URL is another receiver: what failed before says nothing of it.
     assert state.disabled_at is not None
-    webhooks.put("ops", f"{NOBODY}b", by="me")
+    webhooks.put("ops", WebhookDefinition(f"{NOBODY}b"), "me")
     assert webhooks.one("ops").disabled_at is None
     versions = list(webhooks.versions.all("ops"))
     assert [each.by for each in versions] == ["me", "you", "me"]
@@ -79,7 +80,7 @@ def test_a_webhook_keeps_its_secret_while_its_definition_changes(
         list(webhooks.versions.all("never"))
     for wrong in ("out_kafka", "a b", "", "x" * 65):
         with pytest.raises(WebhookError, match="not an id"):
-            webhooks.put(wrong, NOBODY)
+            webhooks.put(wrong, WebhookDefinition(NOBODY))
 
 
 def test_a_change_of_a_webhook_that_only_the_journal_has_is_made_at_the_next_start(
@@ -88,13 +89,13 @@ def test_a_change_of_a_webhook_that_only_the_journal_has_is_made_at_the_next_sta
     application = open_application(settings)
     webhooks = application.webhooks
     for name in ("changed", "gone", "kept"):
-        webhooks.put(name, NOBODY)
+        webhooks.put(name, WebhookDefinition(NOBODY))
     kept = webhooks.one("kept")
     # As if the process had died before the table was written.
     pipeline = application._pipeline
     for entry in (
-        PutWebhook("changed", f"{NOBODY}b", (), "cloudevents", "me"),
-        PutWebhook("new", NOBODY, ("q",), "cloudevents", "me"),
+        PutWebhook("changed", WebhookDefinition(f"{NOBODY}b"), "me"),
+        PutWebhook("new", WebhookDefinition(NOBODY, ("q",)), "me"),
         RemoveWebhook("gone", "me"),
     ):
         pipeline.change(entry).result(60)
@@ -112,10 +113,10 @@ def test_there_is_a_bound_to_the_number_of_webhooks(
 ) -> None:
     monkeypatch.setattr("sensorstream.app.webhooks._MOST", 1)
     webhooks = open_application(settings).webhooks
-    one = webhooks.register(NOBODY)
+    one = webhooks.register(WebhookDefinition(NOBODY))
     with pytest.raises(WebhookError, match="1 webhooks already"):
-        webhooks.put("two", NOBODY)
-    assert webhooks.put(one.id, f"{NOBODY}b") is None
+        webhooks.put("two", WebhookDefinition(NOBODY))
+    assert webhooks.put(one.id, WebhookDefinition(f"{NOBODY}b")) is None
 
 
 def test_an_ontology_is_tried_put_on_condition_and_read_again(

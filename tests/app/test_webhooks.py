@@ -13,6 +13,7 @@ from sensorstream.app.application import Application
 from sensorstream.errors import UnknownWebhook, WebhookError
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.settings import Settings, WebhookSettings
+from sensorstream.webhook_definition import WebhookDefinition
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
@@ -30,8 +31,8 @@ def test_that_a_webhook_is_disabled_is_an_alert_which_the_others_get(
     settings: Settings, open_application: Open
 ) -> None:
     application = open_application(settings)
-    lost = application.webhooks.register(NOBODY).id
-    other = application.webhooks.register(f"{NOBODY}other").id
+    lost = application.webhooks.register(WebhookDefinition(NOBODY)).id
+    other = application.webhooks.register(WebhookDefinition(f"{NOBODY}other")).id
     url = settings.history.url
     since = "failing_since = now() - interval '6 days'"
     execute(url, f"update store.webhooks set {since} where id = '{lost}'")
@@ -73,11 +74,11 @@ def test_what_a_webhook_may_not_be_is_refused(settings: Settings, open_applicati
     webhooks = application.webhooks
     for url, told in [("http://10.1.2.3/", "not a public address"), ("ftp://x/", "expected http")]:
         with pytest.raises(WebhookError, match=told):
-            webhooks.register(url)
+            webhooks.register(WebhookDefinition(url))
     with pytest.raises(WebhookError, match="alerts only"):
-        webhooks.register(NOBODY, queries=["q"], format="alertmanager")
+        webhooks.register(WebhookDefinition(NOBODY, queries=("q",), format="alertmanager"))
     with pytest.raises(WebhookError, match="no format 'odd'"):
-        webhooks.register(NOBODY, format="odd")
+        webhooks.register(WebhookDefinition(NOBODY, format="odd"))  # type: ignore[arg-type]
     for unknown in ("wh_none", "nul \x00"):
         with pytest.raises(UnknownWebhook):
             webhooks.one(unknown)
@@ -85,7 +86,7 @@ def test_what_a_webhook_may_not_be_is_refused(settings: Settings, open_applicati
             webhooks.delete(unknown)
     assert webhooks.all() == []
 
-    one = webhooks.register(NOBODY)
+    one = webhooks.register(WebhookDefinition(NOBODY))
     tested = webhooks.test(one.id).result(60)
     assert tested.failure is not None
     assert "ConnectError" in tested.failure.reason
@@ -98,4 +99,4 @@ def test_a_deployment_as_it_is_made_reaches_nothing_inside(
 ) -> None:
     application = open_application(replace(settings, webhooks=WebhookSettings()))
     with pytest.raises(WebhookError, match=r'webhooks.allow = \["127.0.0.1"\]'):
-        application.webhooks.register(NOBODY)
+        application.webhooks.register(WebhookDefinition(NOBODY))

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from sensorstream.app.application import Application
-from sensorstream.cli import why, why_not
+from sensorstream.cli import why
 from sensorstream.server.main import create_app
 from sensorstream.settings import OntologySettings, ReasoningSettings, RuleSettings, Settings
 
@@ -64,7 +64,7 @@ def test_the_page_shows_what_is_told(
 
     def asked(rule: str = "too-hot", individual: str = "s2") -> str:
         iri = f"http://example.org/{individual}"
-        return "\n".join(why_not.lines(get("/why-not", rule=rule, individual=iri)))
+        return "\n".join(why.unmet_lines(get("/why-not", rule=rule, individual=iri)))
 
     first, second = blocks("xml")
     send(first)

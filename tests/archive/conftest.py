@@ -13,18 +13,18 @@ from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.datatypes import (
+from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import (
     XSD_BOOLEAN,
     XSD_DATE_TIME,
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_INTEGER,
 )
-from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
-from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 
 EX = "http://example.org/tracking#"
 LINE = Timeline.DATETIME

@@ -23,7 +23,7 @@ from sensorstream.history.read_only_sql import run_sql
 from sensorstream.history.store import PostgresStore
 from tests.archive.conftest import DAY, LINE, START, STAYS, fill
 from tests.history.analysed import analysed
-from tests.history.classes import stays_told_wrong
+from tests.history.ends import stays_told_wrong
 
 END = LINE.of(START) + 40 * DAY
 EVERYTHING = {

@@ -38,7 +38,7 @@ from sensorstream.rules.memory import RuleMemory
 from sensorstream.window.state import Counters, PaneState, WindowState
 from tests.archive.conftest import DAY, EX, LINE, START, fill
 from tests.archive.test_archiving import count, rows
-from tests.history.classes import stays_told_wrong
+from tests.history.ends import stays_told_wrong
 
 GONE = IRI(f"{EX}human-1")
 # 40 individuals have four stays each; those of human-1 are 1, 41, 81, 121.

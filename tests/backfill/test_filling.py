@@ -33,7 +33,7 @@ from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 from tests.history.analysed import analysed
-from tests.history.classes import stays_told_wrong
+from tests.history.ends import stays_told_wrong
 
 COUNT = 450
 
@@ -148,7 +148,7 @@ import sys
 from pathlib import Path
 from sensorstream.backfill.filling import backfill
 from sensorstream.settings_file import load_settings
-from tests.history.classes import stays_told_wrong
+from tests.history.ends import stays_told_wrong
 if __name__ == "__main__":
     settings = load_settings(Path(sys.argv[1]))
     backfill(settings.history.url, Path(sys.argv[2]), settings, "rest", tell=print, processes=1)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
+
+from sensorstream.clock import SystemClock
 
 Run = Callable[..., Result]
 
@@ -249,6 +252,20 @@ def test_what_waits_is_told_with_the_message_that_releases_it(run: Run, deployme
     assert "taken in now: in/1.xml: accepted by reading, time 1" in released
     assert "is high" in released
     assert "taken in now: in/2.xml: accepted by reading, time 4" in end
+
+
+@pytest.mark.parametrize("times", [("1970-01-01T00:00:02", "1970-01-01T00:00:01"), ("2", "1")])
+def test_files_out_of_order_are_put_in_order_however_slowly_they_are_read(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch, times: tuple[str, ...]
+) -> None:
+    line = "integer" if times[1] == "1" else "datetime"
+    arguments = given(files, *(f"<r id='{time[-1]}' t='{time}' v='1'/>" for time in times))
+    moments = (datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC) for second in range(60))
+    monkeypatch.setattr(SystemClock, "now", lambda _clock: next(moments))
+    result = run(*arguments, "--line", line, "--lateness", "5")
+    assert result.exit_code == 0, result.output
+    released = [line["individuals"] for each in lines(result) for line in each["released"]]
+    assert released == [[f"{E}r-1"], [f"{E}r-2"]]
 
 
 def test_a_line_of_json_has_all_of_a_message(run: Run, deployment: Path) -> None:

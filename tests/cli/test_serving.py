@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sensorstream.cli.options import address
-from sensorstream.cli.serving import telling
+from sensorstream.cli.options import address, telling
 from sensorstream.settings_file import load_settings
 
 

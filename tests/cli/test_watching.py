@@ -8,12 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from sensorstream.cli.watching import files_of_settings
+from sensorstream.cli.watching import files_of_settings, watch
+from sensorstream.errors import OntologyError
 
 _PATIENCE = 60.0
 
@@ -66,13 +66,8 @@ class Watching:
         raise AssertionError("no run ended in time")
 
     def end(self) -> int:
-        """Interrupt it, again where it was just in what cannot be; its exit code."""
-        end = time.monotonic() + _PATIENCE
-        while time.monotonic() < end:
-            self._process.send_signal(signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                return self._process.wait(5)
-        raise AssertionError("it does not end")
+        self._process.send_signal(signal.SIGINT)
+        return self._process.wait(_PATIENCE)
 
     def close(self) -> None:
         self._process.kill()
@@ -111,6 +106,22 @@ def test_each_change_runs_it_again(folder: Path, watching: Callable[..., Watchin
     while ':v "first"' not in running.told():  # two changes: there may be a run after the first
         pass
     assert running.end() == 0
+
+
+def test_an_interrupt_that_a_library_has_caught_ends_it() -> None:
+    def run() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except:  # noqa: E722 - as owlready2 does
+            raise OntologyError("it cannot be loaded") from None
+
+    looks = iter(range(5))
+
+    def files() -> list[Path]:
+        next(looks)
+        return []
+
+    watch(run, files)
 
 
 def test_the_files_of_a_deployment_are_those_that_its_settings_name(folder: Path) -> None:

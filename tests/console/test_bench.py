@@ -9,7 +9,7 @@ from selenium.webdriver.common.keys import Keys
 
 from sensorstream import Client
 from sensorstream.console.bench import found_rows, said
-from sensorstream.console.completion import offered
+from sensorstream.console.code_editor import offered
 from tests.console.browsing import (
     faults,
     follow,

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from selenium import webdriver
 
 from sensorstream import Client
-from sensorstream.console.individual import statements_of
-from sensorstream.console.past import lines_of, now_rows, way_of
-from sensorstream.console.shapes import PLANE, Shape
-from sensorstream.console.timeline import Lane, Spell, lanes_of, timeline
+from sensorstream.console.individuals import statements_of
+from sensorstream.console.maps import PLANE, Shape
+from sensorstream.console.past import Lane, Spell, lanes_of, lines_of, now_rows, timeline, way_of
 from tests.console.browsing import (
     faults,
     follow,

@@ -9,10 +9,17 @@ from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 
 from sensorstream import Client, QueryReport, Results
-from sensorstream.console.operator_graph import Spot, details, drawing, layout
-from sensorstream.console.queries import presets
-from sensorstream.console.query import lines_of
-from sensorstream.console.steps import Change, Step, step_at, steps_of
+from sensorstream.console.operator_graph import (
+    Change,
+    Spot,
+    Step,
+    details,
+    drawing,
+    layout,
+    step_at,
+    steps_of,
+)
+from sensorstream.console.queries import lines_of, presets
 from tests.console.browsing import (
     faults,
     open_page,

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from sensorstream.console.figures import read
 from sensorstream.console.visits import Upstream
-from sensorstream.console.watches import Watch
+from sensorstream.console.watches import Watch, read
 
 
 def watch_of(*readings: tuple[float, float]) -> Watch:

@@ -14,7 +14,8 @@ from sensorstream.errors import Position
 from sensorstream.language import parse
 from sensorstream.language.lexer import KEYWORDS, RuleText, tokens
 from sensorstream.resources import bundled
-from sensorstream.sparql.lexer import AGGREGATES, FUNCTIONS
+from sensorstream.sparql.functions import FUNCTIONS
+from sensorstream.sparql.lexer import AGGREGATES
 from sensorstream.sparql.lexer import KEYWORDS as SPARQL_KEYWORDS
 from tests.editor.textmate import FOLDER, grammar, includes, read, regexes, scoped
 

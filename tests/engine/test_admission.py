@@ -14,10 +14,10 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import InvalidTerm
 from sensorstream.kb.snapshot import Snapshot
-from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_STRING
 
 Build = Callable[..., Engine]
 E = "http://example.org/"

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sensorstream.engine import codec
 from sensorstream.engine.codec import decode, encode, texts
 from sensorstream.engine.engine import EngineState
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.xsd import XSD_INTEGER
 
 Item = TypeVar("Item")
 

@@ -17,11 +17,11 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Inconsistent, MappingError, ReasonerError, SettingsError
 from sensorstream.kb.graph import Origin
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Delta, Message
 from sensorstream.model.terms import IRI, literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.settings import (
     FilterSettings,
     ReasoningSettings,

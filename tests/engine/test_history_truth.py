@@ -22,11 +22,11 @@ from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.kb.graph import Origin
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Ended, Event, Message
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.aside import Aside
 from sensorstream.settings import (
     OntologySettings,

@@ -12,8 +12,8 @@ import pyoxigraph as ox
 
 from sensorstream.history.asking.answer import Answer, Graph
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.datatypes import XSD_DOUBLE, XSD_FLOAT
 from sensorstream.model.terms import BlankNode, Literal, Term
+from sensorstream.model.xsd import XSD_DOUBLE, XSD_FLOAT
 from tests.w3c import results
 
 CHECKOUT: Final = Path(__file__).parents[2]

@@ -78,9 +78,9 @@ def of_spark(tools: Tools) -> Iterator[Item]:
     """Each text on Spark, the history's views held by it."""
     from sensorstream.history.view_definitions import view_definitions
     from sensorstream.spark.bulk_sql import collected, define_views, prepare_session
+    from sensorstream.spark.described import prepare
     from sensorstream.spark.snapshot import snapshot_of
-    from sensorstream.spark.translation.described import prepare
-    from sensorstream.spark.translation.views import view_name
+    from sensorstream.sql.postgres.reading import view_name
 
     url = tools.new_database()
     bulk.make(url)

@@ -20,11 +20,11 @@ import pyoxigraph as ox
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.question import Interval, Moment, Question, read_question
 from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
-from sensorstream.model.datatypes import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT
 from sensorstream.model.numerals import nearest_single
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_PERSISTENT
+from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,

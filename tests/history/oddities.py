@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from sensorstream.model.datatypes import INTEGER_TYPES, XSD
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.model.xsd import INTEGER_TYPES, XSD
 
 EX: Final = "http://example.org/odd#"
 PREFIXES: Final = f"PREFIX : <{EX}> PREFIX xsd: <{XSD}> PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>\n"

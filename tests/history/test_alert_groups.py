@@ -12,7 +12,6 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts.groups import MOST_TOLD
 from sensorstream.alerts.incidents import Silence
 from sensorstream.alerts.records import AlertGroup, Webhook
@@ -24,13 +23,14 @@ from sensorstream.history.tending import tend
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import AlertSettings
+from sensorstream.webhook_definition import Grouping, Label
 from tests.history.alerting import START, commit, forget, told_now
 
 MINUTE = timedelta(minutes=1)
 Step: TypeAlias = tuple[Any, ...]
 
 
-def grouped(name: str, by: tuple[str, ...], wait: float = 120, interval: float = 300) -> Webhook:
+def grouped(name: str, by: tuple[Label, ...], wait: float = 120, interval: float = 300) -> Webhook:
     return Webhook(name, "http://w", "s", START, group=Grouping(by, wait, interval))
 
 

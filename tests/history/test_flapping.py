@@ -11,7 +11,6 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts.incidents import Silence
 from sensorstream.alerts.records import AlertGroup, Webhook
 from sensorstream.history.alert_groups import tell_groups
@@ -23,6 +22,7 @@ from sensorstream.history.tending import tend
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import AlertSettings
+from sensorstream.webhook_definition import Grouping
 from tests.history.alerting import START, change_of, commit, forget, told_now
 
 MINUTE = timedelta(minutes=1)

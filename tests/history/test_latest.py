@@ -14,10 +14,10 @@ from sensorstream.engine.outcome import Status
 from sensorstream.history.latest import RECENT, Latest, Member, last_members, latest_values
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_INTEGER
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
 EX = "http://example.org/"

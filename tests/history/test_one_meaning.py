@@ -32,11 +32,11 @@ from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.datatypes import XSD_DOUBLE, XSD_FLOAT
 from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import XSD_DOUBLE, XSD_FLOAT
 from tests.history import oddities
 
 LINE = Timeline.INTEGER

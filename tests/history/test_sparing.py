@@ -16,7 +16,6 @@ from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.sparing import spared
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
-from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.events import (
     Alert,
     Cleared,
@@ -27,6 +26,7 @@ from sensorstream.model.events import (
     Provenance,
 )
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.xsd import XSD_STRING
 from tests.history.test_store import rows
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)

@@ -21,7 +21,6 @@ from sensorstream.history.quarantine import Chosen, Quarantined, quarantined
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
-from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import (
     Alert,
     Departure,
@@ -33,6 +32,7 @@ from sensorstream.model.events import (
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 EX = "http://example.org/"

@@ -21,11 +21,11 @@ from sensorstream.history.reader_role import reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import XSD_INTEGER
 
 EX = "http://example.org/"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -15,12 +15,12 @@ from sensorstream.history.reader_role import reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.datatypes import XSD, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 
 EX = "http://example.org/100%25#"
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
@@ -377,6 +377,8 @@ def test_the_latest_and_an_hour_read_no_more_of_a_long_history(
         f"select iri, x from history.human where time >= {first} and time < {last}",
         "select h.iri, other.x from history.human h join history.human other using (iri) "
         f"where h.time >= {first} and h.time < {last}",
+        "select max(time), min(time) from history.human",
+        "select max(time) from history.group",
     )
     read = []
     for start, end in ((1_000, 2_000), (2_000, 20_000)):

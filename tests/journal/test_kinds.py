@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sensorstream.alert_grouping import Grouping
 from sensorstream.errors import HistoryError
 from sensorstream.journal.answer import AnswerRule
 from sensorstream.journal.entry import Entry
@@ -20,17 +19,22 @@ from sensorstream.journal.notice import (
     ReportRefused,
     ReportSkip,
 )
-from sensorstream.journal.passing import PassTime
-from sensorstream.journal.receivers import PutWebhook, RemoveWebhook
 from sensorstream.journal.records import Record
-from sensorstream.journal.registration import QueryStopped, RegisterQuery, RemoveQuery
+from sensorstream.journal.registration import (
+    PutWebhook,
+    QueryStopped,
+    RegisterQuery,
+    RemoveQuery,
+    RemoveWebhook,
+)
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
-from sensorstream.journal.tick import Tick
-from sensorstream.model.datatypes import XSD_INTEGER
+from sensorstream.journal.tick import PassTime, Tick
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.rules.answers import Answer
+from sensorstream.webhook_definition import Grouping, WebhookDefinition
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 MOMENT = (("last", Literal("a\n")), ("now", Literal("2", XSD_INTEGER)))
@@ -63,9 +67,9 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (ReportDisabled("wh_1", "since 2014"), "webhook", b"since 2014", "wh_1"),
     (RegisterQuery("all", "ASK {'ü'}", "me", True), "query", REGISTERED, "all"),
     (RemoveQuery("all"), "query-end", b"", "all"),
-    (PutWebhook("w", "http://x/", ("q",), "cloudevents", "me"), "webhook-put", RECEIVER, "w"),
+    (PutWebhook("w", WebhookDefinition("http://x/", ("q",)), "me"), "webhook-put", RECEIVER, "w"),
     (
-        PutWebhook("w", "http://x/", (), "cloudevents", "me", group=Grouping(("rule",), 1.0, 60.0)),
+        PutWebhook("w", WebhookDefinition("http://x/", group=Grouping(("rule",), 1.0, 60.0)), "me"),
         "webhook-put",
         b'{"url": "http://x/", "queries": [], "format": "cloudevents", "by": "me", '
         b'"group": {"by": ["rule"], "wait": 1.0, "interval": 60.0}}',

@@ -9,8 +9,8 @@ from sensorstream.errors import TermError
 from sensorstream.kb import graph_text
 from sensorstream.kb.graph_text import GraphReader
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.xsd import XSD
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 

@@ -10,10 +10,10 @@ from sensorstream.kb.changes import ALL_GRAPHS, Changes
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import from_oxigraph, same_when_stored, stored_form, to_oxigraph
 from sensorstream.kb.snapshot import Results, Snapshot
-from sensorstream.model.datatypes import XSD, XSD_INTEGER, XSD_STRING
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
+from sensorstream.model.xsd import XSD, XSD_INTEGER, XSD_STRING
 
 A, B, P, Q = (IRI(f"http://example.org/{name}") for name in "abpq")
 GRAPHS = {

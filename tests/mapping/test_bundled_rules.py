@@ -10,12 +10,12 @@ from sensorstream.language import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
 from sensorstream.mapping.values import encode_segment
-from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.resources import bundled
 from sensorstream.rules.rule_compiler import compile_rules

@@ -7,12 +7,12 @@ import pytest
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
-from sensorstream.model.datatypes import XSD, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import Event, Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD, XSD_DOUBLE, XSD_INTEGER
 
 T = "http://example.org/t#"
 HEAD = f"prefix : <{T}>\nprefix xsd: <{XSD}>\n"

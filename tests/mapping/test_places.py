@@ -9,12 +9,12 @@ import pytest
 from sensorstream.language import parse
 from sensorstream.mapping import compile_mapping, parse_document
 from sensorstream.mapping.places import Expression, Node, Place, places
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_INTEGER
 
 E = "http://e/"
 RULES = """prefix : <http://e/>

@@ -8,12 +8,12 @@ from sensorstream.errors import InvalidValue, LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
 from sensorstream.mapping.reference_data import ReferenceData, reference_data
-from sensorstream.model.datatypes import XSD, XSD_DATE_TIME, XSD_DECIMAL, XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
+from sensorstream.model.xsd import XSD, XSD_DATE_TIME, XSD_DECIMAL, XSD_INTEGER
 
 T = "http://example.org/t#"
 HEAD = f"prefix : <{T}>\nprefix xsd: <{XSD}>\n"

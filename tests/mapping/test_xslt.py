@@ -11,12 +11,12 @@ from sensorstream.language import parse
 from sensorstream.mapping import Mapped, MappingPlan, compile_mapping, parse_document
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.mapping.xslt import compile_stylesheet
-from sensorstream.model.datatypes import XSD, XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF, RDF_TYPE
+from sensorstream.model.xsd import XSD, XSD_INTEGER
 
 E = "http://e/"
 XML = '<Message time="5"><person id="1" x="72"/><person id="2"/></Message>'

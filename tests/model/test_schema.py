@@ -1,7 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.schema import Schema, local_name, transitive
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
@@ -15,6 +14,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBCLASS_OF,
     RDFS_SUBPROPERTY_OF,
 )
+from sensorstream.model.xsd import XSD_INTEGER
 
 CLASS = IRI(f"{OWL}Class")
 OBJECT_PROPERTY = IRI(f"{OWL}ObjectProperty")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
 from sensorstream.model import terms as terms_module
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD, XSD_INTEGER, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, iri, literal, term
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD, XSD_INTEGER, XSD_STRING
 
 # What XML 1.0 can carry, and so what a message can bring; no lone surrogates.
 texts = st.text(st.characters(exclude_categories=["Cs"]))

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_INTEGER
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import XSD_DATE_TIME, XSD_INTEGER
 
 moments = st.datetimes(
     min_value=datetime(1, 1, 2),  # noqa: DTZ001 - the zone is drawn apart

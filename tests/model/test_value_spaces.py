@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import RDF_LANG_STRING, RDF_XML_LITERAL, XSD, XSD_STRING
-from sensorstream.model.terms import Literal
-from sensorstream.model.value_spaces import is_of
+from sensorstream.model.terms import Literal, is_of
+from sensorstream.model.xsd import RDF_LANG_STRING, RDF_XML_LITERAL, XSD, XSD_STRING
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
 from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Term, Triple
-from sensorstream.network.expressions.values import number
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.sparql.algebra import (
     BGP,
     Aggregate,
@@ -58,6 +57,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.printing import query_text
 from sensorstream.sparql.scope import in_scope
+from sensorstream.sparql.values import number
 
 NODES: tuple[Any, ...] = tuple(IRI(f"http://example.org/{name}") for name in "abc")
 PROPERTIES: tuple[Any, ...] = tuple(IRI(f"http://example.org/{name}") for name in "pqr")

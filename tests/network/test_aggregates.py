@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.kb.oxigraph import from_oxigraph, to_oxigraph
-from sensorstream.model.datatypes import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from sensorstream.model.numerals import double_text
 from sensorstream.model.terms import Literal, Term
+from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from sensorstream.network.aggregates import Numbers
 
 INTEGERS = st.integers(-(10**30), 10**30).map(lambda n: Literal(str(n), XSD_INTEGER))

@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
 from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.oxigraph import stored_form
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network import copies as copies_module
 from sensorstream.network.copies import Copies
+from sensorstream.network.exact import repeated
+from sensorstream.sparql.parser import parse_query
 
 P = IRI("http://example.org/p")
 SUBJECTS: tuple[Any, ...] = (IRI("http://example.org/a"), BlankNode("_:b"))
 OBJECTS: tuple[Any, ...] = (
-    # Oxigraph's store cannot tell the first two apart.
+    # Oxigraph's store could not tell the first two apart.
     Literal("1", XSD_INTEGER),
     Literal("01", XSD_INTEGER),
     Literal("2", XSD_INTEGER),
@@ -30,12 +31,12 @@ triples: Any = st.tuples(st.sampled_from(SUBJECTS), st.just(P), st.sampled_from(
 
 
 def content(copies: Copies, name: IRI, *indexes: TripleIndex) -> set[tuple[str, str]]:
-    found = copies.select("SELECT ?s ?o { ?s ?p ?o }", name, indexes)
-    return {(str(row["s"]), str(row["o"])) for row in found}
+    query = repeated(parse_query("SELECT ?s ?o { ?s ?p ?o }"))
+    return {(s.n3, o.n3) for s, o in copies.select(query, name, indexes) if s and o}
 
 
 def expected(index: TripleIndex) -> set[tuple[str, str]]:
-    return {(s.n3, stored_form(o).n3 if isinstance(o, Literal) else o.n3) for s, _, o in index}
+    return {(s.n3, o.n3) for s, _, o in index}
 
 
 @given(

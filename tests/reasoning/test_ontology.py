@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import OntologyError
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode
 from sensorstream.model.vocabulary import RDFS_SUBCLASS_OF
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.ontology import load_ontology
 
 ONTOLOGIES = Path(__file__).parents[2] / "ontologies"

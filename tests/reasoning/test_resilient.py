@@ -15,10 +15,10 @@ from psutil import STATUS_STOPPED
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.process import Worker

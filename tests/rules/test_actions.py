@@ -7,9 +7,9 @@ import pytest
 
 from sensorstream.errors import LanguageError, RuleError
 from sensorstream.kb.graph import Origin
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD
 
 Play: TypeAlias = Callable[..., Any]
 E = "http://example.org/"

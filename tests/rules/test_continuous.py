@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from sensorstream.errors import Overrun, QueryError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_WINDOW
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.budget import Limits
 from sensorstream.network.operators.matching import LeftJoin
 from sensorstream.rules.conditions import ConditionQuery, SnapshotEvaluator, condition_query

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Alert
 from sensorstream.model.evidence import Basis, Since
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.rules.grounds import MOST_CHARACTERS, MOST_STATEMENTS
 from tests.rules.conftest import E, Play, written
 

@@ -6,7 +6,7 @@ import io
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,11 +15,9 @@ import pyarrow.parquet
 
 from sensorstream.access.audit import Change
 from sensorstream.access.keys import Key
-from sensorstream.alert_grouping import Grouping
 from sensorstream.alerts.incidents import AlertChange, Incident, Silence
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import (
-    CLOUD_EVENTS,
     LoggedDelivery,
     RaisedAlert,
     Webhook,
@@ -28,21 +26,18 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
 from sensorstream.app.access import Access, AuditLog, Keys
-from sensorstream.app.holding import Applied, Held, Holding, WhyHeld
+from sensorstream.app.holding import Applied, Held, Holding, WhyHeld, read_statement
 from sensorstream.app.incidents import Incidents
 from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.job_folder import Job
 from sensorstream.app.jobs import JobAnswer, Jobs
-from sensorstream.app.message_trials import MessageTrial
 from sensorstream.app.messages import Life, Messages
 from sensorstream.app.ontologies import Ontologies, ServedOntology
 from sensorstream.app.reasons import Because, Reason, Reasons, RuleText, Why
-from sensorstream.app.registered_queries import Queries, QueryView, ResultSet
+from sensorstream.app.registered_queries import Queries, QueryView, ReportLog, ResultSet
 from sensorstream.app.replays import Replays
-from sensorstream.app.report_log import ReportLog
 from sensorstream.app.rulebook import Rulebook
-from sensorstream.app.statements import read_statement
-from sensorstream.app.trials import DeploymentTrial, QueryTrial
+from sensorstream.app.trials import DeploymentTrial, MessageTrial, QueryTrial
 from sensorstream.app.versions import Match, Told, Version, Versions
 from sensorstream.app.webhooks import Webhooks
 from sensorstream.app.why_not import Unmet
@@ -79,6 +74,7 @@ from sensorstream.rules.unmet import Step
 from sensorstream.rules.why_not import WhyNot
 from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.testing import ManualClock
+from sensorstream.webhook_definition import Telling, WebhookDefinition
 
 EX = "http://example.org/"
 
@@ -506,68 +502,25 @@ class ListedWebhooks(Webhooks):
         self.versions = versions_of(self._none)
 
     def register(
-        self,
-        url: str,
-        secret: str | None = None,
-        queries: Sequence[str] = (),
-        format: str = CLOUD_EVENTS,
-        by: str = "",
-        changes: bool = False,
-        group: Grouping | None = None,
-        escalated: bool = False,
+        self, definition: WebhookDefinition, secret: str | None = None, by: str = ""
     ) -> Webhook:
-        made = self.put(
-            f"wh_{len(self.listed) + 1}",
-            url,
-            queries,
-            format,
-            changes=changes,
-            group=group,
-            escalated=escalated,
-        )
+        made = self.put(f"wh_{len(self.listed) + 1}", definition)
         assert made is not None
         made = replace(made, secret=made.secret if secret is None else check_secret(secret))
         self.listed[made.id] = WebhookState(made)
         return made
 
     def put(
-        self,
-        webhook_id: str,
-        url: str,
-        queries: Sequence[str] = (),
-        format: str = CLOUD_EVENTS,
-        by: str = "",
-        match: Match = None,
-        changes: bool = False,
-        group: Grouping | None = None,
-        escalated: bool = False,
+        self, webhook_id: str, definition: WebhookDefinition, by: str = "", match: Match = None
     ) -> Webhook | None:
-        read_url(url)
-        webhook = Webhook(
-            webhook_id,
-            url,
-            new_secret(),
-            NOW,
-            tuple(queries),
-            format=format,
-            changes=changes,
-            group=group,
-            escalated=escalated,
-        )
+        read_url(definition.url)
+        told = {each.name: getattr(definition, each.name) for each in fields(Telling)}
+        webhook = Webhook(webhook_id, definition.url, new_secret(), NOW, definition.queries, **told)
         new = webhook_id not in self.listed
         self.listed[webhook_id] = WebhookState(webhook)
         return webhook if new else None
 
-    def try_put(
-        self,
-        webhook_id: str,
-        url: str,
-        queries: Sequence[str] = (),
-        format: str = CLOUD_EVENTS,
-        changes: bool = False,
-        group: Grouping | None = None,
-        escalated: bool = False,
-    ) -> SensorStreamError | None:
+    def try_put(self, webhook_id: str, definition: WebhookDefinition) -> SensorStreamError | None:
         return None
 
     def _none(self, webhook_id: str) -> Iterator[Version]:

@@ -13,7 +13,6 @@ from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import (
     Alert,
     Departure,
@@ -26,6 +25,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place
 

@@ -14,8 +14,8 @@ from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import answering, ask
+from sensorstream.spark.described import prepare
 from sensorstream.spark.snapshot import Place
-from sensorstream.spark.translation.described import prepare
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

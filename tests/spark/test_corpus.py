@@ -13,9 +13,9 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import collected, define_views, prepare_session
+from sensorstream.spark.described import prepare
 from sensorstream.spark.snapshot import Place, snapshot_of
-from sensorstream.spark.translation.described import prepare
-from sensorstream.spark.translation.views import view_name
+from sensorstream.sql.postgres.reading import view_name
 from tests.spark.corpus import Text, sql_texts
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.java import java_home
-from sensorstream.spark.translation.translate import Catalog, translate
-from sensorstream.spark.translation.types import BIGINT, DOUBLE, MOMENT, TEXT
-from sensorstream.spark.translation.views import with_views
+from sensorstream.spark.views import with_views
+from sensorstream.sql.postgres.reading import Catalog, translate
+from sensorstream.sql.types import BIGINT, DOUBLE, MOMENT, TEXT
 
 HUMAN = {"iri": TEXT, "x": BIGINT, "speed": DOUBLE, "time": MOMENT}
 CATALOG = Catalog({"human": HUMAN, "room": {"iri": TEXT}, "messages": {"id": TEXT}}, True)

@@ -8,11 +8,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DECIMAL, XSD_INTEGER
 from sensorstream.model.severities import SEVERITIES
 from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DECIMAL, XSD_INTEGER
 from sensorstream.sparql import algebra as a
-from sensorstream.sparql.lexer import FUNCTIONS
+from sensorstream.sparql.functions import FUNCTIONS
 from sensorstream.sparql.walk import aggregates, nodes, replaced, visible
 
 IRIS = st.sampled_from([IRI(f"http://example.org/{name}") for name in "abcdé"])
@@ -27,11 +27,11 @@ LITERALS = st.one_of(
 TERMS = st.one_of(VARIABLES, IRIS, LITERALS)
 # Each block gets labels of its own in the end.
 NODES = st.one_of(TERMS, st.sampled_from([BlankNode("_:p"), BlankNode("_:q")]))
-_NO_ARGUMENTS = [name for name, (least, _) in FUNCTIONS.items() if least == 0]
+_NO_ARGUMENTS = [name for name, each in FUNCTIONS.items() if each.least == 0]
 _ONE_ARGUMENT = [
     name
-    for name, (least, most) in FUNCTIONS.items()
-    if least <= 1 and most != 0 and name not in ("BOUND", "URI", "ISURI")
+    for name, each in FUNCTIONS.items()
+    if each.least <= 1 and each.most != 0 and name not in ("BOUND", "URI", "ISURI")
 ]
 _NAMES = st.sampled_from(["COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE"])
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.sparql.algebra import (
     BGP,
     And,

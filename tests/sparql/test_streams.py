@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from sensorstream.errors import QueryError
-from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.xsd import XSD_DATE_TIME, XSD_INTEGER
 from sensorstream.sparql.algebra import (
     BGP,
     AlertClause,

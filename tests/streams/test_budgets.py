@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.regex import LONGEST_TEXT
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.budget import Limits, Meter
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor

@@ -19,8 +19,8 @@ import pytest
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 

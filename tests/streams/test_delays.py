@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sensorstream.engine.codec import decode, encode
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.operators.delayed import Delayed
 from sensorstream.network.operators.group import Group
 from sensorstream.sparql.parser import parse_query

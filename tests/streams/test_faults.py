@@ -171,7 +171,7 @@ def test_a_sink_or_a_record_that_fails_stops_its_query(monkeypatch: pytest.Monke
         (PLAIN, "sensorstream.network.operators.delta_join.JoinWriter.trigger"),
         (OUTSIDE, "sensorstream.network.operators.delta_join.JoinWriter.trigger"),
         (ANEW, "sensorstream.network.copies.Copies.select"),
-        (ANEW, "sensorstream.network.reevaluate.one_shot_text"),
+        (ANEW, "sensorstream.network.reevaluate.one_shot"),
         (BUILT, "sensorstream.streams.continuous_query.instantiated"),
         (WINDOWED, "sensorstream.streams.stream_window.WindowedStream.open"),
         (PLAIN, "sensorstream.streams.planning.plan"),

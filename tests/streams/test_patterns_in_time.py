@@ -15,10 +15,10 @@ import pytest
 from sensorstream.analysis import Known, query_notes
 from sensorstream.errors import Overrun, Position, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.budget import Limits
 from sensorstream.sparql.parser import parse_query, read_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.based import based, placed
+from sensorstream.app.file_texts import based, placed
 from sensorstream.app.query_files import check_query_files
 from sensorstream.dotr.reader import read_program
 from sensorstream.errors import Position, QueryError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.schema import Schema
-from sensorstream.network.expressions.functions import UNREPEATABLE
 from sensorstream.network.plan.nodes import Anew
+from sensorstream.sparql.functions import UNREPEATABLE
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamProcessor
 

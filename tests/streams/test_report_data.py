@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.streams.report import Operation, Report
 from sensorstream.streams.report_data import report_lines, report_text
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from sensorstream.model.numerals import EXACT, doubles
 from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.values import number as literal_value
+from sensorstream.sparql.values import number as literal_value
 
 _QUOTIENT_DIGITS: Final = 36
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from sensorstream.model.numerals import doubles
 from sensorstream.model.terms import Literal, Term
-from sensorstream.network.expressions import functions
-from sensorstream.network.expressions.times import (
+from sensorstream.sparql.functions import FUNCTIONS as BUILTINS
+from sensorstream.sparql.values import (
     calculated_time,
-    negative_time,
+    signed_time,
     time_cast,
     time_key,
     time_of,
@@ -48,7 +48,7 @@ def _sum(a: str, a_type: str, b: str, b_type: str, way: int) -> str | None:
 
 
 def _negative(text: str, datatype: str) -> str | None:
-    return _lexical(negative_time(Literal(text, datatype)))
+    return _lexical(signed_time("-", Literal(text, datatype)))
 
 
 def _cast(text: str, datatype: str, target: str) -> str | None:
@@ -56,7 +56,7 @@ def _cast(text: str, datatype: str, target: str) -> str | None:
 
 
 def _part(text: str, datatype: str, part: str) -> str | None:
-    return _lexical(functions.FUNCTIONS[part](Literal(text, datatype)))
+    return _lexical(BUILTINS[part].value(Literal(text, datatype)))  # type: ignore[misc]
 
 
 def _lexical(term: Term | None) -> str | None:

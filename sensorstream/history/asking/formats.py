@@ -22,8 +22,8 @@ from sensorstream.errors import QueryError, TermError
 from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions
 from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
-from sensorstream.model.datatypes import NUMERIC_TYPES
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.xsd import NUMERIC_TYPES
 from sensorstream.streams.report_data import bindings, term_data
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
 
@@ -124,6 +124,6 @@ def _compiled(
             keys = {term: term_key(term) for term in terms}
             found = {**new, **look_up(cursor, list(keys.values()))}
         ids = {term: found[key] for term, key in keys.items() if key in found}
-        scope = scope_of(question.time, ids, live=live is not None)
+        scope = replace(scope_of(question.time, ids, live=live is not None), marked=True)
         tell_spans(scope, question.time)
         yield cursor, compile_query(question.query, scope), ends

@@ -64,8 +64,13 @@ stays: Final = Table(
     Column("message", BigInteger, nullable=False),
     # The text of its name, at hand for the views: joins of them compare texts.
     Column("iri", Text, nullable=False),
-    # What store.statements says, at hand for the views: sensorstream.history.class_sets.
+    # What store.statements says of its end, at hand for the views: store.tell_end keeps it. The
+    # properties are in order, each with its objects and their numbers; "several": one has several.
     Column("class_set", Integer, nullable=False),
+    Column("properties", ARRAY(BigInteger), nullable=False, server_default="{}"),
+    Column("objects", ARRAY(BigInteger), nullable=False, server_default="{}"),
+    Column("numbers", ARRAY(Double), nullable=False, server_default="{}"),
+    Column("several", Boolean, nullable=False, server_default=text("false")),
     # In order: for the latest, which a BRIN index does not know. One for each time line's views.
     Index("stays_time_idx", "time"),
     Index("stays_moment_idx", text("store.moment(time)")),
@@ -89,6 +94,10 @@ statements: Final = Table(
     # The object's number, rounded: for the index.
     Column("number", Double),
     Column("inferred", Boolean, nullable=False),
+    # False: no other row that says false has this triple. So rows that say true are all that must
+    # be made distinct to count triples. Who cannot know says true: this is never changed later.
+    Column("again", Boolean, nullable=False, server_default=text("true")),
+    Index("statements_again_idx", "predicate", postgresql_where=text("again")),
     Index("statements_subject_idx", "subject", "valid_to"),
     # Without a time: so equal keys share an entry. The partition and the BRIN indexes know times.
     Index("statements_object_idx", "predicate", "object"),

@@ -10,7 +10,7 @@ from typing import Final
 
 from sensorstream.errors import TermError
 from sensorstream.mapping.functions.numbers import read_number, write_number
-from sensorstream.model.durations import DAY, Duration, duration_text
+from sensorstream.model.xsd import DAY, Duration, duration_text
 
 _WHOLE: Final = "([0-9]{1,15})"
 _ISO: Final = re.compile(

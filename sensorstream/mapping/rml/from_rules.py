@@ -26,10 +26,10 @@ from sensorstream.mapping.rml.model import (
     TriplesMap,
 )
 from sensorstream.mapping.rml.paths import moved, steps_down
-from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import RDF, RDF_TYPE, RDFS
+from sensorstream.model.xsd import XSD_STRING
 
 _BASE = "urn:sensorstream:rule:"
 

@@ -22,9 +22,9 @@ from sensorstream.mapping.rml.model import (
     TriplesMap,
 )
 from sensorstream.mapping.rml.paths import absolute, from_document
-from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.xsd import XSD_STRING
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 # What the rule language's lexer takes as names.

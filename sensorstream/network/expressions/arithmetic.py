@@ -11,28 +11,24 @@ from decimal import Decimal, DivisionByZero, InvalidOperation
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from sensorstream.errors import TermError
-from sensorstream.model.durations import EXACT
 from sensorstream.model.numerals import nearest_single, quotient, single
 from sensorstream.model.terms import Literal, Term
-from sensorstream.network.expressions.functions import ROUNDINGS
-from sensorstream.network.expressions.times import (
-    calculated_time,
-    negative_time,
-    positive_time,
-)
-from sensorstream.network.expressions.values import (
+from sensorstream.model.xsd import EXACT
+from sensorstream.network.rows import Row
+from sensorstream.sparql.algebra import Arithmetic, Call, Expression, Sign
+from sensorstream.sparql.functions import ROUNDINGS
+from sensorstream.sparql.values import (
     FLOAT,
     RANKS,
     Number,
     as_comparable,
+    calculated_time,
     compare,
     has_digits,
     numeral,
     promoted,
+    signed_time,
 )
-from sensorstream.network.rows import Row
-from sensorstream.sparql.algebra import Arithmetic, Call, Expression, Sign
 
 Amount: TypeAlias = tuple[Number, int]
 """A number and the rank of its type in the order of promotion."""
@@ -99,11 +95,8 @@ def order_of(left: Operand, right: Operand) -> int | None:
 def _operand(term: Term | None) -> Operand:
     if type(term) is Literal:
         rank = RANKS.get(term.datatype)
-        if rank is not None:
-            try:
-                return term.value, rank  # type: ignore[return-value]
-            except TermError:
-                return term
+        if rank is not None and (value := term.known) is not None:
+            return value, rank  # type: ignore[return-value]
     return term
 
 
@@ -163,8 +156,7 @@ def _sign(operator: str, operand: Operands) -> Operands:
             if operator == "-":
                 value = EXACT.minus(value) if isinstance(value, Decimal) else -value
             return _amount(value, rank)
-        time = negative_time if operator == "-" else positive_time
-        return time(found)  # type: ignore[arg-type]
+        return signed_time(operator, found)  # type: ignore[arg-type]
 
     return signed
 

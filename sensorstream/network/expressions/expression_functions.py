@@ -9,22 +9,7 @@ from typing import TypeAlias, TypeVar
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.arithmetic import is_arithmetic, operand_of, order_of, term_of
-from sensorstream.network.expressions.functions import (
-    CASTS,
-    FUNCTIONS,
-    UNREPEATABLE,
-    Function,
-    fault_of_pattern,
-    iri_function,
-)
-from sensorstream.network.expressions.values import (
-    FALSE,
-    TRUE,
-    boolean,
-    compare,
-    equal,
-    truth,
-)
+from sensorstream.network.expressions.made_nodes import made_node
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import (
     And,
@@ -39,6 +24,15 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.extensions import EXTENSIONS
+from sensorstream.sparql.functions import (
+    CASTS,
+    FUNCTIONS,
+    UNREPEATABLE,
+    Function,
+    fault_of_pattern,
+    iri_function,
+)
+from sensorstream.sparql.values import FALSE, TRUE, boolean, compare, equal, truth
 from sensorstream.sparql.walk import replaced
 
 _Node = TypeVar("_Node")
@@ -282,10 +276,10 @@ def _call(call: Call, places: Mapping[str, int]) -> Value:
 
         return choose
     _check_pattern(call)
-    function = FUNCTIONS.get(name)
-    if name in ("IRI", "URI"):
-        # With a second argument: the base of the query, put there by the compiler.
-        function = iri_function(str(arguments[1]) if len(arguments) == 2 else "")
+    function = made_node if name == "NODE" else FUNCTIONS[name].value
+    if name in ("IRI", "URI") and len(arguments) == 2:
+        # The second argument is the base of the query, put there by the compiler.
+        function = iri_function(str(arguments[1]))
         values = values[:1]
     if function is None:
         raise UnsupportedQuery(

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_STRING
-from sensorstream.model.durations import Duration
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.expressions.times import FAMILIES, time_of
-from sensorstream.network.expressions.values import compare, number, rank
+from sensorstream.model.xsd import FAMILIES, XSD_BOOLEAN, XSD_STRING, Duration
+from sensorstream.sparql.values import compare, number, rank, time_of
 
 
 def kind(term: Term) -> Hashable | None:

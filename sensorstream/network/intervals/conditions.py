@@ -9,32 +9,24 @@ Source: "EP-SPARQL", section 4.1 (what they give), 4.2 (the interval that a filt
 
 from __future__ import annotations
 
-import re
-from calendar import monthrange
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from decimal import Decimal
 from typing import Any, Final
 
-from sensorstream.errors import TermError, UnsupportedQuery
-from sensorstream.model.datatypes import XSD, parse_duration
-from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.errors import UnsupportedQuery
+from sensorstream.model.terms import IRI, Literal, Term, valued
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.xsd import EXACT, XSD_DURATION, Duration, Moment, duration_text, moved
 from sensorstream.network.expressions.expression_functions import test_of, value_of
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.rows import slots_of
 from sensorstream.sparql.algebra import Call, Comparison, Expression, Variable
+from sensorstream.sparql.functions import OF_EVENTS
 from sensorstream.sparql.printing import expression_text
 from sensorstream.sparql.walk import nodes, replaced
 
-FUNCTIONS: Final = ("GETSTARTTIME", "GETENDTIME", "GETDURATION")
-_DURATION: Final = IRI(f"{XSD}duration")
-_DURATIONS: Final = frozenset(
-    {_DURATION, IRI(f"{XSD}dayTimeDuration"), IRI(f"{XSD}yearMonthDuration")}
-)
-_MONTHS: Final = re.compile(r"(-)?P(?=[0-9T])(?:([0-9]{1,6})Y)?(?:([0-9]{1,6})M)?(.*)", re.S)
 _TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
-_MICROSECOND: Final = timedelta(microseconds=1)
 _MOST_DAYS_OF_A_MONTH: Final = 31
 
 
@@ -56,22 +48,8 @@ class Clock:
 
     def duration(self, length: int) -> Literal:
         """A length of the time line as an ``xsd:duration`` in canonical form."""
-        seconds, part = divmod(length, self.second)
-        days, seconds = divmod(seconds, 86_400)
-        hours, seconds = divmod(seconds, 3_600)
-        minutes, seconds = divmod(seconds, 60)
-        fraction = f".{part * 1_000_000 // self.second:06}".rstrip("0") if part else ""
-        time = "".join(
-            text
-            for text, is_there in (
-                (f"{hours}H", hours),
-                (f"{minutes}M", minutes),
-                (f"{seconds}{fraction}S", seconds or part),
-            )
-            if is_there
-        )
-        text = f"P{f'{days}D' if days else ''}{f'T{time}' if time else ''}"
-        return Literal("PT0S" if text == "P" else text, _DURATION)
+        made = Duration(0, Decimal(length) / self.second)
+        return valued(duration_text(made), XSD_DURATION, made)
 
     def after(self, start: Instant, length: Length) -> Instant:
         """The moment a length of time after another; months are those of the calendar."""
@@ -80,15 +58,9 @@ class Clock:
     def _later(self, start: Instant, months: int) -> Instant:
         if not months:
             return start
-        moment = self.line.moment(start)
-        count = moment.year * 12 + moment.month - 1 + months
-        year, month = divmod(count, 12)
-        try:
-            day = min(moment.day, monthrange(year, month + 1)[1])
-            return self.line.of(moment.replace(year=year, month=month + 1, day=day))
-        except (ValueError, OverflowError, IndexError):
-            # Beyond the calendar's years: later, or earlier, than anything that happens.
-            return start + months * _MOST_DAYS_OF_A_MONTH * 86_400 * self.second
+        whole, rest = divmod(start, self.second)
+        end = moved(Moment(Decimal(whole), 0), Duration(months, Decimal(0)))
+        return int(end.clock) * self.second + rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,30 +77,22 @@ def length_of(literal: Literal, clock: Clock, part: object = None) -> Length | N
     Raises:
         UnsupportedQuery: it has months or years, and the time line has no calendar.
     """
-    if literal.datatype not in _DURATIONS:
+    found = literal.known
+    if not isinstance(found, Duration):
         return None
-    parts = _MONTHS.fullmatch(literal.lexical.strip())
-    if parts is None:
-        return None
-    sign, years, months, rest = parts.groups()
-    found = int(years or 0) * 12 + int(months or 0)
-    try:
-        time = parse_duration(f"P{rest}") if rest else timedelta()
-    except TermError:
-        return None
-    if found and clock.line is Timeline.INTEGER:
+    if found.months and clock.line is Timeline.INTEGER:
         raise UnsupportedQuery(
             f"'{literal.lexical}': the time line has whole numbers, no months or years: expected "
             "a length of days, hours, minutes or seconds",
             part=part,
         )
-    units = time // _MICROSECOND * clock.second // 1_000_000
-    return Length(-found, -units) if sign else Length(found, units)
+    # Towards zero, on both sides.
+    return Length(found.months, int(EXACT.multiply(found.seconds, clock.second)))
 
 
 def asks_for_time(node: object) -> bool:
     """Whether one of the three functions stands in an expression or pattern."""
-    return any(isinstance(each, Call) and each.name in FUNCTIONS for each in nodes(node))
+    return any(isinstance(each, Call) and each.name in OF_EVENTS for each in nodes(node))
 
 
 def longest(condition: Expression, clock: Clock) -> int | None:
@@ -209,7 +173,7 @@ def check_lengths(condition: Expression, clock: Clock) -> None:
 def _asked(expression: Expression) -> tuple[str, ...]:
     """Which of the three functions stand in an expression, each once."""
     calls = (each.name for each in nodes(expression) if isinstance(each, Call))
-    return tuple(dict.fromkeys(name for name in calls if name in FUNCTIONS))
+    return tuple(dict.fromkeys(name for name in calls if name in OF_EVENTS))
 
 
 def _place(function: str) -> str:
@@ -219,7 +183,7 @@ def _place(function: str) -> str:
 
 def _with_variables(expression: Expression) -> Expression:
     def change(node: Any) -> object | None:
-        if isinstance(node, Call) and node.name in FUNCTIONS:
+        if isinstance(node, Call) and node.name in OF_EVENTS:
             return Variable(_place(node.name))
         return None
 

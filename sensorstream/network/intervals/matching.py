@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.values import FALSE, TRUE
 from sensorstream.network.intervals.node import Memory, Sides, TimedNode, by_key, ended
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.operators.join import join_key
 from sensorstream.network.rows import key_of, overlapping, slots_of
+from sensorstream.sparql.values import FALSE, TRUE
 
 _Pair = Callable[[TimedRow, TimedRow], bool]
 _NO_ROWS: Final[Sequence[TimedRow]] = ()

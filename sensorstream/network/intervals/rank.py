@@ -13,13 +13,13 @@ from typing import Final
 
 from sensorstream.model.terms import Literal, Term
 from sensorstream.network.expressions.expression_functions import value_of
-from sensorstream.network.expressions.values import number
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.conditions import asks_for_time
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.rows import slots_of
 from sensorstream.sparql.algebra import Arithmetic, Comparison, Expression, Variable
 from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.values import number
 
 _ABOVE: Final = {"<": False, "<=": False, ">": True, ">=": True}
 _SLACK: Final = 1e-14

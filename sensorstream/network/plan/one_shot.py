@@ -1,4 +1,4 @@
-"""A pattern as text for an evaluator that knows one set of named graphs, and no windows."""
+"""A pattern as a query for an evaluator that knows one set of named graphs, and no windows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from functools import reduce
 
 import pyoxigraph as ox
 
-from sensorstream.errors import UnsupportedQuery
-from sensorstream.kb.oxigraph import FUNCTIONS
+from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.model.terms import IRI
+from sensorstream.network.exact import repeated
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import (
@@ -24,7 +24,6 @@ from sensorstream.sparql.algebra import (
     Variable,
     Window,
 )
-from sensorstream.sparql.oxigraph_text import oxigraph_text
 from sensorstream.sparql.walk import replaced
 
 
@@ -36,22 +35,23 @@ def check_one_shot(plan: Anew) -> None:
     """
     names = {each: IRI(f"urn:sensorstream:copy:{n}") for n, each in enumerate(plan.sources)}
     try:
-        ox.Store().query(one_shot_text(plan, names), custom_functions=FUNCTIONS)
-    except (SyntaxError, ValueError, RuntimeError) as error:
+        store = ox.Store()
+        repeated(one_shot(plan, names))(store).answer(store)
+    except (UnsupportedQuery, QueryError) as error:
         raise UnsupportedQuery(
-            f"it cannot be kept in step ({plan.reason}), nor evaluated anew: {error}",
+            f"it cannot be kept in step ({plan.reason}), nor evaluated anew: {error.message}",
             part=plan.part,
         ) from None
 
 
-def one_shot_text(plan: Anew, names: Mapping[Source, IRI]) -> str:
+def one_shot(plan: Anew, names: Mapping[Source, IRI]) -> Query:
     """The query of a plan; ``names`` are those of the graphs that hold its sources."""
     pattern = plan.pattern
     if not isinstance(pattern, Project):
         pattern = Project(pattern, tuple(map(Variable, plan.output)))
     graphs = {name: names[source] for name, source in plan.graphs}
     windows = {name: names[source] for name, source in plan.windows}
-    return oxigraph_text(Query(Select(_renamed(pattern, graphs, windows)), base=plan.base))
+    return Query(Select(_renamed(pattern, graphs, windows)), base=plan.base)
 
 
 def _renamed(pattern: Pattern, graphs: Mapping[IRI, IRI], windows: Mapping[IRI, IRI]) -> Pattern:

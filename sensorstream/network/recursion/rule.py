@@ -10,7 +10,6 @@ from typing import Final
 
 from sensorstream.errors import ProgramError
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.network.expressions.functions import CASTS
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,
@@ -33,6 +32,7 @@ from sensorstream.sparql.algebra import (
     Variable,
     Window,
 )
+from sensorstream.sparql.functions import CASTS, Trait, named
 from sensorstream.sparql.scope import in_scope, names_in
 from sensorstream.sparql.walk import triple_variables
 
@@ -103,7 +103,7 @@ class Sort(Enum):
     ANY = "any term"
 
 
-_GIVE_NAMES: Final = frozenset(("IRI", "URI", "DATATYPE"))
+_GIVE_NAMES: Final = named(Trait.GIVES_NAME)
 
 
 def _uncast(expression: Expression) -> Expression:

@@ -10,11 +10,11 @@ from itertools import count
 from operator import itemgetter
 from typing import Final, TypeAlias
 
-from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Instant
-from sensorstream.network.expressions.values import number
+from sensorstream.model.xsd import XSD_STRING
 from sensorstream.network.rows import Row
+from sensorstream.sparql.values import number
 
 Wanted: TypeAlias = Callable[[Row], bool]
 LOOSE: Final = "loose"

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.rows import Row, slots_of
 from sensorstream.sparql.algebra import Comparison, Expression, Variable

@@ -11,9 +11,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from typing import Final, Protocol, TypeAlias
 
-from sensorstream.errors import TermError
-from sensorstream.model.datatypes import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.event_store import LOOSE, key_of
 from sensorstream.network.selection.event_tests import test_of_all
@@ -113,10 +112,7 @@ def _exact(term: Term) -> int | Decimal | None:
     """The value of an integer or a decimal."""
     if not isinstance(term, Literal) or term.datatype not in (XSD_INTEGER, XSD_DECIMAL):
         return None
-    try:
-        value = term.value
-    except TermError:
-        return None
+    value = term.known
     return value if isinstance(value, int | Decimal) else None
 
 
@@ -152,10 +148,7 @@ class _ByOrder:
             return None
         if term.datatype not in (XSD_DOUBLE, XSD_FLOAT):
             return None
-        try:
-            value = term.value
-        except TermError:
-            return None
+        value = term.known
         return value if isinstance(value, float) and value == value else None
 
 

@@ -14,13 +14,13 @@ from typing import Final
 from sensorstream.clock import Clock
 from sensorstream.errors import ReasonerError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
+from sensorstream.model.vocabulary import OWL_IMPORTS, OWL_ONTOLOGY, OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.xsd import (
     NUMERIC_TYPES,
     XSD_DOUBLE,
     XSD_FLOAT,
 )
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
-from sensorstream.model.vocabulary import OWL_IMPORTS, OWL_ONTOLOGY, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.datatypes import Numbers, meaning
 from sensorstream.reasoning.dl.islands import whole_window
 from sensorstream.reasoning.dl.process import JavaProcess

@@ -18,25 +18,6 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.errors import OntologyError, TermError
-from sensorstream.model.datatypes import (
-    GEO_WKT,
-    NUMERIC_TYPES,
-    RDF_LANG_STRING,
-    XSD,
-    XSD_ANY_URI,
-    XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_DAY_TIME_DURATION,
-    XSD_DOUBLE,
-    XSD_DURATION,
-    XSD_FLOAT,
-    XSD_STRING,
-    XSD_YEAR_MONTH_DURATION,
-)
-from sensorstream.model.durations import DURATIONS, parse_duration_of
-from sensorstream.model.moments import XSD_TIME, parse_moment
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
@@ -51,6 +32,27 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
     RDFS,
     RDFS_RANGE,
+)
+from sensorstream.model.xsd import (
+    DATE_TIMES,
+    DURATIONS,
+    GEO_WKT,
+    NUMERIC_TYPES,
+    RDF_LANG_STRING,
+    XSD,
+    XSD_ANY_URI,
+    XSD_BOOLEAN,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_DAY_TIME_DURATION,
+    XSD_DOUBLE,
+    XSD_DURATION,
+    XSD_FLOAT,
+    XSD_STRING,
+    XSD_YEAR_MONTH_DURATION,
+    Duration,
+    Moment,
+    primitive_of,
 )
 from sensorstream.reasoning.dl.denials import with_values_denied_by_class
 
@@ -106,7 +108,6 @@ _HELD: Final = {
 _OTHER: Final = ""
 """The era of the datatypes that no axiom mentions."""
 _LATER: Final = Literal("-0002-01-01T00:00:00Z", XSD_DATE_TIME)
-_OF_TIME: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
 _LOWEST: Final = {kind: Literal("-INF", kind) for kind in (XSD_DOUBLE, XSD_FLOAT)}
 _WRITTEN_RANGE: Final = re.compile(r"(dateTime(?:Stamp)?)\[([^\[\]]*)\]")
 _WRITTEN_ERA: Final = re.compile(r'"-(\d{4})-01-01T00:00:00Z"')
@@ -123,14 +124,11 @@ def meaning(value: Literal) -> Hashable:
     Raises:
         TermError: the text is not in the datatype's lexical space.
     """
-    if value.datatype in DURATIONS:
-        return XSD_DURATION, parse_duration_of(value.lexical, value.datatype)
-    if value.datatype in (XSD_DATE, XSD_TIME):
-        return value.datatype, parse_moment(value.lexical, value.datatype)
     if value.datatype in _BINARY:
         return value.datatype, _bytes(value)
-    _ = value.value
-    return value.datatype, value.lexical.strip()
+    found = value.value
+    content = found if isinstance(found, Duration | Moment) else value.lexical.strip()
+    return primitive_of(value.datatype), content
 
 
 def _bytes(value: Literal) -> bytes:
@@ -228,7 +226,9 @@ class Datatypes:
     def era(self, value: Literal) -> int:
         """The number of the era of an opaque value."""
         if value.datatype in DURATIONS:
-            months, seconds = parse_duration_of(value.lexical, value.datatype)
+            length = value.value
+            assert isinstance(length, Duration)
+            months, seconds = length
             part = ("both" if seconds else "months") if months else "seconds" if seconds else "zero"
             return self._eras[part]
         return self._eras.get(value.datatype, self._eras[_OTHER])
@@ -249,7 +249,7 @@ class Datatypes:
         numbers = self.numbers() if numbers is None else numbers
         made = _Ranges()
         axioms = with_values_denied_by_class(list(axioms))
-        of_time = {s for s, p, o in axioms if p == OWL_ON_DATATYPE and o in _OF_TIME}
+        of_time = {s for s, p, o in axioms if p == OWL_ON_DATATYPE and o in DATE_TIMES}
         for s, p, o in axioms:
             if s in self._opaque or s in _NAMES:
                 continue  # a declaration: for the reasoner there is no such datatype
@@ -263,7 +263,7 @@ class Datatypes:
             elif o in self._opaque:
                 yield s, p, made.node
                 yield from made.interval(*self._interval(o))
-            elif o in _OF_TIME:
+            elif o in DATE_TIMES:
                 yield s, p, made.node
                 yield from made.facets(o, ((_FROM, _LATER),))
             elif o in _LOWEST:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from sensorstream.model.datatypes import XSD_STRING
 from sensorstream.model.terms import Literal, term
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.xsd import XSD_STRING
 from sensorstream.reasoning.dl.probes import PREFIX
 from sensorstream.reasoning.dl.protocol import Statement
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
@@ -26,6 +25,7 @@ from sensorstream.model.vocabulary import (
     RDFS_RANGE,
     RDFS_SUBPROPERTY_OF,
 )
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.datatypes import Datatypes
 from sensorstream.reasoning.dl.gate import (

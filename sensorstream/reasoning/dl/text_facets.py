@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.model.vocabulary import OWL_EQUIVALENT_CLASS, RDF, RDF_TYPE, RDFS
+from sensorstream.model.xsd import XSD
 
 TEXT_FACETS: Final = frozenset(
     {*(f"{XSD}{word}" for word in ("length", "minLength", "maxLength", "pattern"))}

@@ -19,17 +19,6 @@ from decimal import Decimal
 from typing import Final, TypeAlias
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import (
-    INTEGER_TYPES,
-    XSD,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_INTEGER,
-    XSD_STRING,
-    parse,
-)
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.vocabulary import (
     OWL,
@@ -38,24 +27,31 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
     RDFS_SUBPROPERTY_OF,
 )
+from sensorstream.model.xsd import (
+    DATATYPES,
+    DATE_TIMES,
+    INTEGER_BOUNDS,
+    INTEGER_TYPES,
+    XSD_DATE_TIME,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_INTEGER,
+    XSD_STRING,
+    parse,
+)
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.datatypes import Datatypes
 from sensorstream.reasoning.dl.gate import has_keys
 from sensorstream.reasoning.dl.swrl import has_rules
 from sensorstream.reasoning.dl.text_facets import TEXT_FACETS
 
-_OF_TIME: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
 _ZONE: Final = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _EXACT: Final = INTEGER_TYPES | {XSD_DECIMAL}
-# The bounds of the integer types of XSD.
-_BOUNDS: Final = (
-    *(bound for bits in (8, 16, 32, 64) for bound in (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)),
-    *(2**bits - 1 for bits in (8, 16, 32, 64)),
-    *(-1, 0, 1),
+_BOUNDS: Final = frozenset(
+    bound for bounds in INTEGER_BOUNDS.values() for bound in bounds if bound is not None
 )
 _TEXT_TYPES: Final = frozenset(
-    f"{XSD}{word}"
-    for word in ("normalizedString", "token", "language", "Name", "NCName", "NMTOKEN")
+    name for name, each in DATATYPES.items() if each.primitive == XSD_STRING != name
 )
 _COMPARING: Final = frozenset(
     f"{OWL}{word}"
@@ -105,7 +101,7 @@ class ValueClasses:
         self._exact = sorted(exact)
         doubles = {float(t.lexical) for t in written if t.datatype == XSD_DOUBLE}
         self._inexact = sorted(each for each in doubles if not math.isnan(each))
-        self._compares_times = any(t.datatype in _OF_TIME for t in written)
+        self._compares_times = any(t.datatype in DATE_TIMES for t in written)
         self._texts = frozenset(t.lexical for t in written)
         self._texts_by_value = not (TEXT_FACETS | _TEXT_TYPES).isdisjoint(terms)
 

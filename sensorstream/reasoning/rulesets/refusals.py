@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.network.expressions.functions import UNREPEATABLE
 from sensorstream.reasoning.rulesets.graphs_read import NAMED
 from sensorstream.sparql.algebra import (
     Call,
@@ -24,6 +23,7 @@ from sensorstream.sparql.algebra import (
     Slice,
     Window,
 )
+from sensorstream.sparql.functions import OF_EVENTS, UNREPEATABLE
 from sensorstream.sparql.places import Places
 from sensorstream.sparql.printing.term_text import node_text
 from sensorstream.sparql.walk import nodes
@@ -37,7 +37,6 @@ _DATA: Final = (
     "when something happens has a body: expected DELETE { … } WHERE { … }"
 )
 _TEMPORAL: Final = (Seq, Equals, OptionalSeq, EqualsOptional)
-_OF_EVENTS: Final = frozenset(("GETDURATION", "GETSTARTTIME", "GETENDTIME"))
 
 
 def checked_operation(
@@ -114,7 +113,7 @@ def _refusal(part: object) -> str:
                 f"{name}() has another value each time, so its conclusions could not be taken back:"
                 " compute the value from what the body binds"
             )
-        case Call(name) if name in _OF_EVENTS:
+        case Call(name) if name in OF_EVENTS:
             return f"{name}() is of patterns in time (SEQ): expected values of the graph"
     if isinstance(part, _TEMPORAL):
         name = type(part).__name__.upper()

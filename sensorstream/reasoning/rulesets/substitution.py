@@ -8,7 +8,6 @@ from dataclasses import replace
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import Value, value_of
-from sensorstream.network.expressions.values import truth
 from sensorstream.network.recursion.rule import DerivationRule, constant, is_node
 from sensorstream.reasoning.rulesets.conjunction import triples_of
 from sensorstream.sparql.algebra import (
@@ -31,6 +30,7 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.scope import existences, in_scope, names_in
+from sensorstream.sparql.values import truth
 from sensorstream.sparql.walk import children, nodes, replaced
 
 

@@ -15,9 +15,10 @@ from starlette.exceptions import HTTPException
 from sensorstream.app.application import Application
 from sensorstream.app.job_folder import RUNNING, Job
 from sensorstream.app.running import Run, is_question
+from sensorstream.client.operations import Operations
 from sensorstream.errors import UnfinishedJob
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
-from sensorstream.server.known import AskedBody
+from sensorstream.server.known import AskedBody, routed
 from sensorstream.server.negotiation import choose
 from sensorstream.server.problems import ProblemBody, problem_of
 from sensorstream.server.results import answer_response
@@ -90,7 +91,7 @@ def router(application: Application) -> APIRouter:
     """The resource of jobs."""
     routes = APIRouter(tags=["jobs"])
 
-    @routes.post(PATH, status_code=202, summary="Start a job")
+    @routed(routes, Operations.start_job, status_code=202, summary="Start a job")
     def start(body: JobRequest, response: Response) -> JobBody:
         """Put a question to Spark into the queue; `Location` is the job.
 
@@ -101,7 +102,7 @@ def router(application: Application) -> APIRouter:
         response.headers["Location"] = f"{PATH}/{job.id}"
         return _body(job)
 
-    @routes.get(PATH, summary="All that runs, and all jobs")
+    @routed(routes, Operations.jobs, summary="All that runs, and all jobs")
     def all_jobs() -> JobsBody:
         """The questions that are being answered, then all jobs that are kept; newest first.
 
@@ -110,14 +111,14 @@ def router(application: Application) -> APIRouter:
         running = map(_running, application.running.runs())
         return JobsBody(jobs=[*running, *map(_body, application.jobs.jobs())])
 
-    @routes.get(f"{PATH}/{{job_id}}", summary="One job")
+    @routed(routes, Operations.job, summary="One job")
     def one(job_id: str) -> JobBody:
         """What is known of a job: its state, and how far it is."""
         if is_question(job_id):
             return _running(application.running.run(job_id))
         return _body(application.jobs.job(job_id))
 
-    @routes.delete(f"{PATH}/{{job_id}}", status_code=204, summary="End and forget a job")
+    @routed(routes, Operations.delete_job, status_code=204, summary="End and forget a job")
     def delete(job_id: str) -> None:
         """End a job, if it has not ended, and forget it with its result.
 
@@ -128,8 +129,9 @@ def router(application: Application) -> APIRouter:
         else:
             application.jobs.delete(job_id)
 
-    @routes.get(
-        f"{PATH}/{{job_id}}/result",
+    @routed(
+        routes,
+        Operations.job_results,
         summary="The result of a job",
         responses={200: {"content": {each: {} for each in (*PIECES, *SOLUTIONS, *GRAPHS)}}},
     )

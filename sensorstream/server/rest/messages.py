@@ -8,35 +8,45 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sensorstream.alerts.cloudevents import alert_data, plain_time
+from sensorstream.alerts.records import LoggedDelivery
 from sensorstream.app.application import Application
-from sensorstream.app.messages import Known
+from sensorstream.app.messages import MOST_INDIVIDUALS, Known
 from sensorstream.app.pipeline import failed
+from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import Busy, MessageTooLarge, RepeatedMessage, SensorStreamError
+from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
+from sensorstream.history.kept_messages import KeptMessage, Wanted
 from sensorstream.server.access import check_source
-from sensorstream.server.answers import OutcomeBody, outcome_answer
+from sensorstream.server.addresses import admitted
+from sensorstream.server.answers import OutcomeBody, RaisedAlertBody, outcome_answer
 from sensorstream.server.batches import JSON, LINES, read_batch
 from sensorstream.server.idempotency import HEADER, REPLAYED, again, origin_of
+from sensorstream.server.known import Moment, routed
 from sensorstream.server.negotiation import XML_TYPES, check_xml, xml_of
 from sensorstream.server.problems import (
+    ContradictionBody,
     ProblemBody,
     http_problem,
     problem_of,
     refusal,
     respond,
 )
-from sensorstream.server.senders import admitted
 
 PATH: Final = "/messages"
 _AT_ONCE: Final = 500
@@ -84,8 +94,9 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
     """The messages resource."""
     routes = APIRouter(tags=["messages"])
 
-    @routes.post(
-        PATH,
+    @routed(
+        routes,
+        Operations.send,
         summary="Post one XML message",
         responses={200: {"model": OutcomeBody}, 202: {"model": OutcomeBody}},
         openapi_extra={
@@ -108,8 +119,9 @@ def router(application: Application, max_message_bytes: int) -> APIRouter:
         """
         return await _take(application, request, source)
 
-    @routes.post(
-        "/messages/batch",
+    @routed(
+        routes,
+        Operations.send_batch,
         summary="Post many XML messages",
         responses={200: {"model": BatchBody}},
         openapi_extra={
@@ -317,3 +329,174 @@ def _entry(answer: Callable[[int], Mapping[str, Any]], position: int) -> dict[st
         return {"outcome": answer(position)}
     except SensorStreamError as error:
         return {"problem": problem_of(error).document()}
+
+
+Id = Annotated[str, Path(alias="id", description="the `message_id`, such as m42")]
+
+
+class MessageBody(BaseModel):
+    """A message in the journal. ``journalled``: it is not taken in yet."""
+
+    seq: int
+    message_id: str
+    source: str
+    received_at: datetime
+    bytes: int
+    status: Status
+    reason: str
+
+
+class MessagesBody(BaseModel):
+    """A page of messages, newest first; ``next`` is the path of the page before, if any."""
+
+    messages: list[MessageBody]
+    next: str | None
+
+
+class ErrorBody(BaseModel):
+    """Why a message was not taken in."""
+
+    code: str
+    message: str
+    position: Position | None
+
+
+class StatementsBody(BaseModel):
+    """Statements that a message said (asserted) and caused (inferred)."""
+
+    asserted: int
+    inferred: int
+
+
+class LifeBody(MessageBody):
+    """What became of a message up to now. What is null is not known."""
+
+    time: int | str | None = Field(description="application time at which it was taken in")
+    error: ErrorBody | None = Field(description="why it was rejected")
+    contradiction: ContradictionBody | None
+    matched: list[str] | None = Field(
+        description="names of the mapping rules that matched; null: it is not taken in yet, or was "
+        "by a version that did not keep it"
+    )
+    individuals: list[str] | None
+    filtered: list[str] | None
+    shed: list[str] | None
+    replies: list[str] | None
+    warnings: list[str] | None
+    alerts: list[RaisedAlertBody] | None
+    deliveries: list[LoggedDelivery] | None = Field(description="of these alerts to webhooks")
+    replay_of: str | None = Field(description="the quarantined message that it came instead of")
+    replay: str | None = Field(description="the message that came instead of it")
+    dismissed_at: datetime | None = Field(description="when it was taken out of quarantine")
+    in_window: StatementsBody | None = Field(
+        description=f"about its first {MOST_INDIVIDUALS} individuals; null: on Spark"
+    )
+    in_history: StatementsBody = Field(
+        description=f"about its first {MOST_INDIVIDUALS} individuals"
+    )
+    left_at: int | str | None = Field(
+        description="application time at which the last of them left for history"
+    )
+
+
+def kept(application: Application) -> APIRouter:
+    """The messages in the journal."""
+    routes = APIRouter(tags=["messages"])
+
+    @routed(
+        routes,
+        Operations.messages,
+        summary="List messages",
+        responses={200: {"model": MessagesBody}},
+    )
+    def list_messages(
+        status: Annotated[Status | None, Query(description="only those that are so now")] = None,
+        source: Annotated[str | None, Query(description="only those of this source")] = None,
+        since: Annotated[
+            Moment | None, Query(description="only those received then or later")
+        ] = None,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        before: Annotated[int | None, Query(description="`seq` of the page's last one")] = None,
+    ) -> JSONResponse:
+        """The messages in the journal, newest first, and what became of each."""
+        wanted = Wanted(None if status is None else status.value, source, since, before)
+        found = application.messages.page(wanted, limit)
+        following = None
+        if len(found) == limit:
+            asked = {
+                "status": wanted.status,
+                "source": source,
+                "since": since and since.isoformat(),
+            }
+            told = {name: each for name, each in asked.items() if each is not None}
+            following = "/messages?" + urlencode({**told, "limit": limit, "before": found[-1].seq})
+        return JSONResponse({"messages": [_summary(each) for each in found], "next": following})
+
+    @routed(
+        routes,
+        Operations.message,
+        summary="What became of a message",
+        responses={200: {"model": LifeBody}},
+    )
+    def show_message(id_: Id) -> JSONResponse:
+        """What a message caused up to now, in the window, in history and in deliveries."""
+        life = application.messages.life(id_)
+        line, facts = application.timeline, life.facts
+        known = facts is not None
+
+        def instant(value: int | None) -> int | str | None:
+            return None if value is None else plain_time(value, line)
+
+        contradiction, dismissed = life.message.contradiction, life.message.dismissed_at
+        lists = ("matched", "individuals", "filtered", "shed", "replies", "warnings")
+        return JSONResponse(
+            {
+                **_summary(life.message),
+                "time": instant((facts or {}).get("time")),
+                "error": (facts or {}).get("error"),
+                "contradiction": None if contradiction is None else asdict(contradiction),
+                **{name: None if facts is None else facts[name] for name in lists},
+                "alerts": [{**alert_data(each, line), "seq": each.seq} for each in life.alerts]
+                if known
+                else None,
+                "deliveries": jsonable_encoder(life.deliveries) if known else None,
+                "replay_of": life.message.replay_of or None,
+                "replay": life.replay,
+                "dismissed_at": dismissed and dismissed.isoformat(),
+                "in_window": None if life.live is None else _counts(*life.live),
+                "in_history": _counts(life.left.asserted, life.left.inferred),
+                "left_at": instant(life.left.at),
+            }
+        )
+
+    @routed(
+        routes,
+        Operations.message_content,
+        summary="The content of a message",
+        response_class=Response,
+        responses={200: {"content": {"application/xml": {"schema": {"type": "string"}}}}},
+    )
+    def show_content(id_: Id) -> Response:
+        """The message as it came, byte by byte."""
+        # A sender may have written a page with scripts: no browser may take it for one of ours.
+        headers = {"X-Content-Type-Options": "nosniff", "Content-Disposition": "attachment"}
+        content = application.messages.content(id_)
+        return Response(content, media_type="application/xml", headers=headers)
+
+    return routes
+
+
+def _summary(message: KeptMessage) -> dict[str, Any]:
+    return {
+        "seq": message.seq,
+        "message_id": message.id,
+        "source": message.source,
+        "received_at": message.received_at.isoformat(),
+        "bytes": message.size,
+        "status": (message.status or Status.JOURNALLED).value,
+        "reason": message.reason,
+    }
+
+
+def _counts(asserted: int, inferred: int) -> dict[str, int]:
+    return {"asserted": asserted, "inferred": inferred}

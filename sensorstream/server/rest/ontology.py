@@ -10,7 +10,9 @@ from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
 from sensorstream.app.versions import Match
+from sensorstream.client.operations import Operations
 from sensorstream.reasoning.documents import MEDIA_TYPES
+from sensorstream.server.known import routed
 from sensorstream.server.negotiation import media_type_of, tagged, xml_of
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
@@ -30,8 +32,9 @@ def router(application: Application) -> APIRouter:
     """The ontology resource."""
     routes = APIRouter(tags=["ontology"])
 
-    @routes.get(
-        "/ontology",
+    @routed(
+        routes,
+        Operations.ontology,
         summary="Read the ontology in force",
         response_class=Response,
         responses={200: {"content": _TEXT}},
@@ -46,8 +49,9 @@ def router(application: Application) -> APIRouter:
         )
         return tagged(answer, request)
 
-    @routes.put(
-        "/ontology",
+    @routed(
+        routes,
+        Operations.put_ontology,
         summary="Put another ontology in force",
         openapi_extra={
             "parameters": IF_MATCH[:1],

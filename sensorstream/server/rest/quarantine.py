@@ -15,14 +15,15 @@ from starlette.concurrency import run_in_threadpool
 
 from sensorstream.app.application import Application
 from sensorstream.app.replays import MOST, Replayed
+from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Contradiction, RepeatedMessage
 from sensorstream.history.quarantine import Chosen
+from sensorstream.server.addresses import admitted
 from sensorstream.server.answers import OutcomeBody, outcome_answer
+from sensorstream.server.known import Moment, routed
 from sensorstream.server.negotiation import xml_of
 from sensorstream.server.problems import ContradictionBody, ProblemBody, problem_of
-from sensorstream.server.rest.moment import Moment
-from sensorstream.server.senders import admitted
 
 _PATH = "/quarantine"
 _Kind = Literal["unmatched", "partial", "rejected", "skipped"]
@@ -97,7 +98,7 @@ def router(application: Application) -> APIRouter:
     """The quarantine resource."""
     routes = APIRouter(tags=["messages"])
 
-    @routes.get(_PATH, summary="List messages not taken in")
+    @routed(routes, Operations.quarantine, summary="List messages not taken in")
     def list_quarantined(
         chosen: _Choosing, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> QuarantineBody:
@@ -124,7 +125,7 @@ def router(application: Application) -> APIRouter:
         following = _link(_PATH, replace(chosen, before=found[-1].seq), limit) if more else None
         return QuarantineBody(messages=messages, next=following)
 
-    @routes.delete(_PATH, summary="Take messages out of quarantine")
+    @routed(routes, Operations.dismiss_all, summary="Take messages out of quarantine")
     def dismiss_messages(chosen: _Choosing) -> DismissedBody:
         """Take the chosen messages out of quarantine, without anything else all of them; at most
         10,000, oldest first. The journal keeps them.
@@ -132,8 +133,9 @@ def router(application: Application) -> APIRouter:
         gone, left = application.replays.dismiss_all(chosen)
         return DismissedBody(dismissed=gone, left=left)
 
-    @routes.post(
-        "/quarantine/replay",
+    @routed(
+        routes,
+        Operations.replay_all,
         summary="Take many messages in anew",
         responses={200: {"model": ReplaysBody}},
     )
@@ -173,14 +175,15 @@ def router(application: Application) -> APIRouter:
             told = {"problem": problem_of(each.told).document()}
         return {"replay_of": each.name, **told}
 
-    @routes.delete("/quarantine/{id}", summary="Take a message out of quarantine", status_code=204)
+    @routed(routes, Operations.dismiss, summary="Take a message out of quarantine", status_code=204)
     def dismiss_message(id_: _Id) -> Response:
         """Take a message out of quarantine; the journal keeps it."""
         application.replays.dismiss(id_)
         return Response(status_code=204)
 
-    @routes.post(
-        "/quarantine/{id}/replay",
+    @routed(
+        routes,
+        Operations.replay,
         summary="Take a message in anew",
         responses={200: {"model": OutcomeBody}, 202: {"model": OutcomeBody}},
         openapi_extra={

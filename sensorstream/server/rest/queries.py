@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -18,17 +17,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.alerts.cloudevents import plain_time, query_report_data
 from sensorstream.alerts.feed import Subscription
+from sensorstream.analysis.note import Note
 from sensorstream.app.application import Application
 from sensorstream.app.registered_queries import TEXT, QueryView, ResultSet
 from sensorstream.app.trials import QueryTrial
 from sensorstream.app.versions import Match, digest_of
+from sensorstream.client.operations import Operations
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.model.timeline import Timeline
+from sensorstream.server.known import routed
 from sensorstream.server.negotiation import choose, media_type_of
-from sensorstream.server.problems import PositionBody
-from sensorstream.server.rest import individuals
+from sensorstream.server.rest import window
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
@@ -41,7 +42,7 @@ from sensorstream.server.rest.versioned import (
 from sensorstream.server.results import answer_response
 
 _PATH: Final = "/queries"
-_NAMED: Final = (f"{_PATH}/".encode(), f"{individuals.PATH}/".encode())
+_NAMED: Final = (f"{_PATH}/".encode(), f"{window.PATH}/".encode())
 _TEXTS: Final = (TEXT, "text/plain")
 _BODY: Final[dict[str, Any]] = {
     "required": True,
@@ -52,14 +53,6 @@ _LOOK_AGAIN: Final = 15.0  # seconds; the comment sent then finds out that a cli
 _RETRY: Final = 2000  # milliseconds
 
 Name: TypeAlias = Annotated[str, Path(description="the query's name, percent-encoded")]
-
-
-class NoteBody(BaseModel):
-    """Something remarkable in a query that is valid; it runs all the same."""
-
-    code: str = Field(examples=["unknown-class"])
-    text: str
-    position: PositionBody
 
 
 class QueryBody(BaseModel):
@@ -84,7 +77,7 @@ class QueryBody(BaseModel):
     state: Literal["running", "stopped"]
     stopped: str | None = Field(description="why it was stopped, or null")
     digest: str = Field(description="the ETag of its text, for If-Match")
-    notes: list[NoteBody] = Field(
+    notes: list[Note] = Field(
         description="in the answer to its registration: what is remarkable in its text"
     )
 
@@ -129,7 +122,7 @@ class EncodedNames:
 
 def router(application: Application) -> APIRouter:
     """The resource of continuous queries."""
-    routes = APIRouter(prefix=_PATH, tags=["queries"])
+    routes = APIRouter(tags=["queries"])
 
     def told(query: QueryView) -> QueryBody:
         def time(instant: int | None) -> int | str | None:
@@ -151,7 +144,7 @@ def router(application: Application) -> APIRouter:
             state="stopped" if query.stopped else "running",
             stopped=query.stopped or None,
             digest=digest_of(query.text),
-            notes=[NoteBody.model_validate(asdict(each)) for each in query.notes],
+            notes=list(query.notes),
         )
 
     async def subscribed() -> AsyncIterator[Subscription]:
@@ -159,8 +152,9 @@ def router(application: Application) -> APIRouter:
         with application.queries.feed.subscribe() as subscription:
             yield subscription
 
-    @routes.post(
-        "",
+    @routed(
+        routes,
+        Operations.register,
         summary="Register a continuous query",
         status_code=201,
         openapi_extra={"requestBody": _BODY},
@@ -178,12 +172,12 @@ def router(application: Application) -> APIRouter:
         response.headers["Location"] = f"{_PATH}/{quote(query.name, safe='')}"
         return told(query)
 
-    @routes.get("", summary="List continuous queries")
+    @routed(routes, Operations.queries, summary="List continuous queries")
     def list_queries() -> QueriesBody:
         """All queries that run, then those that were stopped."""
         return QueriesBody(queries=[told(each) for each in application.queries.views()])
 
-    @routes.get("/{name}", summary="Look up a continuous query")
+    @routed(routes, Operations.query_state, summary="Look up a continuous query")
     def get_query(name: Name, response: Response) -> QueryBody:
         """One query as it stands; the ETag is that of its text."""
         found = told(application.queries.view(unquote(name)))
@@ -191,7 +185,7 @@ def router(application: Application) -> APIRouter:
         return found
 
     @routes.put(
-        "/{name}",
+        "/queries/{name}",
         summary="Put a continuous query",
         openapi_extra={"parameters": IF_MATCH, "requestBody": _BODY},
     )
@@ -209,8 +203,9 @@ def router(application: Application) -> APIRouter:
             return query_tried_body(trial, application.timeline)
         return told(await run_in_threadpool(queries.put, chosen, text, who(request), match))
 
-    @routes.delete(
-        "/{name}",
+    @routed(
+        routes,
+        Operations.unregister,
         summary="Remove a continuous query",
         status_code=204,
         openapi_extra={"parameters": IF_MATCH[:1]},
@@ -224,7 +219,7 @@ def router(application: Application) -> APIRouter:
 
     add_versions(
         routes,
-        "/{name}",
+        "/queries/{name}",
         "a continuous query",
         application.queries.versions,
         _name,
@@ -233,8 +228,9 @@ def router(application: Application) -> APIRouter:
         {"content": {TEXT: {"schema": {"type": "string"}}}},
     )
 
-    @routes.get(
-        "/{name}/results",
+    @routed(
+        routes,
+        Operations.results,
         summary="Read or follow the results",
         response_class=Response,
         responses={200: {"content": {each: {} for each in (*SOLUTIONS, *GRAPHS, _STREAM)}}},
@@ -256,17 +252,17 @@ def router(application: Application) -> APIRouter:
             events, media_type=_STREAM, headers={"Cache-Control": "no-cache", "Vary": "Accept"}
         )
 
-    @routes.get("/{name}/graph", summary="Read the operators")
+    @routed(routes, Operations.query_graph, summary="Read the operators")
     def graph(name: Name) -> dict[str, Any]:
         """The operators with their counters as nodes, and what feeds what as edges."""
         return application.queries.graph(unquote(name))
 
-    @routes.get("/{name}/step", summary="Step through the last instants")
+    @routed(routes, Operations.steps, summary="Step through the last instants")
     def step(name: Name, last: Annotated[int, Query(ge=1, le=100)] = 10) -> StepsBody:
         """What came into each operator and what went out; the first call begins the record."""
         return StepsBody(instants=application.queries.steps(unquote(name), last))
 
-    @routes.delete("/{name}/step", summary="End the record of instants", status_code=204)
+    @routed(routes, Operations.end_steps, summary="End the record of instants", status_code=204)
     def end_record(name: Name) -> Response:
         """Stop recording the operators."""
         application.queries.end_record(unquote(name))

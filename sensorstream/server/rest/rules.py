@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import PurePath
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -19,17 +21,19 @@ from sensorstream.app.mapping_files import (
     type_of,
 )
 from sensorstream.app.rulebook import OnDisk
-from sensorstream.app.versions import Match, digest_of
-from sensorstream.errors import RulesError
-from sensorstream.server.known import AskedBody
+from sensorstream.app.trials import QueryTrial
+from sensorstream.app.versions import Match, Version, digest_of
+from sensorstream.client.operations import Operations
+from sensorstream.dotr.reader import is_rules
+from sensorstream.errors import Position, QueryError, RulesError, UnknownQuery, UnknownRules
+from sensorstream.server.known import AskedBody, routed
 from sensorstream.server.negotiation import media_type_of, tagged
-from sensorstream.server.problems import PositionBody
-from sensorstream.server.rest.over_time import OverTime
 from sensorstream.server.rest.queries import QueryTriedBody, query_tried_body
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     ChangedBody,
     DryRun,
+    Kept,
     TriedBody,
     add_versions,
     tried_body,
@@ -48,7 +52,7 @@ class RuleBody(BaseModel):
 
     kind: Literal["mapping", "semantic"]
     name: str = Field(examples=["face-tracker"])
-    position: PositionBody | None = None
+    position: Position | None = None
 
 
 class RuleFileBody(BaseModel):
@@ -95,7 +99,7 @@ def router(application: Application) -> APIRouter:
     routes = APIRouter(tags=["rules"])
     over_time = OverTime(application)
 
-    @routes.get("/rules", summary="List the rules in force")
+    @routed(routes, Operations.rules, summary="List the rules in force")
     def list_rules(response: Response) -> RulesBody:
         """The mapping rules and the semantic rules that run, and their files."""
         found = [RuleBody.model_validate(asdict(each)) for each in application.rules()]
@@ -114,8 +118,9 @@ def router(application: Application) -> APIRouter:
             digest=book.digest,
         )
 
-    @routes.put(
-        "/rules",
+    @routed(
+        routes,
+        Operations.put_rule_files,
         summary="Put a whole set of rule files in force",
         openapi_extra={"parameters": IF_MATCH[:1]},
     )
@@ -131,8 +136,9 @@ def router(application: Application) -> APIRouter:
         change = application.rulebook.put_all(body.files, who(request), match)
         return ChangedBody(change=change)
 
-    @routes.get(
-        "/rules/{name}",
+    @routed(
+        routes,
+        Operations.rule_file,
         summary="Read a rule file in force",
         response_class=Response,
         responses={200: {"content": _TEXT}},
@@ -144,8 +150,9 @@ def router(application: Application) -> APIRouter:
         found = application.rulebook.file(name)
         return tagged(Response(found.text, media_type=type_of(name)), request)
 
-    @routes.put(
-        "/rules/{name}",
+    @routed(
+        routes,
+        Operations.put_rule_file,
         summary="Put a rule file in force",
         openapi_extra={
             "parameters": IF_MATCH,
@@ -181,8 +188,9 @@ def router(application: Application) -> APIRouter:
         change = await run_in_threadpool(put, name, text, who(request), match)
         return ChangedBody(change=change)
 
-    @routes.delete(
-        "/rules/{name}",
+    @routed(
+        routes,
+        Operations.delete_rule_file,
         summary="Take a rule file out of force",
         openapi_extra={"parameters": IF_MATCH[:1]},
     )
@@ -221,3 +229,92 @@ def _check_type(name: str, request: Request) -> None:
 
 def _name(name: str) -> str:
     return name
+
+
+_ENDING: Final = ".dotr"
+
+
+class OverTime:
+    """``/rules/NAME.dotr`` is the text of the continuous query ``NAME``."""
+
+    def __init__(self, application: Application) -> None:
+        self._queries = application.queries
+
+    def has(self, name: str) -> bool:
+        """Whether a name is that of a file with rules over time."""
+        return PurePath(name).suffix.lower() == _ENDING
+
+    def files(self) -> Iterator[tuple[str, str, str]]:
+        """The names of all files and queries, and their texts."""
+        for each in self._queries.views():
+            if is_rules(each.text) and not each.stopped:
+                yield f"{each.name}{_ENDING}", each.name, each.text
+
+    def text(self, name: str) -> str:
+        """The text of a file.
+
+        Raises:
+            UnknownRules: there is none of this name.
+        """
+        try:
+            found = self._queries.view(_query(name)).text
+        except UnknownQuery:
+            found = ""
+        if not is_rules(found):
+            there = ", ".join(name for name, _, _ in self.files()) or "none"
+            raise UnknownRules(f"no rules over time are named '{name[:60]}': there are {there}")
+        return found
+
+    def put(self, name: str, text: str, by: str, match: Match) -> str:
+        """As :meth:`.Queries.put`.
+
+        Returns:
+            The journal's id of the change.
+
+        Raises:
+            QueryError: the text has no rules over time.
+        """
+        if not is_rules(text):
+            raise QueryError(f"'{name[:60]}': expected rules over time: define … from …")
+        return self._queries.put(_query(name), text, by, match).entry
+
+    def try_put(self, name: str, text: str) -> QueryTrial:
+        """As :meth:`.Queries.try_put`."""
+        return self._queries.try_put(_query(name), text)
+
+    def remove(self, name: str, by: str, match: Match) -> str:
+        """As :meth:`.Queries.remove`.
+
+        Returns:
+            The journal's id of the change.
+
+        Raises:
+            UnknownRules: there is none of this name.
+        """
+        self.text(name)
+        return self._queries.remove(_query(name), by, match)
+
+    def with_versions_of(self, others: Kept) -> Kept:
+        """The versions of files with rules over time, and of all other rule files."""
+        return _Versions(self, self._queries.versions, others)
+
+
+@dataclass(frozen=True, slots=True)
+class _Versions:
+    over_time: OverTime
+    queries: Kept
+    others: Kept
+
+    def all(self, name: str = "") -> Iterator[Version]:
+        if self.over_time.has(name):
+            return self.queries.all(_query(name))
+        return self.others.all(name)
+
+    def one(self, change: str, name: str = "") -> Version:
+        if self.over_time.has(name):
+            return self.queries.one(change, _query(name))
+        return self.others.one(change, name)
+
+
+def _query(name: str) -> str:
+    return name[: -len(_ENDING)]

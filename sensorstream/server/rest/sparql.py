@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import IO, Any, TypeVar
+from dataclasses import dataclass
+from typing import IO, Any, Final, TypeVar
+from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
+from sensorstream.app.running import Asked
 from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
+from sensorstream.client.operations import Operations
 from sensorstream.errors import QueryError
 from sensorstream.history.asking import formats
 from sensorstream.history.asking.answer import Answer
@@ -18,20 +23,16 @@ from sensorstream.history.asking.question import (
     ALL,
     ARCHIVE,
     CACHE,
+    HISTORY,
+    SPARK,
     Question,
     check_no_time,
     read_question,
 )
 from sensorstream.history.asking.stopping import Stop
-from sensorstream.server.questions import Questions
-from sensorstream.server.rest.sparql_request import (
-    BODY,
-    NO_UPDATE,
-    SparqlRequest,
-    of_get,
-    of_post,
-    parameters,
-)
+from sensorstream.server.known import routed
+from sensorstream.server.negotiation import media_type_of
+from sensorstream.server.questions import Questions, client_of
 from sensorstream.server.results import answer_response, cache_response
 from sensorstream.sparql.parser import parse_update
 
@@ -89,8 +90,9 @@ def router(application: Application, questions: Questions) -> APIRouter:
         """
         return await answer(request, of_get(request))
 
-    @routes.post(
-        "/sparql",
+    @routed(
+        routes,
+        Operations.query,
         summary="Query the cache or history",
         responses=answers,
         openapi_extra=by_post,
@@ -104,7 +106,7 @@ def router(application: Application, questions: Questions) -> APIRouter:
         """What ``/sparql`` does with the same parameters: algebra, SQL, and the plan for it."""
         return await plan(request, of_get(request))
 
-    @routes.post("/sparql/plan", summary="How a query is answered", openapi_extra=by_post)
+    @routed(routes, Operations.plan, summary="How a query is answered", openapi_extra=by_post)
     async def plan_by_post(request: Request) -> Plan:
         """The same for a query in the body."""
         return await plan(request, await of_post(request))
@@ -172,3 +174,124 @@ def _of_cache(application: Application, asked: SparqlRequest, accept: str, stop:
         return application.asking.cache(question, out, stop)
 
     return cache_response(ask, accept)
+
+
+NO_UPDATE: Final = "updates are refused: the cache changes by messages and rules only"
+_FORM: Final = "application/x-www-form-urlencoded"
+_QUERY: Final = "application/sparql-query"
+_UPDATE: Final = "application/sparql-update"
+_SERVED: Final = (CACHE, HISTORY, ALL, ARCHIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class SparqlRequest:
+    """A query and what it is asked of; ``at`` and ``during`` are its valid time."""
+
+    query: str
+    default_graphs: tuple[str, ...]
+    named_graphs: tuple[str, ...]
+    on: str
+    at: str | None
+    during: str | None
+
+    def asked(self, request: Request) -> Asked:
+        """How the list of questions that run names it."""
+        return Asked("sparql", self.query, self.on, client_of(request), self.at, self.during)
+
+
+def parameters(*, of_post: bool) -> list[dict[str, Any]]:
+    """The parameters in OpenAPI's form; a GET needs ``query`` too."""
+    text = {"type": "string"}
+    found: list[dict[str, Any]] = []
+    if not of_post:
+        found.append({"name": "query", "in": "query", "required": True, "schema": text})
+    found += (
+        {"name": name, "in": "query", "schema": {"type": "array", "items": text}}
+        for name in ("default-graph-uri", "named-graph-uri")
+    )
+    found += (
+        {"name": name, "in": "query", "description": told, "schema": {**text, **more}}
+        for name, told, more in (
+            ("on", "What is asked.", {"enum": [*_SERVED], "default": CACHE}),
+            ("at", "Of history: what held at a time of the time line.", {}),
+            ("during", "Of history: what held at any time of start/end.", {}),
+        )
+    )
+    return found
+
+
+BODY: Final[dict[str, Any]] = {
+    "required": True,
+    "content": {
+        _QUERY: {"schema": {"type": "string"}},
+        _FORM: {
+            "schema": {
+                "type": "object",
+                "required": ["query"],
+                "properties": {"query": {"type": "string"}},
+            }
+        },
+    },
+}
+"""The body of a POST in OpenAPI's form."""
+
+
+def of_get(request: Request) -> SparqlRequest:
+    """The query of a GET.
+
+    Raises:
+        HTTPException: 400, the parameters are not those of a query.
+    """
+    given = request.query_params
+    return _read({name: given.getlist(name) for name in given})
+
+
+async def of_post(request: Request) -> SparqlRequest:
+    """The query of a POST, as a form or as it stands.
+
+    Raises:
+        HTTPException: 400 as for :func:`of_get`, 415 for another media type.
+    """
+    media_type = media_type_of(request.headers.get("content-type", ""))
+    if media_type == _UPDATE:
+        raise HTTPException(415, NO_UPDATE)
+    if media_type not in (_FORM, _QUERY):
+        raise HTTPException(415, f"expected {_QUERY} or {_FORM}, not '{media_type}'")
+    try:
+        body = (await request.body()).decode()
+    except UnicodeDecodeError as error:
+        raise HTTPException(400, f"the query is not UTF-8: {error}") from None
+    if media_type == _FORM:
+        return _read(parse_qs(body, keep_blank_values=True))
+    given = request.query_params
+    others = {name: given.getlist(name) for name in given if name != "query"}
+    return _read({**others, "query": [body]})
+
+
+def _read(given: Mapping[str, Sequence[str]]) -> SparqlRequest:
+    if "update" in given:
+        raise HTTPException(400, NO_UPDATE)
+    queries = given.get("query", ())
+    if len(queries) != 1:
+        raise HTTPException(400, f"expected the parameter 'query' once, not {len(queries)} times")
+    on = _once(given, "on") or CACHE
+    if on not in _SERVED:
+        told = f"on: expected {', '.join(_SERVED[:-1])} or {_SERVED[-1]}, not '{on}'"
+        if on == SPARK:
+            told += ": 'sensorstream query --on spark' starts Spark, the server does not"
+        raise HTTPException(400, told)
+    return SparqlRequest(
+        queries[0],
+        tuple(given.get("default-graph-uri", ())),
+        tuple(given.get("named-graph-uri", ())),
+        on,
+        _once(given, "at"),
+        _once(given, "during"),
+    )
+
+
+def _once(given: Mapping[str, Sequence[str]], name: str) -> str | None:
+    found = given.get(name, ())
+    if len(found) > 1:
+        raise HTTPException(400, f"expected the parameter '{name}' once, not {len(found)} times")
+    return found[0] if found else None

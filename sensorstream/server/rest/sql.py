@@ -14,12 +14,13 @@ from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
 from sensorstream.app.running import Asked
+from sensorstream.client.operations import Operations
 from sensorstream.errors import Overrun
 from sensorstream.history.asking.question import ARCHIVE, HISTORY
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.sql_formats import PIECES, WHOLE, json_value
-from sensorstream.server.known import AskedBody
+from sensorstream.server.known import AskedBody, routed
 from sensorstream.server.negotiation import choose
 from sensorstream.server.questions import Questions, client_of
 
@@ -48,8 +49,9 @@ def router(application: Application, questions: Questions) -> APIRouter:
     """The SQL resource."""
     routes = APIRouter(tags=["history"])
 
-    @routes.post(
-        "/sql",
+    @routed(
+        routes,
+        Operations.sql,
         summary="Query history",
         responses={200: {"model": TableBody, "content": {each: {} for each in PIECES}}},
     )

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from typing import Final
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from sensorstream.app.application import Application
-from sensorstream.app.message_trials import MOST_STATEMENTS, MessageTrial
-from sensorstream.app.trials import MOST_MESSAGES
+from sensorstream.app.trials import MOST_MESSAGES, MOST_STATEMENTS, MessageTrial
+from sensorstream.client.operations import Operations
 from sensorstream.errors import MalformedMessage
+from sensorstream.mapping.rule_report import Explanation
 from sensorstream.model.terms import Triple
-from sensorstream.server.known import AskedBody
+from sensorstream.server.known import TOLD, AskedBody, routed
 from sensorstream.server.rest.versioned import FaultBody, fault_bodies
 
 _ENCODING: Final = re.compile(r"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
@@ -31,59 +31,6 @@ class MessageTrialBody(AskedBody):
     )
 
 
-class ExpressionBody(BaseModel):
-    """An expression of a rule: how often it was evaluated, and what it found."""
-
-    role: str = Field(description="what it is for, such as `on message` or a property")
-    written: str
-    tried: int
-    found: int
-    missed: int = Field(description="how often it found nothing")
-    values: list[str] = Field(description="the first three")
-    cause: str = Field(description="why it found nothing, if that is known")
-
-
-class RuleReportBody(BaseModel):
-    """A mapping rule: whether it matched, else the likely cause."""
-
-    rule: str
-    matched: bool
-    cause: str
-    expressions: list[ExpressionBody]
-
-
-class UnmappedBody(BaseModel):
-    """A part of the message that no rule read."""
-
-    line: int
-    path: str
-    text: str
-    count: int
-
-
-class YieldBody(BaseModel):
-    """What an RML map or a stylesheet gave."""
-
-    rule: str
-    matched: bool
-    path: str
-    found: int
-    triples: int
-    missing: list[str]
-    cause: str
-    error: str
-
-
-class ExplanationBody(BaseModel):
-    """One message of the document."""
-
-    line: int
-    rules: list[RuleReportBody]
-    unmapped: list[UnmappedBody]
-    error: str
-    yields: list[YieldBody]
-
-
 class AlertTriedBody(BaseModel):
     """An alert that would be raised."""
 
@@ -95,12 +42,14 @@ class AlertTriedBody(BaseModel):
 class MessageTriedBody(BaseModel):
     """Nothing was taken in: what is wrong with the rules, or what they make of the message."""
 
+    model_config = TOLD
+
     faults: list[FaultBody]
     status: str = Field(description="that the message would have; empty: nothing was tried")
     reason: str
     matched: list[str]
     warnings: list[str]
-    explanations: list[ExplanationBody]
+    explanations: list[Explanation]
     unexplained: str = Field(description="why there are no explanations; empty if there are")
     statements: list[str] = Field(description="what mapping rules make of it, as N-Triples")
     added: list[str] = Field(description="what semantic rules insert")
@@ -115,7 +64,7 @@ def router(application: Application) -> APIRouter:
     """Trials of messages."""
     routes = APIRouter(tags=["rules"])
 
-    @routes.post("/trials", summary="Try a message")
+    @routed(routes, Operations.try_message, summary="Try a message")
     def try_message(body: MessageTrialBody) -> MessageTriedBody:
         """What the rules, or others, would make of a message: nothing is taken in or put.
 
@@ -147,7 +96,7 @@ def _body(trial: MessageTrial) -> MessageTriedBody:
         reason=trial.reason,
         matched=list(trial.matched),
         warnings=list(trial.warnings),
-        explanations=[ExplanationBody.model_validate(asdict(each)) for each in trial.explanations],
+        explanations=list(trial.explanations),
         unexplained=trial.unexplained,
         statements=statements,
         added=added,

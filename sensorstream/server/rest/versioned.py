@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Final, Protocol
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from sensorstream.app.trials import DeploymentTrial
+from sensorstream.app.trials import DeploymentTrial, Difference
 from sensorstream.app.versions import Match, Version
-from sensorstream.errors import SensorStreamError
+from sensorstream.errors import Position, SensorStreamError
+from sensorstream.server.known import TOLD
 from sensorstream.server.negotiation import tagged
-from sensorstream.server.problems import PositionBody
 
 IF_MATCH: Final[list[dict[str, Any]]] = [
     {
@@ -50,36 +49,20 @@ class FaultBody(BaseModel):
 
     code: str = Field(examples=["language"])
     detail: str
-    position: PositionBody | None
-
-
-class EffectBody(BaseModel):
-    """What became of a message; `statements` are only those that the other side does not make."""
-
-    status: str
-    reason: str
-    matched: list[str]
-    statements: list[str]
-    alerts: list[str]
-
-
-class DifferenceBody(BaseModel):
-    """A message that would be treated in another way."""
-
-    message: str
-    before: EffectBody
-    after: EffectBody
+    position: Position | None
 
 
 class TriedBody(BaseModel):
     """Nothing was put in force: what is wrong with it, or what would be different."""
+
+    model_config = TOLD
 
     faults: list[FaultBody]
     messages: int = Field(description="how many recent messages were tried, at most 100")
     different: int = Field(description="how many of them would be treated in another way")
     lost_before: int = Field(description="how many were rejected, or unmatched")
     lost_after: int = Field(description="how many would be rejected, or unmatched")
-    differences: list[DifferenceBody] = Field(description="the first 20 of these")
+    differences: list[Difference] = Field(description="the first 20 of these")
 
 
 class VersionBody(BaseModel):
@@ -126,9 +109,7 @@ def fault_bodies(faults: Iterable[SensorStreamError]) -> list[FaultBody]:
         FaultBody(
             code=each.code,
             detail=each.message,
-            position=None
-            if each.position is None
-            else PositionBody.model_validate(asdict(each.position)),
+            position=each.position,
         )
         for each in faults
     ]
@@ -142,7 +123,7 @@ def tried_body(trial: DeploymentTrial) -> TriedBody:
         different=trial.different,
         lost_before=trial.lost_before,
         lost_after=trial.lost_after,
-        differences=[DifferenceBody.model_validate(asdict(each)) for each in trial.differences],
+        differences=list(trial.differences),
     )
 
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import fields
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
+from pydantic.dataclasses import dataclass
 
 from sensorstream.access.roles import Role
-from sensorstream.alert_grouping import (
-    LONGEST_INTERVAL,
-    LONGEST_WAIT,
-    Grouping,
-    grouping_data,
-    read_grouping,
-)
 from sensorstream.alerts.records import (
     DeliveryState,
     LoggedDelivery,
@@ -28,10 +24,9 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.targets import place_of
 from sensorstream.app.application import Application
 from sensorstream.app.versions import Match, digest_of
-from sensorstream.app.webhooks import definition
+from sensorstream.client.operations import Operations
 from sensorstream.server.access import user_of
-from sensorstream.server.known import AskedBody
-from sensorstream.server.rest.moment import Moment
+from sensorstream.server.known import ASKED, TOLD, AskedBody, Moment, routed, storable
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
@@ -41,41 +36,20 @@ from sensorstream.server.rest.versioned import (
     wanted,
     who,
 )
+from sensorstream.webhook_definition import WebhookDefinition
 
 _SECRET = "`whsec_` and base64 of 24 to 64 random bytes"
 _LARGEST = 2**63 - 1
 
 
-class GroupBody(AskedBody):
-    """Alerts that are alike in these labels are told together; times are seconds."""
-
-    by: list[Literal["rule", "kind", "severity", "key"]] = Field(max_length=4)
-    wait: float = Field(
-        default=30, ge=0, le=LONGEST_WAIT, description="for others, when a group is new"
-    )
-    interval: float = Field(
-        default=300, ge=1, le=LONGEST_INTERVAL, description="between two times it is told"
-    )
-
-
-class DefinitionBody(AskedBody):
+@dataclass(frozen=True, config=ASKED)
+class DefinitionBody(WebhookDefinition):
     """What a webhook is; its secret is made by the server, and never a part of it."""
 
-    url: str = Field(max_length=2000, examples=["https://hooks.example.org/sensorstream"])
-    queries: list[str] = Field(
-        default=[],
-        max_length=1000,
-        description="names of continuous queries whose reports are delivered too",
-    )
-    format: Literal["cloudevents", "alertmanager"] = Field(
-        default="cloudevents",
-        description="CloudEvents 1.0, or what an Alertmanager sends (version 4): alerts only",
-    )
-    changes: bool = Field(default=False, description="told of what becomes of open alerts, too")
-    group: GroupBody | None = Field(default=None, description="told of groups, not of each alert")
-    escalated: bool = Field(default=False, description="told of alerts that have escalated alone")
+    _storable = field_validator("*")(storable)
 
 
+@dataclass(frozen=True, config=ASKED)
 class NewWebhookBody(DefinitionBody):
     """A receiver to register; without a secret one is made."""
 
@@ -89,42 +63,21 @@ class WebhookTriedBody(BaseModel):
     absent: list[str] = Field(description="names of queries that do not run now")
 
 
-class DeliveryBody(BaseModel):
-    """A delivery and its last attempt: its seconds, HTTP status, error, start of the answer."""
-
-    id: int
-    webhook_id: str
-    event_id: str
-    query: str | None
-    raised_at: datetime
-    state: DeliveryState
-    attempts: int = Field(description="attempts that failed and count")
-    next_attempt_at: datetime | None
-    attempted_at: datetime | None
-    seconds: float | None
-    status: int | None
-    answer: str | None
-    error: str | None
-
-
-class WebhookBody(BaseModel):
+@dataclass(frozen=True, kw_only=True, config=TOLD)
+class WebhookBody(WebhookDefinition):
     """A registered webhook; all attempts have failed since ``failing_since``."""
 
     id: str
     url: str = Field(description="scheme and host alone for who may not register webhooks")
     created_at: datetime
-    queries: list[str]
-    format: str
-    changes: bool
-    group: GroupBody | None
-    escalated: bool
     enabled: bool
     disabled_at: datetime | None
     failing_since: datetime | None
-    last_delivery: DeliveryBody | None
+    last_delivery: LoggedDelivery | None
     digest: str = Field(description="the ETag of its definition, for If-Match")
 
 
+@dataclass(frozen=True, kw_only=True, config=TOLD)
 class RegisteredBody(WebhookBody):
     """A webhook just registered: the only answer that holds the secret."""
 
@@ -163,7 +116,7 @@ class TestedBody(BaseModel):
 class DeliveriesBody(BaseModel):
     """A page of deliveries, newest first; ``next`` is the path of the page before, if any."""
 
-    deliveries: list[DeliveryBody]
+    deliveries: list[LoggedDelivery]
     next: str | None
 
 
@@ -177,32 +130,24 @@ def router(application: Application) -> APIRouter:
     """The webhooks resource, and that of deliveries."""
     routes = APIRouter(tags=["webhooks"])
 
-    @routes.post(
-        "/webhooks",
+    @routed(
+        routes,
+        Operations.add_webhook,
         summary="Register a webhook",
         status_code=201,
         responses={201: {"model": RegisteredBody}},
     )
     def register(body: NewWebhookBody, request: Request) -> JSONResponse:
         """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
-        webhook = application.webhooks.register(
-            body.url,
-            body.secret,
-            body.queries,
-            body.format,
-            who(request),
-            body.changes,
-            _grouping(body.group),
-            body.escalated,
-        )
+        webhook = application.webhooks.register(body, body.secret, who(request))
         return _registered(webhook, request)
 
-    @routes.get("/webhooks", summary="List webhooks")
+    @routed(routes, Operations.webhooks, summary="List webhooks")
     def list_webhooks(request: Request) -> WebhooksBody:
         """All registered webhooks, without their secrets."""
         return WebhooksBody(webhooks=[_body(each, request) for each in application.webhooks.all()])
 
-    @routes.get("/webhooks/{webhook_id}", summary="Look up a webhook")
+    @routed(routes, Operations.webhook, summary="Look up a webhook")
     def get_webhook(webhook_id: str, request: Request, response: Response) -> WebhookBody:
         """One registered webhook; the ETag is that of its definition."""
         found = _body(application.webhooks.one(webhook_id), request)
@@ -224,22 +169,22 @@ def router(application: Application) -> APIRouter:
         dry_run: DryRun = None,
     ) -> WebhookBody | WebhookTriedBody | JSONResponse:
         """Register a webhook by this id (201, with its secret), or change the one that has it."""
-        webhooks, told = application.webhooks, (body.url, body.queries, body.format)
-        others = (body.changes, _grouping(body.group), body.escalated)
+        webhooks = application.webhooks
         if dry_run is not None:
-            fault = webhooks.try_put(webhook_id, *told, *others)
+            fault = webhooks.try_put(webhook_id, body)
             running = {each.name for each in application.queries.views() if not each.stopped}
             return WebhookTriedBody(
                 faults=fault_bodies([] if fault is None else [fault]),
                 absent=[each for each in body.queries if each not in running],
             )
-        made = webhooks.put(webhook_id, *told, who(request), match, *others)
+        made = webhooks.put(webhook_id, body, who(request), match)
         if made is not None:
             return _registered(made, request)
         return _body(webhooks.one(webhook_id), request)
 
-    @routes.delete(
-        "/webhooks/{webhook_id}",
+    @routed(
+        routes,
+        Operations.delete_webhook,
         summary="Remove a webhook",
         status_code=204,
         openapi_extra={"parameters": IF_MATCH[:1]},
@@ -262,13 +207,14 @@ def router(application: Application) -> APIRouter:
         {"model": DefinitionBody},
     )
 
-    @routes.post("/webhooks/{webhook_id}/enable", summary="Enable a webhook")
+    @routed(routes, Operations.enable_webhook, summary="Enable a webhook")
     def enable_webhook(webhook_id: str, request: Request) -> WebhookBody:
         """Deliver again to a webhook that was disabled, and what waits for it first."""
         return _body(application.webhooks.enable(webhook_id), request)
 
-    @routes.post(
-        "/webhooks/{webhook_id}/secret",
+    @routed(
+        routes,
+        Operations.rotate_secret,
         summary="Rotate a webhook's secret",
         responses={200: {"model": SecretBody}},
     )
@@ -280,7 +226,7 @@ def router(application: Application) -> APIRouter:
         told = SecretBody(secret=secret, old_until=until).model_dump(mode="json")
         return JSONResponse(told, headers={"Cache-Control": "no-store"})
 
-    @routes.post("/webhooks/{webhook_id}/test", summary="Test a webhook")
+    @routed(routes, Operations.test_webhook, summary="Test a webhook")
     async def test_webhook(webhook_id: str) -> TestedBody:
         """Send a test event now, once, and tell what came; also to a disabled webhook."""
         sent = await run_in_threadpool(application.webhooks.test, webhook_id)
@@ -293,7 +239,7 @@ def router(application: Application) -> APIRouter:
             error=None if attempt.failure is None else attempt.failure.reason,
         )
 
-    @routes.get("/webhooks/{webhook_id}/deliveries", summary="List deliveries")
+    @routed(routes, Operations.deliveries, summary="List deliveries")
     def list_deliveries(
         webhook_id: str,
         state: DeliveryState | None = None,
@@ -310,9 +256,9 @@ def router(application: Application) -> APIRouter:
             following = (
                 f"/webhooks/{webhook_id}/deliveries?limit={limit}&before={found[-1].id}{chosen}"
             )
-        return DeliveriesBody(deliveries=[_delivery(each) for each in found], next=following)
+        return DeliveriesBody(deliveries=list(found), next=following)
 
-    @routes.post("/webhooks/{webhook_id}/recover", summary="Send dead deliveries again")
+    @routed(routes, Operations.recover, summary="Send dead deliveries again")
     def recover(
         webhook_id: str,
         since: Annotated[Moment, Query(description="what was raised from then on")],
@@ -321,20 +267,14 @@ def router(application: Application) -> APIRouter:
         """Send all dead deliveries of a webhook again whose alert or report is of a span."""
         return RecoveredBody(recovered=application.webhooks.recover(webhook_id, since, until))
 
-    @routes.post(
-        "/deliveries/{delivery_id}/resend", summary="Send a delivery again", status_code=202
-    )
+    @routed(routes, Operations.resend, summary="Send a delivery again", status_code=202)
     def resend(
         delivery_id: Annotated[int, Path(ge=0, le=_LARGEST)],
-    ) -> DeliveryBody:
+    ) -> LoggedDelivery:
         """Send one delivery as soon as possible, whatever became of it before."""
-        return _delivery(application.webhooks.resend(delivery_id))
+        return application.webhooks.resend(delivery_id)
 
     return routes
-
-
-def _grouping(body: GroupBody | None) -> Grouping | None:
-    return None if body is None else read_grouping(body.model_dump())
 
 
 def _id(webhook_id: str) -> str:
@@ -342,35 +282,24 @@ def _id(webhook_id: str) -> str:
 
 
 def _registered(webhook: Webhook, request: Request) -> JSONResponse:
-    told = {
-        **_body(WebhookState(webhook), request).model_dump(mode="json"),
-        "secret": webhook.secret,
-    }
+    body = _body(WebhookState(webhook), request)
+    known = {each.name: getattr(body, each.name) for each in fields(body)}
+    told = RegisteredBody(secret=webhook.secret, **known)
     headers = {"Location": f"/webhooks/{webhook.id}", "Cache-Control": "no-store"}
-    return JSONResponse(told, status_code=201, headers=headers)
+    return JSONResponse(jsonable_encoder(told), status_code=201, headers=headers)
 
 
 def _body(state: WebhookState, request: Request) -> WebhookBody:
     webhook = state.webhook
     whole = Role.ADMIN in user_of(request).roles
+    told = {each.name: getattr(webhook, each.name) for each in fields(WebhookDefinition)}
     return WebhookBody(
+        **{**told, "url": webhook.url if whole else place_of(webhook.url)},
         id=webhook.id,
-        url=webhook.url if whole else place_of(webhook.url),
         created_at=webhook.created_at,
-        queries=list(webhook.queries),
-        format=webhook.format,
-        changes=webhook.changes,
-        group=None
-        if webhook.group is None
-        else GroupBody.model_validate(grouping_data(webhook.group)),
-        escalated=webhook.escalated,
         enabled=state.disabled_at is None,
         disabled_at=state.disabled_at,
         failing_since=state.failing_since,
-        last_delivery=None if state.last is None else _delivery(state.last),
-        digest=digest_of(definition(webhook)),
+        last_delivery=state.last,
+        digest=digest_of(webhook.definition.text()),
     )
-
-
-def _delivery(logged: LoggedDelivery) -> DeliveryBody:
-    return DeliveryBody.model_validate(logged, from_attributes=True)

@@ -10,34 +10,29 @@ from pydantic import BaseModel, Field
 
 from sensorstream.alerts.cloudevents import alert_data, plain_time
 from sensorstream.app.application import Application
-from sensorstream.app.reasons import Because, Reason, Why
+from sensorstream.app.holding import Applied, Held, WhyHeld
+from sensorstream.app.reasons import Because, Reason, RuleText, Why
+from sensorstream.client.operations import Operations
+from sensorstream.errors import Position
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.answers import RaisedAlertBody
-from sensorstream.server.problems import PositionBody
-
-
-class NodeBody(BaseModel):
-    """A node of a message, by its XPath there; a long ``text`` is cut."""
-
-    path: str = Field(examples=["/Message/@t"])
-    line: int
-    text: str
+from sensorstream.server.known import routed
 
 
 class ExpressionBody(BaseModel):
     """An expression of a mapping rule, and the nodes that it found."""
 
     xpath: str = Field(examples=["{@in}"], description="as the rule has it")
-    nodes: list[NodeBody]
+    nodes: list[Node]
 
 
 class PlaceBody(BaseModel):
     """Where in a message a statement comes from; of RML and stylesheets only the rule is known."""
 
     rule: str = Field(description="the mapping rule")
-    at: NodeBody | None = Field(description="the node to which the rule was applied")
+    at: Node | None = Field(description="the node to which the rule was applied")
     value: list[ExpressionBody] = Field(description="of the value; none: the rule itself has it")
     name: list[ExpressionBody] = Field(description="of the name of the subject")
 
@@ -90,21 +85,11 @@ class ReasonBody(BaseModel):
     note: str = Field(description="what is not known of it, and why; empty: nothing")
 
 
-class RuleTextBody(BaseModel):
-    """The rule with which the alert was raised."""
-
-    name: str
-    file: str
-    position: PositionBody
-    text: str
-    version: str = Field(description="the change that had put it, or `settings`")
-
-
 class WhyBody(BaseModel):
     """Why an alert was raised."""
 
     alert: RaisedAlertBody
-    rule: RuleTextBody | None = Field(description="null: its text is not kept; see `notes`")
+    rule: RuleText | None = Field(description="null: its text is not kept; see `notes`")
     because: BecauseBody | None = Field(description="null: not known; see `notes`")
     profile: str = Field(description="what infers: none, plain, hermit, pellet …")
     notes: list[str]
@@ -136,7 +121,7 @@ def router(application: Application) -> APIRouter:
     """The resources that explain."""
     routes = APIRouter(tags=["alerts"])
 
-    @routes.get("/alerts/{id}/why", summary="Why an alert was raised")
+    @routed(routes, Operations.why, summary="Why an alert was raised")
     def why(id_: Annotated[str, Path(alias="id", description="the alert's `id`")]) -> WhyBody:
         """The rule, what its conditions had found, and where in which message that was said.
 
@@ -145,7 +130,12 @@ def router(application: Application) -> APIRouter:
         """
         return told(application.reasons.of_alert(id_))
 
-    @routes.get("/why-not", summary="Why a rule does not fire for an individual", tags=["rules"])
+    @routed(
+        routes,
+        Operations.why_not,
+        summary="Why a rule does not fire for an individual",
+        tags=["rules"],
+    )
     def why_not(
         rule: Annotated[
             str, Query(min_length=1, description="a semantic rule, or a continuous query")
@@ -171,9 +161,7 @@ def router(application: Application) -> APIRouter:
         }
         return WhyBody(
             alert=RaisedAlertBody.model_validate(raised),
-            rule=None
-            if found.rule is None
-            else RuleTextBody.model_validate(found.rule, from_attributes=True),
+            rule=found.rule,
             because=None
             if found.because is None
             else _because(found.because, application.timeline),
@@ -221,22 +209,126 @@ def reason_body(reason: Reason, line: Timeline) -> ReasonBody:
 def _place(place: Place) -> PlaceBody:
     return PlaceBody(
         rule=place.rule,
-        at=None if place.at is None else _node(place.at),
+        at=place.at,
         value=[_expression(each) for each in place.value],
         name=[_expression(each) for each in place.name],
     )
 
 
 def _expression(expression: Expression) -> ExpressionBody:
-    return ExpressionBody(
-        xpath=expression.written, nodes=[_node(each) for each in expression.nodes]
-    )
-
-
-def _node(node: Node) -> NodeBody:
-    return NodeBody.model_validate(node, from_attributes=True)
+    return ExpressionBody(xpath=expression.written, nodes=list(expression.nodes))
 
 
 def statement_text(triple: Triple) -> str:
     """A statement as N-Triples, without the full stop."""
     return " ".join(each.n3 for each in triple)
+
+
+class AppliedBody(BaseModel):
+    """The rule that derives a statement, with the values of its variables in N-Triples form."""
+
+    rule: str = Field(examples=["cax-sco"], description="its name in the rule set")
+    position: Position = Field(description="of the rule; `file` is the rule set")
+    comment: str = Field(description="what the rule set says of it, such as its source")
+    text: str = Field(description="the rule itself")
+    bindings: dict[str, str]
+    premises: list[HeldBody]
+    paths: list[str] = Field(description="matched by a path that repeats: without its steps")
+
+
+class EntailmentBody(BaseModel):
+    """Statements and axioms that entail a statement; without any of them the others do not."""
+
+    premises: list[HeldBody]
+    axioms: list[str] = Field(
+        description="of the ontology, in Manchester syntax", examples=["Sensor SubClassOf Device"]
+    )
+
+
+class HeldBody(ReasonBody):
+    """A statement that holds, where it was said, and what derives it."""
+
+    caused_by: str = Field(
+        description="the message with which it came to be inferred; empty: not inferred, or from "
+        "the ontology alone"
+    )
+    by: AppliedBody | None = Field(description="null: no rule derives it, or it is told above")
+    above: bool = Field(description="it is told above what derives it")
+    entailed: EntailmentBody | None = Field(
+        description="where HermiT or Pellet infers it; null: by rules, or not narrowed down"
+    )
+
+
+class WhyHeldBody(BaseModel):
+    """Why a statement holds now."""
+
+    statement: str = Field(description="as N-Triples, without the full stop")
+    holds: bool
+    answer: str
+    held: HeldBody | None = Field(description="null: it does not hold")
+    profile: str = Field(description="what infers: none, plain, hermit, pellet, rule sets …")
+    notes: list[str]
+
+
+def statements(application: Application) -> APIRouter:
+    """The resource that tells why a statement holds."""
+    routes = APIRouter(tags=["window"])
+
+    @routed(routes, Operations.why_statement, summary="Why a statement holds")
+    def why(
+        statement: Annotated[
+            str,
+            Query(
+                min_length=1,
+                description="subject, property and value as in Turtle, with the prefixes of the "
+                "rule files",
+                examples=[":ann a :Person"],
+            ),
+        ],
+    ) -> WhyHeldBody:
+        """The messages that said it, or the rules by which it follows, down to messages and XPath.
+
+        Asked of the knowledge base of now. Nothing is kept for it: the rules are applied backwards,
+        and the messages mapped again.
+        """
+        return _told(application.holding.why(statement), application.timeline)
+
+    return routes
+
+
+def _told(why: WhyHeld, line: Timeline) -> WhyHeldBody:
+    return WhyHeldBody(
+        statement=statement_text(why.statement),
+        holds=why.held is not None,
+        answer=why.answer,
+        held=None if why.held is None else _held(why.held, line),
+        profile=why.profile,
+        notes=list(why.notes),
+    )
+
+
+def _held(held: Held, line: Timeline) -> HeldBody:
+    return HeldBody(
+        **reason_body(held.reason, line).model_dump(),
+        caused_by=held.caused_by,
+        by=None if held.by is None else _applied(held.by, line),
+        above=held.above,
+        entailed=None
+        if held.entailed is None
+        else EntailmentBody(
+            premises=[_held(each, line) for each in held.entailed.premises],
+            axioms=list(held.entailed.axioms),
+        ),
+    )
+
+
+def _applied(applied: Applied, line: Timeline) -> AppliedBody:
+    return AppliedBody(
+        rule=applied.rule,
+        position=applied.position,
+        comment=applied.comment,
+        text=applied.text,
+        bindings={name: value.n3 for name, value in applied.bindings},
+        premises=[_held(each, line) for each in applied.premises],
+        paths=list(applied.paths),
+    )

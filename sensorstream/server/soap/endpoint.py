@@ -18,11 +18,11 @@ from sensorstream.app.waiting import Sender
 from sensorstream.errors import MessageTooLarge, RepeatedMessage, SensorStreamError
 from sensorstream.mapping.document import encoded
 from sensorstream.server.access import check_source
+from sensorstream.server.addresses import admitted
 from sensorstream.server.answers import outcome_answer
 from sensorstream.server.idempotency import REPLAYED, again, origin_of
 from sensorstream.server.negotiation import media_type_of, xml_of
 from sensorstream.server.problems import http_problem, problem_of, unexpected
-from sensorstream.server.senders import admitted
 from sensorstream.server.soap.envelope import (
     Fault,
     Version,

@@ -40,7 +40,7 @@ class Runner:
                 raise QueryError(
                     f"{name}: SQL says its valid time itself, by valid_from and valid_to"
                 )
-        from sensorstream.spark.translation.described import prepare
+        from sensorstream.spark.described import prepare
 
         prepare(task.place.url, question.text, timeout=task.timeout)
 

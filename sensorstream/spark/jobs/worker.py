@@ -30,6 +30,7 @@ from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.pipes import wait_for_hang_up
 from sensorstream.spark import bulk_sql
+from sensorstream.spark.described import prepare
 from sensorstream.spark.jobs.answer_files import write_plan, write_table, write_terms
 from sensorstream.spark.jobs.protocol import (
     SPARQL,
@@ -45,7 +46,6 @@ from sensorstream.spark.jobs.protocol import (
 )
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.sparql import run as sparql
-from sensorstream.spark.translation.described import prepare
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -28,7 +28,8 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.building.term_builder import NO_PREFIXES, TermBuilder, number
 from sensorstream.sparql.extensions import fault_of_call
-from sensorstream.sparql.lexer import FUNCTIONS, Source
+from sensorstream.sparql.functions import FUNCTIONS
+from sensorstream.sparql.lexer import Source
 from sensorstream.sparql.walk import aggregates
 
 _Of = TypeVar("_Of")
@@ -135,7 +136,7 @@ class ExpressionBuilder(TermBuilder):
     def builtin(self, children: list[Any]) -> Expression:
         token, arguments = children
         name = token.value.upper()
-        least, most = FUNCTIONS[name]
+        least, most = FUNCTIONS[name].least, FUNCTIONS[name].most
         if len(arguments) < least or (most is not None and len(arguments) > most):
             self.fail(
                 token.start_pos, f"{name} takes {_many(least, most)}, but has {len(arguments)}"

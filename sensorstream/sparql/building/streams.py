@@ -12,14 +12,14 @@ from lark import Token, v_args
 from lark.tree import Meta
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import (
+from sensorstream.model.severities import SEVERITIES
+from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.xsd import (
     NUMERIC_TYPES,
     XSD_DATE_TIME,
     XSD_STRING,
     parse_duration,
 )
-from sensorstream.model.severities import SEVERITIES
-from sensorstream.model.terms import IRI, Literal
 from sensorstream.sparql.algebra import (
     AlertClause,
     Dataset,

@@ -14,9 +14,9 @@ from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
+from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.sparql.algebra import (
     Alternative,
     Inverse,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.network.expressions.values import number
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
 from sensorstream.sparql.algebra import (
     Comparison,
     Expression,
@@ -24,6 +23,7 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.algebra import (
     Sequence as PathSequence,
 )
+from sensorstream.sparql.values import number
 from sensorstream.sql.sparql.fragments import any_of, constant, named, sql, table
 from sensorstream.sql.sparql.paths import Paths
 from sensorstream.sql.sparql.relations import (

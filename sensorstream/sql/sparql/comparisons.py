@@ -1,6 +1,6 @@
 """``=``, ``<`` and the like, sameTerm and the order of ORDER BY (SPARQL 1.1, sections 17.3, 15.1).
 
-The meaning is that of :mod:`sensorstream.network.expressions.values`.
+The meaning is that of :mod:`sensorstream.sparql.values`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from sensorstream.errors import TermError
 from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.times import FAMILIES, time_of
-from sensorstream.network.expressions.values import number
+from sensorstream.model.xsd import FAMILIES
+from sensorstream.sparql.values import number, time_of
 from sensorstream.sql.sparql.fragments import null, sql
 from sensorstream.sql.sparql.frames import Frame
 from sensorstream.sql.sparql.lexical import (

@@ -11,9 +11,8 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.datatypes import XSD_DATE_TIME
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.network.expressions.functions import iri_function
+from sensorstream.model.xsd import XSD_DATE_TIME
 from sensorstream.sparql.algebra import (
     And,
     Arithmetic,
@@ -29,6 +28,7 @@ from sensorstream.sparql.algebra import (
     Variable,
 )
 from sensorstream.sparql.extensions import EXTENSIONS
+from sensorstream.sparql.functions import iri_function
 from sensorstream.sql.sparql import numbers, regexes, strings, terms, times
 from sensorstream.sql.sparql.comparisons import equal, ordered, same
 from sensorstream.sql.sparql.fragments import any_of, constant, sql

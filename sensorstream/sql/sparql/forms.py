@@ -122,7 +122,7 @@ def _compiled(query: Query, scope: Scope) -> SqlQuery:
     pattern = rewritten(with_base(form.pattern, query.base))
     ids, terms = _with_unknown(_produced(query, scope.named), scope)
     default, graphs = _dataset(query.dataset, scope)
-    compiler = Compiler(terms, ids, graphs, beside=scope.beside)
+    compiler = Compiler(terms, ids, graphs, beside=scope.beside, marked=scope.marked)
     match form:
         case Select():
             relation = settled(compiler.relation(pattern, Place(default)), compiler.names)

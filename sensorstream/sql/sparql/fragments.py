@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from sqlglot import exp, parse_one
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.datatypes import (
+from sensorstream.model.xsd import (
     RDF_LANG_STRING,
     XSD_BOOLEAN,
     XSD_DATE,

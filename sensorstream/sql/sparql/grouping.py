@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 EXTREMES: Final = ("MIN", "MAX", "SAMPLE")
 """Aggregates to which how often a value comes makes no difference."""
 _TERM: Final = ("kind", "text", "datatype", "language")
+_FEW: Final = 10_000
+"""Rows: to look up for each whether another has its triple takes less than to make all distinct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class _Computed:
 
 def grouped(compiler: Compiler, group: Group, below: Relation, place: Place) -> Relation:
     """One row for each group."""
-    below = settled(below, compiler.names)
+    before, below = below, settled(below, compiler.names)
+    counted = _counted(group, before, below) if compiler.marked else None
     keys: list[str] = []
     for number, key in enumerate(group.keys):
         if isinstance(key.expression, Variable) and key.variable in (None, key.expression):
@@ -78,6 +81,10 @@ def grouped(compiler: Compiler, group: Group, below: Relation, place: Place) -> 
     if not columns:
         columns = [named(exp.Count(this=exp.Star()), "unit")]
     per_group = from_(selected(columns), table(per_row, rows))
+    if counted is not None:
+        names = (name for each in computed.values() for name in each.groups)
+        # With LIMIT it is counted once, not wherever the number stands.
+        per_group = selected(named(counted.copy(), name) for name in names).limit(1)
     if group.keys and not own:
         # All keys are unbound: one group, if there are solutions.
         per_group.set("having", exp.Having(this=sql("COUNT(*) > 0")))
@@ -89,6 +96,48 @@ def grouped(compiler: Compiler, group: Group, below: Relation, place: Place) -> 
     tree = from_(selected(columns), table(per_group, groups))
     layouts |= {name: each.layout for name, each in computed.items()}
     return Relation(tree, layouts, unique=True)
+
+
+def _counted(group: Group, below: Relation, settled_: Relation) -> exp.Expr | None:
+    """The number of a triple's solutions, where a group asks for nothing else.
+
+    All rows, without those that may repeat a triple, and with these made distinct, without the
+    triples that another row has. Where they are many, all rows are made distinct.
+    """
+    asked = [each for _, each in group.aggregates if each.expression is None and not each.distinct]
+    if group.keys or not asked or len(asked) < len(group.aggregates):
+        return None
+    found = below.tree.args.get("from_")
+    source = found and found.this
+    plain = below.pending and not below.keys and not below.tree.args.get("joins")
+    if not plain or not isinstance(source, exp.Subquery):
+        return None
+    if not isinstance(source.this.args["from_"].this, exp.Table):
+        return None
+
+    def rows(*conditions: str | exp.Expr) -> exp.Select:
+        tree = below.tree.copy()
+        tree.set("distinct", None)
+        tree.args["from_"].this.this.where(*conditions, copy=False)
+        return tree
+
+    own = exp.Select(expressions=[exp.Star()])
+    first = from_(own, table(source.this.copy().where("NOT again"), "f"))
+    same = [f"f.{end} = {source.alias}.{end}" for end in ("subject", "predicate", "object")]
+    others = rows("again").where(exp.Not(this=exp.Exists(this=first.where(*same))))
+    return sql(
+        "CASE WHEN :few < :most THEN :every - :again + :others ELSE :all END",
+        few=_number(rows("again").limit(_FEW)),
+        most=_FEW,
+        every=_number(rows()),
+        again=_number(rows("again")),
+        others=_number(others.distinct()),
+        all=_number(settled_.tree.copy()),
+    )
+
+
+def _number(tree: exp.Select) -> exp.Subquery:
+    return from_(selected([exp.Count(this=exp.Star())]), table(tree, "r")).subquery()
 
 
 def _key_layout(layout: Layout) -> Layout:

@@ -1,4 +1,4 @@
-"""From lexical forms to values and back, in SQL, as :mod:`sensorstream.model.datatypes` does it."""
+"""From lexical forms to values and back, in SQL, as :mod:`sensorstream.model.xsd` does it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.model.datatypes import INTEGER_BOUNDS
-from sensorstream.network.expressions.times import FAMILIES
+from sensorstream.model.xsd import FAMILIES, INTEGER_BOUNDS
 from sensorstream.sql.sparql.fragments import all_of, any_of, constant, free, sql
 
 _WHOLE: Final = r"^[+-]?[0-9]+$"

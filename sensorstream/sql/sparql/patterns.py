@@ -86,13 +86,14 @@ class Place:
 
 @dataclass(slots=True)
 class Compiler:
-    """Compiles the patterns of one query; ``beside`` as in :class:`.Scope`."""
+    """Compiles the patterns of one query; ``beside``, ``marked`` as in :class:`.Scope`."""
 
     terms: exp.Select
     ids: dict[Term, Id]
     named: Mapping[IRI, exp.Select]
     names: Names = field(default_factory=Names)
     beside: bool = True
+    marked: bool = False
 
     def relation(self, pattern: Pattern, place: Place) -> Relation:
         """The solutions of a pattern.

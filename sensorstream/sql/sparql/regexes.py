@@ -14,10 +14,10 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
 from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import Literal
-from sensorstream.network.expressions.functions import fault_of_pattern
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
+from sensorstream.sparql.functions import fault_of_pattern
 from sensorstream.sql.sparql.frames import Frame
 from sensorstream.sql.sparql.values import Constant, Text, Truth, Value, said
 

@@ -35,6 +35,8 @@ class Scope:
 
     ``beside``: whether a relation may name the columns of those beside it (LATERAL). Paths then
     begin at what is known there.
+
+    ``marked``: whether ``store.statements`` has the column ``again``, by which triples are counted.
     """
 
     default: exp.Select
@@ -42,6 +44,7 @@ class Scope:
     ids: Mapping[Term, Id]
     named: Mapping[IRI, exp.Select] = field(default_factory=dict)
     beside: bool = True
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from sensorstream.model.datatypes import (
+from sensorstream.model.xsd import (
+    FAMILIES,
     XSD_BOOLEAN,
     XSD_DECIMAL,
     XSD_DOUBLE,
@@ -13,7 +14,6 @@ from sensorstream.model.datatypes import (
     XSD_INTEGER,
     XSD_STRING,
 )
-from sensorstream.network.expressions.times import FAMILIES
 from sensorstream.sql.sparql.fragments import sql
 from sensorstream.sql.sparql.frames import Frame
 from sensorstream.sql.sparql.lexical import (

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.model.datatypes import XSD_DAY_TIME_DURATION
+from sensorstream.model.xsd import XSD_DAY_TIME_DURATION
 from sensorstream.sql.sparql.fragments import constant, sql
 from sensorstream.sql.sparql.frames import Frame
 from sensorstream.sql.sparql.values import Number, Text, Typed, Value, said, time_of

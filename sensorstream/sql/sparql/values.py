@@ -14,16 +14,16 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.model.xsd import (
+    FAMILIES,
     NUMERIC_TYPES,
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_FLOAT,
     XSD_INTEGER,
 )
-from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.network.expressions.times import FAMILIES
-from sensorstream.network.expressions.values import number, rank
+from sensorstream.sparql.values import number, rank
 from sensorstream.sql.sparql.fragments import constant, is_light, null, sql
 from sensorstream.sql.sparql.lexical import is_of_time, moment_of, number_of, number_text
 

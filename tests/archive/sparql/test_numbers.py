@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.archive.sparql import numbers
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.numerals import doubles
+from sensorstream.model.xsd import XSD
 from tests.archive.sparql.world import World
 
 decimals = st.one_of(

@@ -17,8 +17,8 @@ from sensorstream.errors import QueryError
 from sensorstream.history.asking import formats
 from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.datatypes import XSD_DECIMAL, XSD_INTEGER, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.xsd import XSD_DECIMAL, XSD_INTEGER, XSD_STRING
 
 NAMES = ("s", "größe")
 TEXTS = st.text(max_size=8) | st.sampled_from(['a"b', "a\\b", "\ta\r\nb\n", "<&>]]>", "", " x "])

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from sensorstream.errors import QueryError, UnsupportedQuery
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.xsd import (
     XSD,
     XSD_BOOLEAN,
     XSD_DATE,
@@ -18,7 +19,6 @@ from sensorstream.model.datatypes import (
     XSD_DOUBLE,
     XSD_INTEGER,
 )
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.sparql.parser import parse_query
 from sensorstream.sql.sparql.forms import constants
 from sensorstream.sql.writing import text_of

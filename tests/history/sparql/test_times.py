@@ -11,14 +11,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.history.store import PostgresStore
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.model.xsd import (
     XSD_DATE_TIME,
     XSD_DAY_TIME_DURATION,
     XSD_YEAR_MONTH_DURATION,
 )
-from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.network.expressions.expression_functions import value_of
-from sensorstream.network.expressions.values import order_key
 from sensorstream.sparql.algebra import (
     BGP,
     Comparison,
@@ -33,6 +32,7 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
+from sensorstream.sparql.values import order_key
 from tests.history.sparql.world import World
 from tests.network.expressions.times import questions, terms
 

@@ -57,8 +57,9 @@ class World:
             ids = self._dictionary.numbers(self._cursor, terms)
             for place, triple in enumerate(distinct):
                 found = rounded(number_of(triple[2]))
+                said = tuple(ids[term] for term in triple)
                 rows += [
-                    (*(ids[term] for term in triple), time, time + 1, self._graphs, 0, found, False)
+                    (*said, time, time + 1, self._graphs, 0, found, False, time + place % 2 > 0)
                     for time in range(1 + place % 3)
                 ]
         execute_values(self._cursor, "insert into said values %s", rows, page_size=1000)
@@ -80,7 +81,7 @@ class World:
         numbers = look_up(self._cursor, list(keys.values()))
         ids = {term: numbers[key] for term, key in keys.items() if key in numbers}
         default = graphs.get(None, 0)
-        return compile_query(query, Scope(_triples(default), _TERMS, ids, named))
+        return compile_query(query, Scope(_triples(default), _TERMS, ids, named, marked=True))
 
     def rows(self, query: SqlQuery) -> list[tuple[Any, ...]]:
         """The rows of the SQL."""

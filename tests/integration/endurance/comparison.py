@@ -34,7 +34,7 @@ from sensorstream.history.opening import open_kept
 from sensorstream.history.terms import Kind, TermKey
 from sensorstream.journal.records import Record
 from sensorstream.journal.takeover import PutRules
-from sensorstream.model.datatypes import RDF_LANG_STRING, XSD_STRING
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
 from sensorstream.settings_file import load_settings
 from tests.integration.endurance.clients import message
 from tests.integration.endurance.oracle import Expected, Fact, run_undisturbed

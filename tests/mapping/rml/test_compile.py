@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from sensorstream.errors import MappingError
 from sensorstream.mapping import Mapped, MappingPlan, parse_document
 from sensorstream.mapping.rml import compile_rml, read_rml
-from sensorstream.model.datatypes import XSD, XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD, XSD_INTEGER
 
 E = "http://e/"
 HEAD = """@prefix rml: <http://w3id.org/rml/> .

@@ -12,11 +12,11 @@ from sensorstream.mapping.rml import Surroundings, compile_rml, read_rml
 from sensorstream.mapping.rml.rml_check import faults
 from sensorstream.mapping.rml.to_rules import to_rules
 from sensorstream.mapping.rml.writer import print_rml
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import XSD_INTEGER
 
 HEAD = """@prefix rml: <http://w3id.org/rml/> .
 @prefix rr: <http://www.w3.org/ns/r2rml#> .

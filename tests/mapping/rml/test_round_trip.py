@@ -16,11 +16,11 @@ from sensorstream.mapping.rml.ancestors import without_ancestors
 from sensorstream.mapping.rml.from_rules import from_rules
 from sensorstream.mapping.rml.to_rules import to_rules
 from sensorstream.mapping.rml.writer import print_rml
-from sensorstream.model.datatypes import XSD, XSD_INTEGER
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term
 from sensorstream.model.timeline import Timeline
+from sensorstream.model.xsd import XSD, XSD_INTEGER
 from sensorstream.resources import bundled
 
 E = "http://e/"

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.xsd import (
     XSD_DATE_TIME,
     XSD_DAY_TIME_DURATION,
     XSD_DECIMAL,
@@ -16,10 +17,9 @@ from sensorstream.model.datatypes import (
     XSD_FLOAT,
     XSD_INTEGER,
 )
-from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import truth_of, value_of
-from sensorstream.network.expressions.values import compare, equal
 from sensorstream.sparql.algebra import Arithmetic, Call, Comparison, Expression, Sign, Variable
+from sensorstream.sparql.values import compare, equal
 
 INT = "http://www.w3.org/2001/XMLSchema#int"
 TERMS: tuple[Term | None, ...] = (

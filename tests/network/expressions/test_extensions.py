@@ -14,21 +14,19 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.kb.oxigraph import FUNCTIONS, from_oxigraph, same_when_stored
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.xsd import (
     XSD_BOOLEAN,
     XSD_DATE,
     XSD_DATE_TIME,
+    XSD_DAY_TIME_DURATION,
     XSD_DECIMAL,
     XSD_DOUBLE,
-    XSD_INTEGER,
-)
-from sensorstream.model.durations import (
-    XSD_DAY_TIME_DURATION,
     XSD_DURATION,
+    XSD_INTEGER,
     Duration,
     duration_text,
 )
-from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql.algebra import BGP, Extend, FunctionCall, Project, Query, Select, Variable
 from sensorstream.sparql.extensions import DIVIDE, LOCAL, METRIC_DISTANCE, SF_WITHIN, WKT

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.model.datatypes import (
+from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.xsd import (
     XSD_BOOLEAN,
     XSD_DATE,
     XSD_DATE_TIME,
@@ -17,7 +18,6 @@ from sensorstream.model.datatypes import (
     XSD_DOUBLE,
     XSD_INTEGER,
 )
-from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import test_of as holds_of
 from sensorstream.network.expressions.order import Constants, is_comparable
 from sensorstream.sparql.algebra import Comparison, Variable

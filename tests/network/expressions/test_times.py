@@ -6,9 +6,10 @@ from hypothesis import given, settings
 
 from sensorstream.kb.oxigraph import stored_form
 from sensorstream.model.terms import Literal, Term
+from sensorstream.model.xsd import UNORDERED
 from sensorstream.network.expressions.expression_functions import value_of
-from sensorstream.network.expressions.times import UNORDERED, time_order
 from sensorstream.sparql.algebra import Arithmetic, Comparison, Expression, In
+from sensorstream.sparql.values import time_order
 from tests.network.expressions.times import oxigraph_value, questions
 
 

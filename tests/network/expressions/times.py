@@ -8,8 +8,8 @@ import pyoxigraph as ox
 from hypothesis import strategies as st
 
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.datatypes import XSD, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.xsd import XSD, XSD_INTEGER
 from sensorstream.sparql.algebra import (
     BGP,
     Arithmetic,

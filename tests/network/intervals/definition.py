@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, TypeAlias
 
-from sensorstream.model.datatypes import XSD_BOOLEAN, XSD_INTEGER
-from sensorstream.model.durations import XSD_DURATION
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
+from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DURATION, XSD_INTEGER
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Variable

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sensorstream.engine.codec import decode, encode
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report

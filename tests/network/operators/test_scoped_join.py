@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report

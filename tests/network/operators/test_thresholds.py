@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.network.build import build
 from sensorstream.network.expressions.expression_functions import test_of as holds_of
 from sensorstream.network.network import Network

@@ -6,9 +6,9 @@ import pytest
 
 from sensorstream.errors import ProgramError
 from sensorstream.kb.graph import Origin
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.operators.simple import Filter

@@ -15,11 +15,11 @@ import pyoxigraph as ox
 
 from sensorstream.dotr.syntax import Aggregation, Between, Pick, Rule, Selection, attribute
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import Literal, Term, Triple
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.expressions.expression_functions import test_of, value_of
-from sensorstream.network.expressions.values import compare
 from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.values import compare
 
 Event = tuple[int, frozenset[tuple[str, Term]]]
 """Its time, and its variables by the names that they have in the rule."""

@@ -7,8 +7,8 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.model.datatypes import XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.network.expressions import expression_functions
 from sensorstream.network.selection.member_tests import MemberTests
 from sensorstream.sparql.algebra import Comparison, Expression, Variable

@@ -15,9 +15,9 @@ from sensorstream.dotr.reader import read_program
 from sensorstream.engine.codec import decode, encode
 from sensorstream.errors import Position, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState

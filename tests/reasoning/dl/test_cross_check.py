@@ -10,10 +10,10 @@ import pytest
 from sensorstream.clock import SystemClock
 from sensorstream.errors import ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.datatypes import XSD, XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.xsd import XSD, XSD_INTEGER
 from sensorstream.reasoning.dl.cross_check import Differences, compare, cross_check
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
 from sensorstream.reasoning.dl.protocol import Message, Realise, Realised, Verify

@@ -9,10 +9,10 @@ import pytest
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, OntologyError
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.datatypes import GEO_WKT, XSD
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL, RDF_TYPE
+from sensorstream.model.xsd import GEO_WKT, XSD
 from sensorstream.reasoning.dl.cross_check import Differences, compare, disputed
 from sensorstream.reasoning.dl.process import JavaProcess
 from sensorstream.reasoning.dl.protocol import Explain, Explained

@@ -9,9 +9,9 @@ import pytest
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent
 from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.terms import Literal, term
 from sensorstream.model.vocabulary import OWL
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.cross_check import compare
 from sensorstream.reasoning.dl.denials import with_values_denied_by_class
 from sensorstream.reasoning.dl.entailment import clashing

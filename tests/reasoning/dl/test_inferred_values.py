@@ -13,7 +13,6 @@ import pytest
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import (
@@ -22,6 +21,7 @@ from sensorstream.model.vocabulary import (
     OWL_SAME_AS,
     RDF_TYPE,
 )
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology

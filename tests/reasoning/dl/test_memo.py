@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Inconsistent
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.probes import Entailed

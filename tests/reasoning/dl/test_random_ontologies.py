@@ -24,7 +24,6 @@ from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, OntologyError, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
@@ -34,6 +33,7 @@ from sensorstream.model.vocabulary import (
     OWL_SAME_AS,
     RDF_TYPE,
 )
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl import probes
 from sensorstream.reasoning.dl.cross_check import Differences, compare
 from sensorstream.reasoning.dl.process import JavaProcess, Worker

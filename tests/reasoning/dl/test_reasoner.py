@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Inconsistent
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.datatypes import XSD, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.vocabulary import (
@@ -24,6 +23,7 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
     RDFS_SUBCLASS_OF,
 )
+from sensorstream.model.xsd import XSD, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.reasoning.dl.islands import whole_window
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner

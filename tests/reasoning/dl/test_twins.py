@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, ReasonerError
-from sensorstream.model.datatypes import XSD_INTEGER, XSD_STRING
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.vocabulary import (
     OWL,
@@ -25,6 +24,7 @@ from sensorstream.model.vocabulary import (
     RDF_REST,
     RDF_TYPE,
 )
+from sensorstream.model.xsd import XSD_INTEGER, XSD_STRING
 from sensorstream.reasoning.dl import questions, twins
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.islands import Island, of_facts

@@ -6,8 +6,8 @@ import pyoxigraph as ox
 import pytest
 
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.datatypes import XSD, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 from sensorstream.model.terms import IRI, Literal
+from sensorstream.model.xsd import XSD, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from sensorstream.model.datatypes import XSD_INTEGER
 from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
+from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules, text_of
 from sensorstream.reasoning.rulesets.renaming import renamed
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined

@@ -15,7 +15,7 @@ from sensorstream.app.rates import Rates
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy
 from sensorstream.mapping import parse_document
-from sensorstream.server.senders import admitted
+from sensorstream.server.addresses import admitted
 
 XML = {"content-type": "application/xml"}
 MESSAGE = b"<Message><Event/></Message>"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from sensorstream.server.rest.moment import Moment
+from sensorstream.server.known import Moment
 
 TIMES = TypeAdapter[datetime](Moment)
 

@@ -6,7 +6,7 @@ import httpx
 from click.testing import CliRunner
 
 from sensorstream.cli.why import command
-from sensorstream.cli.why_not import command as unmet
+from sensorstream.cli.why import why_not as unmet
 
 
 def test_an_alert_tells_why_it_was_raised(client: httpx.Client) -> None:

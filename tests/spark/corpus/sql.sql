@@ -149,6 +149,9 @@ select lpad('7', 3, '0') as a, rpad('ab', 5, 'xy') as b, lpad('abcdef', 3, '0') 
 
 select split_part('a/b/c', '/', 2) as a, split_part('a/b', '/', 5) as b, split_part(iri, '#', 2) as c from human order by time limit 5
 
+-- refused: so many arguments
+select length(content, 'LATIN1') as a from messages where seq = 3
+
 select repeat('ab', 3) as a, repeat('ab', 0) as b, translate('abcabc', 'ab', 'x') as c, translate('abc', 'abc', 'xyz') as d
 
 select concat('a', null, 1, true, false) as a, concat_ws('-', 'a', null, 'b') as b, concat_ws(null, 'a') as c, concat(null, null) as d
@@ -692,3 +695,9 @@ select x & 1 from human
 
 -- refused: tablesample|list|sample
 select * from statements tablesample system (10)
+
+with a as materialized (select x from human where x > 70) select count(*) as n from a
+
+select * from (select trim(has_name) from human where x > 70) as t order by 1
+
+select * from (select string_agg(has_name, ',' order by time) from human where x > 70) as t

@@ -11,24 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import (
-    INTEGER_BOUNDS,
-    INTEGER_TYPES,
-    RDF_LANG_STRING,
-    XSD,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_DAY_TIME_DURATION,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_DURATION,
-    XSD_FLOAT,
-    XSD_STRING,
-    XSD_YEAR_MONTH_DURATION,
-)
 from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.value_spaces import TEXTS
 from sensorstream.model.vocabulary import (
     OWL,
     OWL_COMPLEMENT_OF,
@@ -39,12 +23,21 @@ from sensorstream.model.vocabulary import (
     RDF,
     RDFS,
 )
+from sensorstream.model.xsd import (
+    INTEGER_BOUNDS,
+    NUMERIC_TYPES,
+    RDF_LANG_STRING,
+    XSD,
+    XSD_DECIMAL,
+    XSD_STRING,
+    is_among,
+    primitive_of,
+)
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import Untreated
 from sensorstream.reasoning.dl.bounds.literal_values import (
     NOT_A_NUMBER,
     REAL,
-    TEXTS_BY_NAME,
     Value,
     value_of,
 )
@@ -57,14 +50,7 @@ _EVERYTHING: Final = frozenset(
     {f"{RDFS}Literal", *(f"{XSD}{name}" for name in ("anyType", "anySimpleType", "anyAtomicType"))}
 )
 _UNDECIDED: Final = frozenset({f"{OWL}real", f"{OWL}rational"})
-_SPACES: Final = {
-    **dict.fromkeys((*TEXTS, *TEXTS_BY_NAME), XSD_STRING),
-    XSD_DATE_TIME_STAMP: XSD_DATE_TIME,
-    XSD_YEAR_MONTH_DURATION: XSD_DURATION,
-    XSD_DAY_TIME_DURATION: XSD_DURATION,
-}
 _DEPTH: Final = 50
-_ORDERED: Final = INTEGER_TYPES | {XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT}
 _FACETS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     f"{XSD}minInclusive": lambda one, limit: one >= limit,
     f"{XSD}minExclusive": lambda one, limit: one > limit,
@@ -79,7 +65,6 @@ _LENGTHS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     f"{XSD}maxLength": lambda one, limit: one <= limit,
 }
 _PATTERN: Final = f"{XSD}pattern"
-_OF_TEXTS: Final = frozenset({*TEXTS, *TEXTS_BY_NAME})
 _OTHERWISE: Final = re.compile(r"\$|(?<!\[)\^|\\[wWsSicIC]|\]\]")
 
 
@@ -91,33 +76,19 @@ class Datatype:
 
     def holds(self, value: Value) -> bool:
         """Whether the value is in the range."""
-        space, content = value.space, value.content
-        match self.name:
-            case name if name in _EVERYTHING:
-                return True
-            case name if name in INTEGER_BOUNDS:
-                return space == REAL and _is_whole(content, *INTEGER_BOUNDS[name])
-            case name if name in TEXTS or name in TEXTS_BY_NAME:
-                pattern = TEXTS[TEXTS_BY_NAME.get(name, name)]
-                return space == XSD_STRING and pattern.fullmatch(str(content)) is not None
-            case name if name == _PLAIN:
-                return space in (XSD_STRING, RDF_LANG_STRING)
-            case name if name == XSD_DATE_TIME_STAMP:
-                return space == XSD_DATE_TIME and _parts(content)[1] is not None
-            case name if name == XSD_YEAR_MONTH_DURATION:
-                return space == XSD_DURATION and not _parts(content)[1]
-            case name if name == XSD_DAY_TIME_DURATION:
-                return space == XSD_DURATION and not _parts(content)[0]
-        return space == self.name
+        if self.name in _EVERYTHING:
+            return True
+        if self.name == _PLAIN:
+            return value.space in (XSD_STRING, RDF_LANG_STRING)
+        return is_among(value.content, value.space, self.name)
 
     def of_space(self, space: str) -> bool | None:
         """Whether all values of a primitive datatype are in the range, or none; None: some."""
         if self.name in _EVERYTHING or self.name == space:
             return True
-        of = _SPACES.get(self.name, REAL if self.name in INTEGER_TYPES else self.name)
         if self.name == _PLAIN:
             return space in (XSD_STRING, RDF_LANG_STRING)
-        return None if of == space else False
+        return None if primitive_of(self.name) == space else False
 
     def marks(self) -> Iterator[Value]:
         """The values at which membership may change."""
@@ -338,7 +309,7 @@ def _restricted(axioms: Axioms, about: Mapping[str, Term], depth: int) -> DataRa
             if (
                 (facet in _LENGTHS or facet == _PATTERN)
                 and isinstance(base, Datatype)
-                and base.name in _OF_TEXTS
+                and primitive_of(base.name) == XSD_STRING
             ):
                 facets.append(_text_facet(facet, limit))
                 continue
@@ -346,10 +317,9 @@ def _restricted(axioms: Axioms, about: Mapping[str, Term], depth: int) -> DataRa
                 raise Untreated(f"the facet {facet.n3}")
             known = known_value(limit)
             # Of a named base alone it is certain which space it is of.
-            if not isinstance(base, Datatype) or base.name not in _ORDERED:
+            if not isinstance(base, Datatype) or base.name not in NUMERIC_TYPES:
                 raise Untreated(f"the facet {facet.n3} of {about[OWL_ON_DATATYPE].n3}")
-            space = REAL if base.name in INTEGER_TYPES else base.name
-            if known.space != space:
+            if known.space != primitive_of(base.name):
                 raise Untreated(f"the facet {facet.n3} {limit.n3} of {base.name}")
             facets.append(Facet(str(facet), known))
     return Combined(tuple(facets), some=False)
@@ -371,16 +341,3 @@ def _text_facet(facet: IRI, limit: Term) -> TextFacet:
     if not known:
         raise Untreated(f"the facet {facet.n3} {limit.n3}")
     return TextFacet(str(facet), limit.lexical)
-
-
-def _is_whole(content: Any, low: int | None, high: int | None) -> bool:
-    return (
-        content.denominator == 1
-        and (low is None or content >= low)
-        and (high is None or content <= high)
-    )
-
-
-def _parts(content: Any) -> tuple[Any, Any]:
-    first, second = content
-    return first, second

@@ -12,32 +12,22 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from sensorstream.model.datatypes import (
-    INTEGER_TYPES,
+from sensorstream.model.terms import Literal
+from sensorstream.model.xsd import (
     RDF_LANG_STRING,
-    XSD,
     XSD_ANY_URI,
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
     XSD_DECIMAL,
     XSD_DOUBLE,
-    XSD_DURATION,
     XSD_FLOAT,
     XSD_STRING,
+    primitive_of,
 )
-from sensorstream.model.durations import DURATIONS
-from sensorstream.model.moments import parse_moment
-from sensorstream.model.terms import Literal
-from sensorstream.model.value_spaces import TEXTS
 from sensorstream.reasoning.dl.datatypes import meaning
 
 REAL: Final = XSD_DECIMAL
 NOT_A_NUMBER: Final = "NaN"
 """The content of that value of ``xsd:double`` and ``xsd:float``."""
 _STORED: Final = {XSD_DOUBLE: ("d", "q"), XSD_FLOAT: ("f", "i")}
-TEXTS_BY_NAME: Final = {f"{XSD}{name}": f"{XSD}NCName" for name in ("ID", "IDREF", "ENTITY")}
-"""Datatypes with the values of another one (XSD 1.1 part 2, sections 3.4.8, 3.4.9 and 3.4.11)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +48,25 @@ def value_of(literal: Literal) -> Value:
     Raises:
         TermError: the text is not in the datatype's lexical space.
     """
-    kind = literal.datatype
     if literal.language is not None:
         return Value(RDF_LANG_STRING, (literal.lexical, literal.language))
-    if kind in TEXTS or kind in TEXTS_BY_NAME:
-        return Value(XSD_STRING, literal.lexical)
-    if kind in INTEGER_TYPES or kind == XSD_DECIMAL:
-        number = literal.value
-        return Value(REAL, Fraction(number))  # type: ignore[arg-type]
-    if kind in _STORED:
-        return Value(kind, place(float(literal.value), kind))  # type: ignore[arg-type]
-    if kind == XSD_BOOLEAN:
-        return Value(kind, literal.value)
-    if kind in (XSD_DATE_TIME, XSD_DATE_TIME_STAMP):
-        return Value(XSD_DATE_TIME, _exact(parse_moment(literal.lexical, kind)))
-    if kind == XSD_ANY_URI:
-        return Value(kind, literal.lexical.strip())
+    space, value = primitive_of(literal.datatype), literal.value
+    match value:
+        case bool():
+            return Value(space, value)
+        case int() | Decimal():
+            return Value(space, Fraction(value))
+        case float():
+            return Value(space, place(value, space))
+        case tuple():
+            return Value(space, _exact(value))
+    if space == XSD_STRING:
+        return Value(space, literal.lexical)
+    if space == XSD_ANY_URI:
+        return Value(space, literal.lexical.strip())
     key = meaning(literal)
     assert isinstance(key, tuple)
-    content = _exact(key[1]) if isinstance(key[1], tuple) else key[1]
-    return Value(XSD_DURATION if kind in DURATIONS else kind, content)
+    return Value(space, key[1])
 
 
 def _exact(parts: Iterable[object]) -> tuple[object, ...]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
@@ -23,6 +22,7 @@ from sensorstream.model.vocabulary import (
     RDFS,
     RDFS_SUBCLASS_OF,
 )
+from sensorstream.model.xsd import XSD
 from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import (

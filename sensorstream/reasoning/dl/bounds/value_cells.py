@@ -9,7 +9,8 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final
 
-from sensorstream.model.datatypes import (
+from sensorstream.model.xsd import (
+    DURATIONS,
     RDF_LANG_STRING,
     XSD_ANY_URI,
     XSD_BOOLEAN,
@@ -19,7 +20,6 @@ from sensorstream.model.datatypes import (
     XSD_FLOAT,
     XSD_STRING,
 )
-from sensorstream.model.durations import DURATIONS
 from sensorstream.reasoning.dl.bounds.data_ranges import (
     DataRange,
     datatypes_in,

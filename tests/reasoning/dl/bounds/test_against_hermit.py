@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from sensorstream.model.datatypes import XSD, XSD_INTEGER
 from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL, OWL_SAME_AS, RDF_TYPE, RDFS
+from sensorstream.model.xsd import XSD, XSD_INTEGER
 from sensorstream.reasoning.dl.bounds.literal_values import value_of
 from sensorstream.reasoning.dl.bounds.rules import Bound, lower, upper
 from sensorstream.reasoning.dl.datatypes import Datatypes

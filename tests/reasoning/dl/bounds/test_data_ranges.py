@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.model.datatypes import XSD
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.vocabulary import RDFS_RANGE
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import Untreated
 from sensorstream.reasoning.dl.bounds.data_ranges import DataRange, read_range

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import XSD, XSD_DOUBLE, XSD_FLOAT
 from sensorstream.model.terms import Literal
+from sensorstream.model.xsd import XSD, XSD_DOUBLE, XSD_FLOAT
 from sensorstream.reasoning.dl.bounds.literal_values import place, value_of
 
 

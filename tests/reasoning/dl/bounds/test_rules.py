@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.model.datatypes import XSD, XSD_INTEGER
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.xsd import XSD, XSD_INTEGER
 from sensorstream.reasoning.dl.bounds.rules import is_made, lower, upper
 from tests.reasoning.dl.bounds.saturation import saturate
 from tests.reasoning.dl.bounds.test_against_hermit import contradicts, facts_about, said

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.model.datatypes import XSD, XSD_DECIMAL, XSD_DOUBLE
 from sensorstream.model.terms import Literal
+from sensorstream.model.xsd import XSD, XSD_DECIMAL, XSD_DOUBLE
 from sensorstream.reasoning.dl.bounds.data_ranges import (
     Combined,
     Complement,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import TermError
-from sensorstream.model.datatypes import XSD, XSD_INTEGER
 from sensorstream.model.terms import Literal
+from sensorstream.model.xsd import XSD, XSD_INTEGER
 from sensorstream.reasoning.dl.bounds.rules import is_made, lower
 from tests.reasoning.dl.bounds.test_rules import D1, E1, FIVE, FOUR, N1, N2, A, B, C, a, between
 from tests.reasoning.dl.test_random_ontologies import counted, ontology, restriction

@@ -1,0 +1,313 @@
+"""Links within the pages: NiceGUI's own ones would name the path of all pages twice."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from nicegui import ui
+from nicegui.elements.mixins.text_element import TextElement
+from nicegui.events import GenericEventArguments
+
+from sensorstream.console.code_editor import mark_faults
+from sensorstream.console.places import BASE, twin
+from sensorstream.errors import SensorStreamError
+
+
+def link(text: str, address: str) -> ui.element:
+    """A link to an address of :mod:`.places`; what stands in it can be added in a ``with``."""
+    made = ui.element("a")
+    made.props["href"] = address
+    if text:
+        with made:
+            ui.label(text).classes("inline")
+    return made
+
+
+def choices(title: str, there: dict[str, tuple[str, str]], here: str) -> None:
+    """Links side by side, each with its name and address, of which ``here`` is where we are."""
+    with ui.element("nav").classes("choices") as nav:
+        nav.props["aria-label"] = title
+        for key, (name, address) in there.items():
+            made = link(name, address).classes("choice")
+            if key == here:
+                made.props("aria-current=page")
+
+
+def go(address: str) -> None:
+    """Show another page in the place of this one."""
+    ui.navigate.to(address.removeprefix(BASE))
+
+
+def stand_at(address: str) -> None:
+    """Let the browser's address line name this state of the page, which stays as it is."""
+    ui.navigate.history.replace(address)
+
+
+def heading(text: str, tag: str = "h2") -> None:
+    """Show the heading of a page (``h1``) or of a part of it; nothing in it is taken as HTML."""
+    TextElement(tag=tag, text=text).classes("title" if tag == "h1" else "part")
+
+
+class Listing:
+    """A text in a fixed font, with its line breaks."""
+
+    def __init__(self, text: str, name: str) -> None:
+        # Somebody without a mouse must be able to scroll in it.
+        frame = ui.element("pre").classes("listing").props("tabindex=0 role=region")
+        frame.props["aria-label"] = name
+        with frame:
+            self._label = ui.label(text)
+
+    def show(self, text: str) -> None:
+        """Show another text."""
+        self._label.set_text(text)
+
+
+ONCE: Final = "event.detail < 2"
+"""In JavaScript: this click is not the second of a double click (DOM, ``UIEvent.detail``)."""
+
+
+def change_button(name: str, do: Callable[[], Awaitable[None]]) -> ui.button:
+    """A button that cannot be pressed again until what it does is done."""
+    button = ui.button(name).props("no-caps")
+
+    async def act() -> None:
+        button.disable()
+        try:
+            await do()
+        finally:
+            button.enable()
+
+    return button.on("click", act, js_handler=f"(event) => {{ if ({ONCE}) emit() }}")
+
+
+class Facts:
+    """A list of names and values; a value that is empty is left out."""
+
+    def __init__(self, leads: Mapping[str, str] = MappingProxyType({})) -> None:
+        """``leads`` are the addresses that values lead to, by their names."""
+        self._leads = leads
+        self._list = ui.element("dl").classes("facts")
+        self._shown: dict[str, str] = {}
+
+    def show(self, facts: Mapping[str, str]) -> None:
+        """Show these in place of those before."""
+        said = {name: value for name, value in facts.items() if value}
+        if said == self._shown:
+            return
+        self._shown = said
+        self._list.clear()
+        with self._list:
+            for name, value in said.items():
+                with ui.element("dt"):
+                    ui.label(name)
+                with ui.element("dd"):
+                    if name in self._leads:
+                        link(value, self._leads[name])
+                    else:
+                        ui.label(value)
+
+
+Row: TypeAlias = Mapping[str, Any]
+_LINK: Final = "@link"
+_OFFERED: Final = "@offered"
+_CELL: Final = """
+<q-td :props="props">
+  <a v-if="props.row[props.col.name + '@link']"
+    :href="props.row[props.col.name + '@link']">{{ props.value }}</a>
+  <template v-else>{{ props.value }}</template>
+</q-td>
+"""
+_BUTTON: Final = (
+    """
+<q-td :props="props">
+  <q-btn v-if="props.row[props.col.name + '@offered']" flat dense no-caps color="primary"
+    :label="props.col.title" @click="(event) => { if ("""
+    + ONCE
+    + """) $parent.$emit(props.col.name, props.row) }" />
+</q-td>
+"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: the key of its values in a row, its heading, and where a value leads."""
+
+    name: str
+    heading: str
+    link: Callable[[Row], str] | None = None
+    """An address from a row; empty: this row has none."""
+    is_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A button in each row for which it is offered: its name, what it says, and what it does."""
+
+    name: str
+    title: str
+    do: Callable[[Row], Awaitable[None]]
+    is_offered: Callable[[Row], bool] = lambda row: True
+
+
+class Table:
+    """A table that shows the latest rows it was given.
+
+    ``key`` names the column whose values tell rows apart, ``path`` the operation of the HTTP
+    interface that the rows come from ("": they cannot be read by GET), ``empty`` what is said
+    where there are none. If there are ``most``, the table says that there may be more.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        *,
+        key: str,
+        path: str,
+        empty: str,
+        rows_a_page: int = 20,
+        most: int | None = None,
+    ) -> None:
+        self._most = most
+        self._links = {each.name: each.link for each in columns if each.link is not None}
+        self._actions: list[Action] = []
+        self._path = path
+        self._rows_a_page = rows_a_page
+        drawn = [
+            {
+                "name": each.name,
+                "label": each.heading,
+                "field": each.name,
+                "align": "right" if each.is_number else "left",
+                "sortable": True,
+            }
+            for each in columns
+        ]
+        with ui.element("div").classes("table"):
+            self.table = ui.table(
+                rows=[], columns=drawn, row_key=key, pagination=rows_a_page
+            ).props("flat dense wrap-cells hide-pagination")
+            self._twin = link("as JSON", twin(path)).classes("twin")
+            self._twin.set_visibility(bool(path))
+            self._more = ui.label(f"The first {most} are shown; there may be more.").classes("hint")
+            self._more.set_visibility(False)
+        with self.table.add_slot("no-data"):
+            ui.label(empty)
+        for name in self._links:
+            self.table.add_slot(f"body-cell-{name}", _CELL)
+
+    def add(self, action: Action) -> None:
+        """Offer an action in a column of its own."""
+        self._actions.append(action)
+        column = {"name": action.name, "label": "", "field": action.name, "align": "left"}
+        self.table.columns = [*self.table.columns, {**column, "title": action.title}]
+        self.table.add_slot(f"body-cell-{action.name}", _BUTTON)
+        self.table.on(action.name, lambda event: action.do(event.args))
+
+    def show(self, rows: Sequence[Row], path: str | None = None) -> None:
+        """Show these rows, which come from ``path`` if it is another one than before."""
+        linked = [{**row, **self._extras(row)} for row in rows]
+        if linked != self.table.rows:
+            self.table.rows = linked
+            if len(linked) > self._rows_a_page:
+                self.table.props(remove="hide-pagination")
+        self._more.set_visibility(len(linked) == self._most)
+        if path is not None and path != self._path:
+            self._path = path
+            self._twin.props["href"] = twin(path)
+
+    def _extras(self, row: Row) -> dict[str, object]:
+        links = {f"{name}{_LINK}": link(row) for name, link in self._links.items()}
+        offers = {f"{each.name}{_OFFERED}": each.is_offered(row) for each in self._actions}
+        return {**links, **offers}
+
+
+class Notice:
+    """A place on the page where the latest error stands until the next try goes well."""
+
+    def __init__(self) -> None:
+        self._label = ui.label().classes("notice").props("role=alert")
+        self._label.set_visibility(False)
+
+    def show(self, error: SensorStreamError) -> None:
+        """Say what is wrong, and where."""
+        self._label.set_text(said(error))
+        self._label.set_visibility(True)
+
+    def clear(self) -> None:
+        """Say nothing."""
+        self._label.set_text("")
+        self._label.set_visibility(False)
+
+    @contextmanager
+    def of(self, editor: ui.codemirror | None = None) -> Iterator[None]:
+        """An error of the server in this block is shown, and the block ends there.
+
+        If the error has a place, that is marked in ``editor``, which has what was asked.
+        """
+        if editor is not None:
+            mark_faults(editor, [])
+        try:
+            yield
+        except SensorStreamError as error:
+            self.show(error)
+            if editor is not None and (at := error.position) is not None:
+                position = {"line": at.line, "column": at.column}
+                mark_faults(editor, [{"detail": error.message, "position": position}])
+        else:
+            self.clear()
+
+
+def said(error: SensorStreamError) -> str:
+    """An error in one text: its place, if it has one, and its message."""
+    at = error.position
+    return error.message if at is None else f"line {at.line}, column {at.column}: {error.message}"
+
+
+VISIBLE: Final = "visible"
+"""The event by which the browser says whether it shows the page: true or false."""
+TELL_VISIBLE: Final = f"""<script>
+document.addEventListener("visibilitychange",
+  () => emitEvent("{VISIBLE}", document.visibilityState === "visible"));
+</script>"""
+
+
+def while_visible(begin: Callable[[], None], end: Callable[[], None]) -> None:
+    """Begin now; end while the browser shows another tab, and when the page is left.
+
+    ``end`` is called once for each ``begin``.
+    """
+    begins = [True]
+    begin()
+
+    def turn(is_visible: bool) -> None:
+        if is_visible != begins[0]:
+            begins[0] = is_visible
+            (begin if is_visible else end)()
+
+    ui.on(VISIBLE, lambda event: turn(event.args is True))
+    ui.context.client.on_delete(lambda: turn(False))
+
+
+def keep_fresh(seconds: float, read: Callable[[], Awaitable[None]]) -> None:
+    """Read now, and again so many seconds after each reading; an error stands here.
+
+    While the browser shows another tab, nothing is read.
+    """
+    notice = Notice()
+
+    async def look() -> None:
+        with notice.of():
+            await read()
+
+    timer = ui.timer(seconds, look)
+
+    def turn(event: GenericEventArguments) -> None:
+        timer.active = event.args is True
+
+    ui.on(VISIBLE, turn)

@@ -1,0 +1,339 @@
+"""The values of terms for the operators of section 17.3: numbers, truth, times, equality, order.
+
+Times are as XPath Functions 3.1 (sections 8.4, 9.4 and 9.7) has them, but for a moment without a
+time zone, which is not taken to be in an implicit one: decision 017 tells what that means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from sensorstream.model import xsd
+from sensorstream.model.numerals import decimal_text, double_text, quotient, single
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, valued
+from sensorstream.model.xsd import (
+    DATE_TIMES,
+    EXACT,
+    FAMILIES,
+    MOMENTS,
+    NUMERIC_TYPES,
+    RDF_LANG_STRING,
+    UNORDERED,
+    XSD_BOOLEAN,
+    XSD_DATE,
+    XSD_DATE_TIME,
+    XSD_DATE_TIME_STAMP,
+    XSD_DAY_TIME_DURATION,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_DURATION,
+    XSD_FLOAT,
+    XSD_INTEGER,
+    XSD_STRING,
+    XSD_TIME,
+    XSD_YEAR_MONTH_DURATION,
+    Duration,
+    Moment,
+    Time,
+)
+
+Number: TypeAlias = int | Decimal | float
+TimeKey: TypeAlias = tuple[int, Decimal, int]
+
+TRUE: Final = Literal("true", XSD_BOOLEAN)
+FALSE: Final = Literal("false", XSD_BOOLEAN)
+_MOST_DIGITS: Final = 4_200
+"""Digits of a whole number, and places of a decimal: Python reads and writes no more than 4,300."""
+_MOST_BITS: Final = 3 * _MOST_DIGITS
+RANKS: Final[Mapping[str, int]] = MappingProxyType(
+    dict.fromkeys(NUMERIC_TYPES, 0) | {XSD_DECIMAL: 1, XSD_FLOAT: 2, XSD_DOUBLE: 3}
+)
+"""The rank of each numeric type in the order of promotion."""
+FLOAT: Final = RANKS[XSD_FLOAT]
+"""Results of this rank are rounded to 24 bits."""
+RANKED: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
+_KNOWN: Final = NUMERIC_TYPES | FAMILIES.keys() | {XSD_STRING, XSD_BOOLEAN, RDF_LANG_STRING}
+_FAMILY_RANKS: Final[Mapping[str, int]] = MappingProxyType(
+    {"dateTime": 0, "date": 1, "time": 2, "duration": 3}
+)
+_CASTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        **dict.fromkeys(DATE_TIMES, DATE_TIMES | {XSD_DATE, XSD_TIME}),
+        XSD_DATE: DATE_TIMES | {XSD_DATE},
+        XSD_TIME: frozenset({XSD_TIME}),
+    }
+)
+"""To which datatypes moments are cast (XPath Functions 3.1, section 19.1)."""
+
+
+def number(term: Term | None) -> Number | None:
+    """The number of a numeric term."""
+    if type(term) is Literal and term.datatype in NUMERIC_TYPES:
+        return term.known  # type: ignore[return-value]
+    return None
+
+
+def time_of(term: Term | None) -> Time | None:
+    """The value of a moment or duration; None if it is none, or not valid."""
+    value = term.known if type(term) is Literal else None
+    return value if type(value) is Moment or type(value) is Duration else None
+
+
+def rank(term: Literal) -> int:
+    """The rank of a numeric type in the order of promotion: integer, decimal, float, double."""
+    return RANKS.get(term.datatype, 0)
+
+
+def promoted(value: Number, to: int) -> Number:
+    """A number converted to the numeric type of a rank."""
+    if to >= 2:
+        return float(value)
+    if to == 1 and isinstance(value, int):
+        return Decimal(value)
+    return value
+
+
+def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
+    """A number as a literal of the type with that rank; None: it has more digits than any may."""
+    if type(value) is Decimal:
+        if of_rank < 2 and abs(value.adjusted()) > _MOST_DIGITS:
+            return None
+        if of_rank == 1:
+            return valued(decimal_text(value), XSD_DECIMAL, value)
+    if of_rank == 0:
+        whole = int(value)
+        if not has_digits(whole):
+            return None
+        return valued(str(whole), XSD_INTEGER, whole)
+    if of_rank == 1:
+        if isinstance(value, Fraction):
+            value = quotient(Decimal(value.numerator), Decimal(value.denominator))
+        exact = Decimal(value)
+        return valued(decimal_text(exact), XSD_DECIMAL, exact)
+    # Zero has no sign.
+    double = (float(value) if of_rank > FLOAT else single(float(value))) + 0.0
+    return valued(double_text(double), RANKED[of_rank], double)
+
+
+def has_digits(value: Number) -> bool:
+    """Whether a whole number or a decimal has no more digits than any may."""
+    if isinstance(value, Decimal):
+        return abs(value.adjusted()) <= _MOST_DIGITS
+    return not isinstance(value, int) or value.bit_length() <= _MOST_BITS
+
+
+def boolean(value: bool) -> Literal:
+    """A truth value as a literal."""
+    return TRUE if value else FALSE
+
+
+def truth(term: Term | None) -> bool | None:
+    """The effective boolean value (section 17.2.2); None is a type error."""
+    if type(term) is not Literal:
+        return None
+    datatype = term.datatype
+    if datatype == XSD_BOOLEAN or datatype in NUMERIC_TYPES:
+        value = term.known
+        return bool(value) and value == value
+    if datatype in (XSD_STRING, RDF_LANG_STRING):
+        return bool(term.lexical)
+    return None
+
+
+def text(term: Term | None) -> str | None:
+    """The characters of a plain or language-tagged string."""
+    if type(term) is Literal and term.datatype in (XSD_STRING, RDF_LANG_STRING):
+        return term.lexical
+    return None
+
+
+def as_comparable(one: Number, other: Number, to: int) -> tuple[Number, Number]:
+    """Two numbers as those of the type with a rank, as far as it has them."""
+    try:
+        return promoted(one, to), promoted(other, to)
+    except OverflowError:
+        # An integer beyond all doubles: Python compares it with one as it is.
+        return one, other
+
+
+def compare(left: Term | None, right: Term | None) -> int | None:
+    """-1, 0 or 1 where ``<`` is defined; None is a type error, 2 stands for unordered (NaN)."""
+    if type(left) is not Literal or type(right) is not Literal:
+        return None
+    one, other = number(left), number(right)
+    if one is not None and other is not None:
+        common = max(rank(left), rank(right))
+        one, other = as_comparable(one, other, common)
+        if one != one or other != other:
+            return 2
+        return (one > other) - (one < other)
+    datatype = left.datatype
+    if datatype == XSD_STRING and right.datatype == XSD_STRING:
+        return (left.lexical > right.lexical) - (left.lexical < right.lexical)
+    if datatype in FAMILIES:
+        order = time_order(left, right)
+        return None if order == UNORDERED else order
+    if datatype == XSD_BOOLEAN and right.datatype == XSD_BOOLEAN:
+        yes, no = truth(left), truth(right)
+        return (yes or False) - (no or False)
+    return None
+
+
+def equal(left: Term | None, right: Term | None) -> bool | None:
+    """``=`` (sections 17.3 and 17.4.1.7); None is a type error."""
+    if left is None or right is None:
+        return None
+    if type(left) is not Literal or type(right) is not Literal:
+        return left == right
+    if left == right:
+        value = number(left)
+        return value is None or value == value
+    order = compare(left, right)
+    if order is not None:
+        return order == 0
+    if left.datatype in FAMILIES and time_order(left, right) == UNORDERED:
+        # With a time zone on one side only it is not certain; of durations it is.
+        return None if left.datatype in MOMENTS else False
+    if left.language is not None or right.language is not None:
+        return False
+    if left.datatype in _KNOWN and right.datatype in _KNOWN and _kind(left) != _kind(right):
+        return False if is_valid(left) and is_valid(right) else None
+    return None
+
+
+def _kind(term: Literal) -> str:
+    """The kind of a literal's datatype: values of different kinds are never equal."""
+    if term.datatype in NUMERIC_TYPES:
+        return XSD_DECIMAL
+    return FAMILIES.get(term.datatype, term.datatype)
+
+
+def is_valid(term: Literal) -> bool:
+    """Whether the text of a literal is one of its datatype."""
+    return term.known is not None
+
+
+def time_order(left: Literal, right: Literal) -> int | None:
+    """-1, 0, 1 or :data:`.UNORDERED`; None: of two families, or one is not valid."""
+    family = FAMILIES.get(left.datatype)
+    if family is None or FAMILIES.get(right.datatype) != family:
+        return None
+    one, other = time_of(left), time_of(right)
+    return None if one is None or other is None else xsd.ordered(one, other)
+
+
+def time_key(term: Literal) -> TimeKey | None:
+    """A key in whose order all times stand: by family, then by value; None: it is no time.
+
+    Values without order among them have one here, so that ORDER BY always gives the same.
+    """
+    found = time_of(term)
+    if found is None:
+        return None
+    family = _FAMILY_RANKS[FAMILIES[term.datatype]]
+    if isinstance(found, Duration):
+        return family, *xsd.order_key(found)
+    return family, found.utc, int(found.zone is None)
+
+
+def calculated_time(operator: str, left: Term | None, right: Term | None) -> Literal | None:
+    """The sum or difference of two terms, one of them a moment or duration."""
+    one, other = time_of(left), time_of(right)
+    if isinstance(one, Duration) and isinstance(other, Moment) and operator == "+":
+        left, right, one, other = right, left, other, one
+    if type(left) is not Literal or type(right) is not Literal or operator not in ("+", "-"):
+        return None
+    if isinstance(other, Duration):
+        length = xsd.negated(other) if operator == "-" else other
+        if isinstance(one, Duration):
+            total = xsd.added(one, length)
+            datatype = left.datatype if left.datatype == right.datatype else XSD_DURATION
+            return None if total is None else time_literal(total, datatype)
+        if one is None or (left.datatype, right.datatype) == (XSD_TIME, XSD_YEAR_MONTH_DURATION):
+            return None
+        kind = XSD_DATE_TIME if left.datatype == XSD_DATE_TIME_STAMP else left.datatype
+        return time_literal(xsd.moved(one, length), kind)
+    if not isinstance(one, Moment) or other is None or operator != "-":
+        return None
+    if FAMILIES[left.datatype] != FAMILIES[right.datatype] or (one.zone is None) != (
+        other.zone is None
+    ):
+        return None
+    return time_literal(Duration(0, EXACT.subtract(one.utc, other.utc)), XSD_DAY_TIME_DURATION)
+
+
+def signed_time(operator: str, term: Term | None) -> Literal | None:
+    """The same duration, or the other way; None: it is none."""
+    found = time_of(term)
+    if type(term) is not Literal or not isinstance(found, Duration):
+        return None
+    return time_literal(xsd.negated(found) if operator == "-" else found, term.datatype)
+
+
+def time_literal(time: Time, datatype: str) -> Literal | None:
+    """A time in canonical form; None: its year has too many digits."""
+    if isinstance(time, Duration):
+        return valued(xsd.duration_text(time, datatype), datatype, time)
+    text = xsd.moment_text(time, datatype)
+    return None if text is None else Literal(text, datatype)
+
+
+def time_cast(term: Literal, datatype: str) -> Literal | None:
+    """A time as one of another datatype (XPath Functions 3.1, section 19.1).
+
+    None: it would lose months, or seconds; or a time zone is missing.
+    """
+    found, own = time_of(term), term.datatype
+    if found is None:
+        return None
+    if isinstance(found, Duration):
+        related = datatype == XSD_DURATION or own in (datatype, XSD_DURATION)
+        fits = related and xsd.is_among(found, XSD_DURATION, datatype)
+    else:
+        zoned = datatype != XSD_DATE_TIME_STAMP or found.zone is not None
+        fits = zoned and datatype in _CASTS[own]
+    return time_literal(found, datatype) if fits else None
+
+
+OrderKey: TypeAlias = tuple[int, "Ordered | str | TimeKey"]
+
+
+class Ordered:
+    """A literal in the order of ORDER BY: by value if that is defined, else by its term."""
+
+    __slots__ = ("term",)
+
+    def __init__(self, term: Literal) -> None:
+        self.term = term
+
+    def __lt__(self, other: Ordered) -> bool:
+        order = compare(self.term, other.term)
+        if order is None or order == 2:
+            return str(self.term) < str(other.term)
+        return order < 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ordered) and not self < other and not other < self
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def order_key(term: Term | None) -> OrderKey:
+    """The key that ORDER BY compares (section 15.1): unbound, blank nodes, IRIs, literals.
+
+    Of literals, numbers come first, then times, then all others.
+    """
+    if term is None:
+        return 0, ""
+    if isinstance(term, BlankNode):
+        return 1, str(term)
+    if isinstance(term, IRI):
+        return 2, str(term)
+    if term.datatype in NUMERIC_TYPES:
+        return 3, Ordered(term)
+    key = time_key(term)
+    return (5, Ordered(term)) if key is None else (4, key)
