@@ -5,7 +5,7 @@ where these are, so Spark compares, sorts and groups them as texts.
 
 What needs the value itself is written in Java (``numbers.java``): a function of Python would need
 processes beside Spark's, and Spark calls such functions for rows that a CASE leaves out. So are
-the functions of times (:mod:`.times`). The Java runtime that comes as a wheel has no compiler;
+the functions of times (``times.java``). The Java runtime that comes as a wheel has no compiler;
 Spark has one for its own code.
 """
 
@@ -20,25 +20,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _JAR: Final = "sensorstream-numbers.jar"
-READ: Final = "sensorstream_number"
-TEXT: Final = "sensorstream_number_text"
-SCIENTIFIC: Final = "sensorstream_number_scientific"
-NEGATED: Final = "sensorstream_number_negated"
-ABS: Final = "sensorstream_number_abs"
-SIGN: Final = "sensorstream_number_sign"
-FLOOR: Final = "sensorstream_number_floor"
-CEIL: Final = "sensorstream_number_ceil"
-TRUNC: Final = "sensorstream_number_trunc"
-ROUND: Final = "sensorstream_number_round"
-ADDED: Final = "sensorstream_number_sum"
-SUBTRACTED: Final = "sensorstream_number_difference"
-MULTIPLIED: Final = "sensorstream_number_product"
-DIVIDED: Final = "sensorstream_number_quotient"
-DOUBLE: Final = "sensorstream_number_double"
-TOTAL: Final = "sensorstream_number_total"
-MICROS: Final = "sensorstream_micros"
-PREFIX: Final = "sensorstream_"
-TIMES: Final[Mapping[str, str]] = {
+_PREFIX: Final = "sensorstream"
+READ: Final = f"{_PREFIX}_number"
+TEXT: Final = f"{READ}_text"
+DOUBLE: Final = f"{READ}_double"
+ADDED: Final = f"{READ}_sum"
+_OF_ONE: Final = ("text", "scientific", "negated", "abs", "sign", "floor", "ceil", "trunc")
+_OF_TWO: Final = ("round", "sum", "difference", "product")
+_TIMES: Final[Mapping[str, str]] = {
     "is_time": "Of2",
     "time_order": "Order",
     "time_key": "Of2",
@@ -48,9 +37,7 @@ TIMES: Final[Mapping[str, str]] = {
     "time_cast": "Of3",
     "time_part": "Of3",
 }
-"""The functions of times, without the prefix, and their classes (:mod:`.times`)."""
-_OF_ONE: Final = (READ, TEXT, SCIENTIFIC, NEGATED, ABS, SIGN, FLOOR, CEIL, TRUNC)
-_OF_TWO: Final = (ROUND, ADDED, SUBTRACTED, MULTIPLIED)
+"""The functions of times, without the prefix, and their classes."""
 
 
 def register(spark: SparkSession) -> None:
@@ -71,21 +58,21 @@ def register(spark: SparkSession) -> None:
         return constructor.newInstance(arguments)
 
     functions = session.udf()
-    for name in _OF_ONE:
-        short = "read" if name == READ else name.rpartition("_")[2]
-        functions.register(name, made("Numbers$Of1", short), text)
-    for name in _OF_TWO:
-        functions.register(name, made("Numbers$Of2", name.rpartition("_")[2]), text)
-    functions.register(DIVIDED, made("Numbers$Quotient"), text)
+    functions.register(READ, made("Numbers$Of1", "read"), text)
+    for class_, names in (("Of1", _OF_ONE), ("Of2", _OF_TWO)):
+        for name in names:
+            functions.register(f"{READ}_{name}", made(f"Numbers${class_}", name), text)
+    functions.register(f"{READ}_quotient", made("Numbers$Quotient"), text)
     functions.register(DOUBLE, made("Numbers$ToDouble"), double)
-    functions.register(MICROS, made("Numbers$Micros"), long)
+    functions.register(f"{_PREFIX}_micros", made("Numbers$Micros"), long)
     others = {"is_time": truth, "time_order": long}
-    for name, class_ in TIMES.items():
+    for name, class_ in _TIMES.items():
         given = (name,) if class_.startswith("Of") else ()
-        functions.register(PREFIX + name, made(f"Times${class_}", *given), others.get(name, text))
+        function = made(f"Times${class_}", *given)
+        functions.register(f"{_PREFIX}_{name}", function, others.get(name, text))
     encoder = jvm.org.apache.spark.sql.Encoders.STRING()
     total = jvm.org.apache.spark.sql.functions.udaf(made("Numbers$Sum"), encoder)
-    functions.register(TOTAL, total)
+    functions.register(f"{READ}_total", total)
 
 
 def _loader(spark: SparkSession) -> Any:

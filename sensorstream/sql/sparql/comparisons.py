@@ -20,9 +20,8 @@ from sensorstream.sql.sparql.lexical import (
     DATE_TIME,
     STAMP,
     as_double,
-    is_of_time,
 )
-from sensorstream.sql.sparql.values import Constant, Value, may_be_time, numeric_constant
+from sensorstream.sql.sparql.values import Constant, Value, may_be_time, numeric_constant, said
 
 _OPERATORS: Final = {
     "=": ":a = :b",
@@ -39,11 +38,12 @@ def same(a: Value, b: Value) -> exp.Expr:
     """Whether two terms are the same; null if one is an error."""
     if a.id is not None and b.id is not None:
         return sql(":a = :b", a=a.id, b=b.id)
-    return sql(
+    return said(
         "CASE WHEN NOT :a_kind IS NULL AND NOT :b_kind IS NULL THEN :a_kind = :b_kind "
-        "AND :a_text = :b_text AND NOT :a_type IS DISTINCT FROM :b_type "
+        "AND :a_text = :b_text AND NOT :a_datatype IS DISTINCT FROM :b_datatype "
         "AND NOT :a_language IS DISTINCT FROM :b_language END",
-        **_parts(a, b),
+        a=a,
+        b=b,
     )
 
 
@@ -52,48 +52,48 @@ def equal(a: Value, b: Value) -> exp.Expr:
     quick = _by_id(a, b)
     if quick is not None:
         return quick
-    return sql(
+    return said(
         "CASE WHEN :a_kind IS NULL OR :b_kind IS NULL THEN NULL "
         "WHEN :a_kind <> :b_kind THEN FALSE "
         "WHEN :a_kind < 2 THEN :a_text = :b_text "
         "WHEN NOT :a_number IS NULL AND NOT :b_number IS NULL THEN :numbers "
-        "WHEN :a_text = :b_text AND :a_type = :b_type "
+        "WHEN :a_text = :b_text AND :a_datatype = :b_datatype "
         "AND NOT :a_language IS DISTINCT FROM :b_language THEN TRUE "
-        "WHEN :a_type = :string AND :b_type = :string THEN FALSE "
-        "WHEN :a_time AND :b_time AND :are_times THEN :times "
-        "WHEN :a_type = :boolean AND :b_type = :boolean THEN :a_truth = :b_truth "
+        "WHEN :a_datatype = :string AND :b_datatype = :string THEN FALSE "
+        "WHEN :is_a AND :is_b AND :are_times THEN :times "
+        "WHEN :a_datatype = :boolean AND :b_datatype = :boolean THEN :a_truth = :b_truth "
         "WHEN NOT :a_language IS NULL OR NOT :b_language IS NULL THEN FALSE "
-        "WHEN :a_family <> :b_family AND :a_valid AND :b_valid THEN FALSE END",
-        **_parts(a, b),
+        "WHEN :family_a <> :family_b AND :valid_a AND :valid_b THEN FALSE END",
+        a=a,
+        b=b,
         numbers=_numbers("=", a, b),
-        a_time=is_of_time(a.datatype) if may_be_time(a) else exp.false(),
-        b_time=is_of_time(b.datatype) if may_be_time(b) else exp.false(),
+        is_a=a.is_time if may_be_time(a) else exp.false(),
+        is_b=b.is_time if may_be_time(b) else exp.false(),
         are_times=_same_family(a, b),
         times=_times("=", a, b),
-        a_truth=a.truth,
-        b_truth=b.truth,
-        a_family=_family(a),
-        b_family=_family(b),
-        a_valid=_valid(a),
-        b_valid=_valid(b),
+        family_a=_family(a),
+        family_b=_family(b),
+        valid_a=_valid(a),
+        valid_b=_valid(b),
     )
 
 
 def ordered(operator: str, a: Value, b: Value) -> exp.Expr:
     """``a < b`` and the like; null where it is not defined."""
     if any(isinstance(each, Constant) and number(each.term) is not None for each in (a, b)):
-        return sql(
-            "CASE WHEN NOT :a IS NULL AND NOT :b IS NULL THEN :numbers END",
-            a=a.number,
-            b=b.number,
+        return said(
+            "CASE WHEN NOT :a_number IS NULL AND NOT :b_number IS NULL THEN :numbers END",
+            a=a,
+            b=b,
             numbers=_numbers(operator, a, b),
         )
-    return sql(
+    return said(
         "CASE WHEN NOT :a_number IS NULL AND NOT :b_number IS NULL THEN :numbers "
-        "WHEN :a_type = :string AND :b_type = :string THEN :texts "
-        "WHEN :a_type = :boolean AND :b_type = :boolean THEN :truths "
+        "WHEN :a_datatype = :string AND :b_datatype = :string THEN :texts "
+        "WHEN :a_datatype = :boolean AND :b_datatype = :boolean THEN :truths "
         "ELSE :times END",
-        **_parts(a, b),
+        a=a,
+        b=b,
         numbers=_numbers(operator, a, b),
         texts=sql(_OPERATORS[operator], a=codepoints(a.text), b=codepoints(b.text)),
         truths=sql(_OPERATORS[operator], a=a.truth, b=b.truth),
@@ -115,34 +115,19 @@ def order_keys(value: Value, frame: Frame) -> list[exp.Expr]:
     key: exp.Expr = null("DECIMAL")
     tie: exp.Expr = null("DECIMAL")
     if may_be_time(value):
-        of_time = sql(
-            "CASE WHEN :is_time THEN :key END",
-            is_time=is_of_time(value.datatype),
-            key=sql("store.time_key(:text, :type)", text=value.text, type=value.datatype),
-        )
+        of_time = said("CASE WHEN :is_time THEN store.time_key(:text, :datatype) END", value)
         key = frame.computed(of_time, "number")
-        tie = sql(
-            "CASE WHEN NOT :key IS NULL THEN store.time_tie(:text, :type) END",
-            key=key,
-            text=value.text,
-            type=value.datatype,
-        )
-    text = sql(
-        "CASE WHEN :number IS NULL AND :key IS NULL THEN :text END",
-        number=value.number,
-        key=key,
-        text=value.text,
-    )
+        tied = "CASE WHEN NOT :key IS NULL THEN store.time_tie(:text, :datatype) END"
+        tie = said(tied, value, key=key)
+    text = said("CASE WHEN :number IS NULL AND :key IS NULL THEN :text END", value, key=key)
     return [
-        sql(
+        said(
             "CASE WHEN :kind IS NULL THEN 0 WHEN :kind = 1 THEN 1 WHEN :kind = 0 THEN 2 "
             "WHEN NOT :number IS NULL THEN 3 WHEN :key IS NULL THEN 8 "
-            "WHEN :type IN (:datetime, :stamp) THEN 4 WHEN :type = :date THEN 5 "
-            "WHEN :type = :time THEN 6 ELSE 7 END",
-            kind=value.kind,
-            number=value.number,
+            "WHEN :datatype IN (:datetime, :stamp) THEN 4 WHEN :datatype = :date THEN 5 "
+            "WHEN :datatype = :time THEN 6 ELSE 7 END",
+            value,
             key=key,
-            type=value.datatype,
         ),
         value.number.copy(),
         key,
@@ -151,20 +136,6 @@ def order_keys(value: Value, frame: Frame) -> list[exp.Expr]:
         sql("CASE WHEN NOT :text IS NULL THEN :part END", text=text, part=value.datatype),
         sql("CASE WHEN NOT :text IS NULL THEN :part END", text=text, part=value.language),
     ]
-
-
-def _parts(a: Value, b: Value) -> dict[str, exp.Expr]:
-    return {
-        f"{name}_{short}": getattr(value, part)
-        for name, value in (("a", a), ("b", b))
-        for short, part in (
-            ("kind", "kind"),
-            ("text", "text"),
-            ("type", "datatype"),
-            ("language", "language"),
-            ("number", "number"),
-        )
-    }
 
 
 def _by_id(a: Value, b: Value) -> exp.Expr | None:
@@ -183,13 +154,11 @@ def _numbers(operator: str, a: Value, b: Value) -> exp.Expr:
         a, b, operator = b, a, _TURNED[operator]
     if isinstance(b, Constant) and isinstance(b.term, Literal):
         return _with_constant(operator, a, b.term)
-    return sql(
-        "CASE WHEN :a = CAST('NaN' AS DECIMAL) OR :b = CAST('NaN' AS DECIMAL) THEN FALSE "
-        "WHEN GREATEST(:a_rank, :b_rank) >= 2 THEN :doubles ELSE :exact END",
-        a=a.number,
-        b=b.number,
-        a_rank=a.rank,
-        b_rank=b.rank,
+    return said(
+        "CASE WHEN :a_number = CAST('NaN' AS DECIMAL) OR :b_number = CAST('NaN' AS DECIMAL) "
+        "THEN FALSE WHEN GREATEST(:a_rank, :b_rank) >= 2 THEN :doubles ELSE :exact END",
+        a=a,
+        b=b,
         doubles=sql(_OPERATORS[operator], a=as_double(a.number), b=as_double(b.number)),
         exact=sql(_OPERATORS[operator], a=a.number, b=b.number),
     )
@@ -204,12 +173,8 @@ def _with_constant(operator: str, a: Value, term: Literal) -> exp.Expr:
         whole = doubles
     else:
         exact = sql(_OPERATORS[operator], a=a.number, b=numeric_constant(term))
-        whole = sql(
-            "CASE WHEN :rank >= 2 THEN :doubles ELSE :exact END",
-            rank=a.rank,
-            doubles=doubles,
-            exact=exact,
-        )
+        form = "CASE WHEN :rank >= 2 THEN :doubles ELSE :exact END"
+        whole = said(form, a, doubles=doubles, exact=exact)
     return sql(":a <> CAST('NaN' AS DECIMAL) AND :whole", a=a.number, whole=whole)
 
 
@@ -220,18 +185,18 @@ def _times(operator: str, a: Value, b: Value) -> exp.Expr:
     compared = {
         # With a time zone on one side only it is not certain; of durations it is.
         "=": "CASE WHEN :order <> 2 THEN :order = 0 "
-        "WHEN :order = 2 AND :type IN (:duration, :daytime, :yearmonth) THEN FALSE END",
+        "WHEN :order = 2 AND :datatype IN (:duration, :daytime, :yearmonth) THEN FALSE END",
         "<": "CASE WHEN :order <> 2 THEN :order < 0 END",
         ">": "CASE WHEN :order <> 2 THEN :order > 0 END",
         "<=": "CASE WHEN :order <> 2 THEN :order <= 0 END",
         ">=": "CASE WHEN :order <> 2 THEN :order >= 0 END",
     }[operator]
-    return sql(
-        "CASE WHEN :a_time AND :b_time THEN "
+    return said(
+        "CASE WHEN :a_is_time AND :b_is_time THEN "
         "(SELECT :compared FROM (SELECT :order AS n OFFSET 0) AS o) END",
-        a_time=is_of_time(a.datatype),
-        b_time=is_of_time(b.datatype),
-        compared=sql(compared, order=exp.column("n", "o"), type=a.datatype),
+        a=a,
+        b=b,
+        compared=said(compared, a, order=exp.column("n", "o")),
         order=_order(a, b),
     )
 
@@ -243,25 +208,16 @@ def _order(a: Value, b: Value) -> exp.Expr:
     only a fraction of a microsecond may tell them apart. With a time zone on one side only, the
     order is defined for times more than 14 hours apart.
     """
-    exact = sql(
-        "store.time_order(:a_text, :a_type, :b_text, :b_type)",
-        a_text=a.text,
-        a_type=a.datatype,
-        b_text=b.text,
-        b_type=b.datatype,
-    )
+    exact = said("store.time_order(:a_text, :a_datatype, :b_text, :b_datatype)", a=a, b=b)
     if any(_is_no_instant(each) for each in (a, b)):
         return exact
-    return sql(
-        "CASE WHEN :a_type IN (:datetime, :stamp, :date) AND :b_type IN (:datetime, :stamp, :date) "
-        "AND (:a_type = :date) = (:b_type = :date) THEN "
-        "TIMES_COMPARED(:a, :b, :a_text, :b_text, :exact) ELSE :exact END",
-        a_type=a.datatype,
-        b_type=b.datatype,
-        a_text=a.text,
-        b_text=b.text,
-        a=a.moment,
-        b=b.moment,
+    return said(
+        "CASE WHEN :a_datatype IN (:datetime, :stamp, :date) "
+        "AND :b_datatype IN (:datetime, :stamp, :date) "
+        "AND (:a_datatype = :date) = (:b_datatype = :date) THEN "
+        "TIMES_COMPARED(:a_moment, :b_moment, :a_text, :b_text, :exact) ELSE :exact END",
+        a=a,
+        b=b,
         exact=exact,
     )
 
@@ -285,12 +241,12 @@ def _same_family(a: Value, b: Value) -> exp.Expr:
 
 def _family(value: Value) -> exp.Expr:
     """Literals of different families are never equal; null: a datatype that is not known."""
-    return sql(
-        "CASE WHEN NOT :number IS NULL THEN 1 WHEN :type IN (:datetime, :stamp) THEN 2 "
-        "WHEN :type = :date THEN 3 WHEN :type = :string THEN 4 WHEN :type = :boolean THEN 5 "
-        "WHEN :type = :time THEN 6 WHEN :type IN (:duration, :daytime, :yearmonth) THEN 7 END",
-        type=value.datatype,
-        number=value.number,
+    return said(
+        "CASE WHEN NOT :number IS NULL THEN 1 WHEN :datatype IN (:datetime, :stamp) THEN 2 "
+        "WHEN :datatype = :date THEN 3 WHEN :datatype = :string THEN 4 "
+        "WHEN :datatype = :boolean THEN 5 WHEN :datatype = :time THEN 6 "
+        "WHEN :datatype IN (:duration, :daytime, :yearmonth) THEN 7 END",
+        value,
     )
 
 
@@ -298,20 +254,17 @@ def _valid(value: Value) -> exp.Expr:
     """Whether a literal of a known datatype is valid."""
     if isinstance(value, Constant):
         return exp.true() if _is_valid(value.term) else exp.false()
-    return sql(
-        "CASE WHEN :type = :string THEN TRUE "
-        "WHEN :type = :boolean THEN BTRIM(:text, :blanks) IN ('true', 'false', '0', '1') "
-        "WHEN :is_time THEN CASE WHEN :type IN (:datetime, :stamp, :date) AND "
-        "BTRIM(:text, :blanks) ~ CASE :type WHEN :date THEN :dates WHEN :stamp THEN :stamps "
+    return said(
+        "CASE WHEN :datatype = :string THEN TRUE "
+        "WHEN :datatype = :boolean THEN BTRIM(:text, :blanks) IN ('true', 'false', '0', '1') "
+        "WHEN :is_time THEN CASE WHEN :datatype IN (:datetime, :stamp, :date) AND "
+        "BTRIM(:text, :blanks) ~ CASE :datatype WHEN :date THEN :dates WHEN :stamp THEN :stamps "
         "ELSE :datetimes END AND IS_DATE(LEFT(BTRIM(:text, :blanks), 10)) "
-        "THEN TRUE ELSE store.is_time(:text, :type) END ELSE NOT :number IS NULL END",
-        is_time=is_of_time(value.datatype),
-        type=value.datatype,
-        text=value.text,
+        "THEN TRUE ELSE store.is_time(:text, :datatype) END ELSE NOT :number IS NULL END",
+        value,
         dates=DATE,
         stamps=STAMP,
         datetimes=DATE_TIME,
-        number=value.number,
     )
 
 

@@ -44,6 +44,7 @@ from sensorstream.sql.sparql.values import (
     Unbound,
     Value,
     may_be_time,
+    said,
 )
 
 _ONE: Final = {**terms.FUNCTIONS, **strings.MAPPINGS, **times.FUNCTIONS, **numbers.FUNCTIONS} | {
@@ -254,7 +255,7 @@ def _coalesce(values: list[Value]) -> Value:
                 kind=made["kind"],
                 a=made[part],
                 bound=each.bound,
-                b=getattr(each, part),
+                b=each.part(part),
             )
             for part in STORED
         }
@@ -267,8 +268,8 @@ def _choice(truth: exp.Expr, then: Value, otherwise: Value) -> Value:
             part: sql(
                 "CASE WHEN :truth THEN :one WHEN NOT :truth THEN :other END",
                 truth=truth,
-                one=getattr(then, part),
-                other=getattr(otherwise, part),
+                one=then.part(part),
+                other=otherwise.part(part),
             )
             for part in STORED
         }
@@ -288,11 +289,9 @@ def _iri(arguments: tuple[Expression, ...], frame: Frame) -> Value:
                 "and texts that are absolute IRIs"
             )
     return Name(
-        sql(
-            "CASE WHEN :kind = 0 THEN :text WHEN :string ~ :form THEN :string END",
-            kind=value.kind,
-            text=value.text,
-            string=value.string,
+        said(
+            "CASE WHEN :kind = 0 THEN :text WHEN :chars ~ :form THEN :chars END",
+            value,
             form=r"^[A-Za-z][A-Za-z0-9+.-]*:([^\x01-\x20<>\"{}|\\^`%]|%[0-9A-Fa-f]{2})*$",
         )
     )

@@ -250,7 +250,7 @@ def _decoded(
             columns += [named(null("TEXT"), f"{column}_{part}") for part in PARTS]
         else:
             value = frame.variable(name)
-            columns += [named(getattr(value, p).copy(), f"{column}_{p}") for p in PARTS]
+            columns += [named(value.part(p).copy(), f"{column}_{p}") for p in PARTS]
     tree = frame.attach(from_(selected(columns), relation.under(alias)))
     order_by(tree, relation, alias)
     return tree, tuple(read)
@@ -307,7 +307,7 @@ def _instance(end: PatternTerm, layouts: Mapping[str, Layout]) -> list[exp.Expr]
             if name not in layouts:
                 return [null("SMALLINT"), null("TEXT"), null("TEXT"), null("TEXT")]
             value = layouts[name].value_in("s")
-            return [getattr(value, part) for part in PARTS]
+            return [value.part(part) for part in PARTS]
         case BlankNode():
             label = sql(
                 ":label || '-' || CAST(s.place AS TEXT)", label=f"c{end.removeprefix('_:')}"

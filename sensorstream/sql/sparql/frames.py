@@ -84,7 +84,7 @@ class Frame:
         if valued and len(valued) == len(found):
             one, other = (layout.value_in(alias) for layout, alias in found)
             parts = {
-                part: exp.Coalesce(this=getattr(one, part), expressions=[getattr(other, part)])
+                part: exp.Coalesce(this=one.part(part), expressions=[other.part(part)])
                 for part in ("kind", "text", "datatype", "language", "number")
             }
             return Columns(parts, self.id(name))

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sensorstream.sparql.algebra import Aggregate, Group, Variable
 from sensorstream.sql.sparql.comparisons import codepoints, order_keys
 from sensorstream.sql.sparql.expressions import id_of, value_of
-from sensorstream.sql.sparql.fragments import constant, named, sql, table
+from sensorstream.sql.sparql.fragments import all_of, constant, named, sql, table
 from sensorstream.sql.sparql.frames import Frame
 from sensorstream.sql.sparql.lexical import rounded, single
 from sensorstream.sql.sparql.numbers import double_quotient, quotient
@@ -23,7 +23,7 @@ from sensorstream.sql.sparql.relations import (
     selected,
     settled,
 )
-from sensorstream.sql.sparql.values import STORED, Number, Text
+from sensorstream.sql.sparql.values import STORED, Number, Text, Value, said
 
 if TYPE_CHECKING:
     from sensorstream.sql.sparql.patterns import Compiler, Place
@@ -169,9 +169,7 @@ def _aggregate(
         return made.counted(sql("NOT :id IS NULL", id=id_))
     value = frame.light(value_of(aggregate.expression, frame))
     if aggregate.distinct and aggregate.name not in EXTREMES:
-        made.first(
-            partition, [id_] if id_ is not None else [getattr(value, part) for part in _TERM]
-        )
+        made.first(partition, [id_] if id_ is not None else [value.part(part) for part in _TERM])
     match aggregate.name:
         case "COUNT":
             return made.counted(value.bound)
@@ -179,10 +177,10 @@ def _aggregate(
             return made.summed(value.number, value.rank, average=aggregate.name == "AVG")
         case "GROUP_CONCAT":
             separator = " " if aggregate.separator is None else aggregate.separator
-            text = sql("CASE WHEN :kind IN (0, 2) THEN :text END", kind=value.kind, text=value.text)
+            text = said("CASE WHEN :kind IN (0, 2) THEN :text END", value)
             return made.concatenated(text, separator)
     keys = [*order_keys(value, frame), codepoints(value.text), value.datatype]
-    own = {f"_{part}": getattr(value, part) for part in STORED}
+    own = {f"_{part}": value.part(part) for part in STORED}
     return made.extreme(
         own if id_ is None else {"": id_},
         keys,
@@ -223,40 +221,32 @@ class _Parts:
         self._group("sum", self._of_first(exp.Sum(this=value)))
         self._group("rank", sql("MAX(:rank)", rank=level))
         self._group("count", self._of_first(exp.Count(this=value.copy())))
-        self._group(
-            "wrong",
-            exp.Filter(
-                this=exp.Count(this=exp.Star()),
-                expression=exp.Where(this=sql(":number IS NULL", number=value)),
-            ),
-        )
+        wrong = self._wrong(value)
         total, highest = self._of("sum"), sql("COALESCE(:rank, 0)", rank=self._of("rank"))
-        if average:
-            count = sql("CAST(:count AS DECIMAL)", count=self._of("count"))
+        if not average:
             result = sql(
-                "CASE WHEN :wrong > 0 THEN NULL WHEN :count = 0 THEN 0 "
-                "WHEN :rank = 2 THEN :singles WHEN :rank = 3 THEN :doubles ELSE :exact END",
-                wrong=self._of("wrong"),
-                count=count,
+                "CASE WHEN :wrong > 0 THEN NULL WHEN :rank = 2 THEN :single "
+                "WHEN :rank = 3 THEN :double ELSE COALESCE(:total, 0) END",
+                wrong=wrong,
                 rank=highest,
-                singles=single(double_quotient(total, count)),
-                doubles=double_quotient(total, count),
-                exact=quotient(total, count),
+                single=single(total),
+                double=rounded(total),
+                total=total,
             )
-            kind = sql(
-                "CASE WHEN :count = 0 THEN 0 ELSE GREATEST(:rank, 1) END", count=count, rank=highest
-            )
-            return self._number(result, kind)
+            return self._number(result, highest)
+        count = sql("CAST(:count AS DECIMAL)", count=self._of("count"))
         result = sql(
-            "CASE WHEN :wrong > 0 THEN NULL WHEN :rank = 2 THEN :single "
-            "WHEN :rank = 3 THEN :double ELSE COALESCE(:total, 0) END",
-            wrong=self._of("wrong"),
+            "CASE WHEN :wrong > 0 THEN NULL WHEN :count = 0 THEN 0 "
+            "WHEN :rank = 2 THEN :singles WHEN :rank = 3 THEN :doubles ELSE :exact END",
+            wrong=wrong,
+            count=count,
             rank=highest,
-            single=single(total),
-            double=rounded(total),
-            total=total,
+            singles=single(double_quotient(total, count)),
+            doubles=double_quotient(total, count),
+            exact=quotient(total, count),
         )
-        return self._number(result, highest)
+        kind = "CASE WHEN :count = 0 THEN 0 ELSE GREATEST(:rank, 1) END"
+        return self._number(result, sql(kind, count=count, rank=highest))
 
     def concatenated(self, text: exp.Expr, separator: str) -> _Computed:
         """GROUP_CONCAT: the texts in their order, so that the result is always the same."""
@@ -268,21 +258,8 @@ class _Parts:
             key=codepoints(value),
         )
         self._group("joined", self._of_first(joined))
-        self._group(
-            "wrong",
-            exp.Filter(
-                this=exp.Count(this=exp.Star()),
-                expression=exp.Where(this=sql(":text IS NULL", text=value)),
-            ),
-        )
-        made = Text(
-            sql(
-                "CASE WHEN :wrong = 0 THEN COALESCE(:joined, '') END",
-                wrong=self._of("wrong"),
-                joined=self._of("joined"),
-            )
-        )
-        return self._computed({f"_{part}": getattr(made, part) for part in STORED}, has_id=False)
+        form = "CASE WHEN :wrong = 0 THEN COALESCE(:joined, '') END"
+        return self._value(Text(sql(form, wrong=self._wrong(value), joined=self._of("joined"))))
 
     def extreme(
         self,
@@ -305,32 +282,28 @@ class _Parts:
                 this=exp.Order(this=value, expressions=[each.copy() for each in order])
             )
             found = exp.Filter(this=array, expression=exp.Where(this=is_bound.copy()))
-            self._group(
-                f"best{part}",
-                exp.Bracket(
-                    this=exp.Paren(this=found), expressions=[exp.Literal.number(1)], offset=1
-                ),
-            )
+            first = [exp.Literal.number(1)]
+            best = exp.Bracket(this=exp.Paren(this=found), expressions=first, offset=1)
+            self._group(f"best{part}", best)
         results = {part: self._of(f"best{part}") for part in parts}
         if strict:
-            self._group(
-                "wrong",
-                exp.Filter(
-                    this=exp.Count(this=exp.Star()),
-                    expression=exp.Where(this=sql("NOT :bound", bound=is_bound)),
-                ),
-            )
+            wrong = self._wrong(values[shown])
             results = {
-                part: sql(
-                    "CASE WHEN :wrong = 0 THEN :value END", wrong=self._of("wrong"), value=value
-                )
+                part: sql("CASE WHEN :wrong = 0 THEN :value END", wrong=wrong, value=value)
                 for part, value in results.items()
             }
         return self._computed(results, has_id="" in parts)
 
+    def _wrong(self, value: exp.Expr) -> exp.Expr:
+        """How many rows of a group have no value."""
+        self._group("wrong", sql("COUNT(*) FILTER(WHERE :value IS NULL)", value=value))
+        return self._of("wrong")
+
     def _number(self, number: exp.Expr, rank: exp.Expr) -> _Computed:
-        made = Number(number, rank)
-        return self._computed({f"_{part}": getattr(made, part) for part in STORED}, has_id=False)
+        return self._value(Number(number, rank))
+
+    def _value(self, value: Value) -> _Computed:
+        return self._computed({f"_{part}": value.part(part) for part in STORED}, has_id=False)
 
     def _computed(self, parts: Mapping[str, exp.Expr], *, has_id: bool) -> _Computed:
         result = {f"{self._column}{part}": each for part, each in parts.items()}
@@ -349,12 +322,9 @@ class _Parts:
         return exp.column(f"{self._prefix}_{name}", self._groups_alias)
 
     def _of_first(self, aggregate: exp.Expr, condition: exp.Expr | None = None) -> exp.Expr:
-        conditions = [] if condition is None else [condition]
+        tests = [] if condition is None else [condition]
         if self._only_first:
-            conditions.append(exp.column(f"{self._prefix}_first", self._rows_alias))
-        if not conditions:
+            tests.append(exp.column(f"{self._prefix}_first", self._rows_alias))
+        if not tests:
             return aggregate
-        test = conditions[0]
-        for each in conditions[1:]:
-            test = sql(":a AND :b", a=test, b=each)
-        return exp.Filter(this=aggregate, expression=exp.Where(this=test))
+        return exp.Filter(this=aggregate, expression=exp.Where(this=all_of(*tests)))

@@ -332,9 +332,7 @@ class Compiler:
                 unbound = sql(":id IS NULL", id=id_)
             else:
                 outer = frame.light(frame.variable(name))
-                same = same_value(
-                    layout.value_in(alias), Columns({p: getattr(outer, p) for p in STORED})
-                )
+                same = same_value(layout.value_in(alias), outer)
                 unbound = sql(":kind IS NULL", kind=outer.kind)
             if not frame.is_certain(name):
                 doubts.append(unbound)
@@ -375,7 +373,7 @@ class Compiler:
         else:
             layout = Layout(column, False, True, False)
             value = frame.light(value_of(expression, frame))
-            columns += [named(getattr(value, part).copy(), f"{column}_{part}") for part in STORED]
+            columns += [named(value.part(part).copy(), f"{column}_{part}") for part in STORED]
         tree = frame.attach(from_(selected(columns), below.under(alias)))
         layouts = {**below.layouts, name: layout}
         return replace(below, tree=tree, layouts=layouts, is_unit=False)

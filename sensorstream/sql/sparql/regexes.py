@@ -18,9 +18,8 @@ from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
 from sensorstream.sparql.functions import fault_of_pattern
-from sensorstream.sql.sparql.fragments import sql
 from sensorstream.sql.sparql.frames import Frame
-from sensorstream.sql.sparql.values import Constant, Text, Truth, Value
+from sensorstream.sql.sparql.values import Constant, Text, Truth, Value, said
 
 _ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-")
 _SPECIAL: Final = re.compile(r"[\\|.?*+(){}\[\]^$]")
@@ -37,13 +36,7 @@ def regex(arguments: list[Value], frame: Frame) -> Value:
     source = frame.light(arguments[0])
     written, flags = _constants("REGEX", arguments[1:], 2)
     made = _Translation("REGEX", written, flags).text()
-    return Truth(
-        sql(
-            ':text COLLATE "pg_unicode_fast" ~ :pattern',
-            text=source.string,
-            pattern=made,
-        )
-    )
+    return Truth(said(':chars COLLATE "pg_unicode_fast" ~ :pattern', source, pattern=made))
 
 
 def replace(arguments: list[Value], frame: Frame) -> Value:
@@ -58,17 +51,13 @@ def replace(arguments: list[Value], frame: Frame) -> Value:
         # An error of the function (XPath and XQuery Functions 3.1, section 5.6.4).
         return Text(exp.cast(exp.null(), "TEXT"))
     return Text(
-        sql(
-            "REGEXP_REPLACE(:text COLLATE \"pg_unicode_fast\", :pattern, :new, 'g')",
-            text=source.string,
+        said(
+            "REGEXP_REPLACE(:chars COLLATE \"pg_unicode_fast\", :pattern, :new, 'g')",
+            source,
             pattern=made,
             new=_replacement(new, translation.groups),
         ),
-        sql(
-            "CASE WHEN NOT :text IS NULL THEN :language END",
-            text=source.string,
-            language=source.language,
-        ),
+        said("CASE WHEN NOT :chars IS NULL THEN :language END", source),
     )
 
 

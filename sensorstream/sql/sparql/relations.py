@@ -14,16 +14,8 @@ from itertools import count
 from sqlglot import exp
 
 from sensorstream.sql.sparql.fragments import all_of, any_of, free, named, null, sql, table
-from sensorstream.sql.sparql.values import STORED, Columns
+from sensorstream.sql.sparql.values import STORED, TYPES, Columns, Value, said
 
-_TYPES = {
-    "kind": "SMALLINT",
-    "text": "TEXT",
-    "datatype": "TEXT",
-    "language": "TEXT",
-    "number": "DECIMAL",
-    "moment": "TIMESTAMPTZ",
-}
 LOADED = (*STORED, "moment")
 """The columns of a term that was looked up."""
 
@@ -209,13 +201,14 @@ def same_term(a: Layout, alias: str, b: Layout, second: str) -> exp.Expr:
     return same_value(a.value_in(alias), b.value_in(second))
 
 
-def same_value(a: Columns, b: Columns) -> exp.Expr:
+def same_value(a: Value, b: Value) -> exp.Expr:
     """Whether the parts of two terms are equal; of such a form that they can be hashed."""
-    return all_of(
-        sql(":a = :b", a=a.kind, b=b.kind),
-        sql(":a = :b", a=a.text, b=b.text),
-        sql("COALESCE(:a, '') = COALESCE(:b, '')", a=a.datatype, b=b.datatype),
-        sql("COALESCE(:a, '') = COALESCE(:b, '')", a=a.language, b=b.language),
+    return said(
+        ":a_kind = :b_kind AND :a_text = :b_text "
+        "AND COALESCE(:a_datatype, '') = COALESCE(:b_datatype, '') "
+        "AND COALESCE(:a_language, '') = COALESCE(:b_language, '')",
+        a=a,
+        b=b,
     )
 
 
@@ -263,7 +256,7 @@ def aligned(relation: Relation, target: Mapping[str, Layout], alias: str) -> lis
         for each in layout.columns:
             if own is None:
                 part = each.rpartition("_")[2] if each != layout.column else ""
-                columns.append(named(null(_TYPES.get(part, "BIGINT")), each))
+                columns.append(named(null(TYPES.get(part, "BIGINT")), each))
             else:
                 columns.append(exp.column(each, alias))
     return columns

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sensorstream.sql.sparql.fragments import all_of, sql
 from sensorstream.sql.sparql.frames import Frame
-from sensorstream.sql.sparql.values import Number, Text, Truth, Value
+from sensorstream.sql.sparql.values import Number, Text, Truth, Value, said
 
 _FAR: Final = 1_000_000_000
 """Beyond the length of any text that PostgreSQL holds."""
@@ -17,31 +17,31 @@ _FAR: Final = 1_000_000_000
 
 def strlen(value: Value, frame: Frame) -> Value:
     """STRLEN."""
-    return Number(sql("CAST(LENGTH(:text) AS DECIMAL)", text=value.string), sql("0"))
+    return Number(sql("CAST(LENGTH(:text) AS DECIMAL)", text=value.chars), sql("0"))
 
 
 def _mapping(text: str) -> Callable[[Value, Frame], Value]:
     def function(value: Value, frame: Frame) -> Value:
         value = frame.light(value)
-        return Text(sql(text, text=value.string), value.language)
+        return Text(sql(text, text=value.chars), value.language)
 
     return function
 
 
 def encode_for_uri(value: Value, frame: Frame) -> Value:
     """ENCODE_FOR_URI: all but the unreserved characters of RFC 3986, as their UTF-8 bytes."""
-    return Text(sql("ENCODE_FOR_URI(:text)", text=value.string))
+    return Text(sql("ENCODE_FOR_URI(:text)", text=value.chars))
 
 
 def _comparing(text: str) -> Callable[[Value, Value, Frame], Value]:
     def function(one: Value, other: Value, frame: Frame) -> Value:
         one, other = frame.light(one), frame.light(other)
         return Truth(
-            sql(
+            said(
                 f"CASE WHEN :compatible THEN {text} END",
                 compatible=_compatible(one, other),
-                a=one.string,
-                b=other.string,
+                a=one,
+                b=other,
             )
         )
 
@@ -50,33 +50,38 @@ def _comparing(text: str) -> Callable[[Value, Value, Frame], Value]:
 
 def _compatible(one: Value, other: Value) -> exp.Expr:
     """Whether two arguments go together (section 17.4.3.1.2)."""
-    return all_of(
-        sql("NOT :text IS NULL", text=one.string),
-        sql("NOT :text IS NULL", text=other.string),
-        sql(":b IS NULL OR :b = :a", a=one.language, b=other.language),
+    return said(
+        "NOT :a_chars IS NULL AND NOT :b_chars IS NULL "
+        "AND (:b_language IS NULL OR :b_language = :a_language)",
+        a=one,
+        b=other,
     )
 
 
 def strbefore(one: Value, other: Value, frame: Frame) -> Value:
     """STRBEFORE; without a match, a plain empty string."""
-    return _part(one, other, frame, "LEFT(:a, STRPOS(:a, :b) - 1)")
+    return _part(one, other, frame, "LEFT(:a_chars, STRPOS(:a_chars, :b_chars) - 1)")
 
 
 def strafter(one: Value, other: Value, frame: Frame) -> Value:
     """STRAFTER; without a match, a plain empty string."""
-    return _part(one, other, frame, "SUBSTRING(:a, STRPOS(:a, :b) + LENGTH(:b))")
+    return _part(
+        one, other, frame, "SUBSTRING(:a_chars, STRPOS(:a_chars, :b_chars) + LENGTH(:b_chars))"
+    )
 
 
 def _part(one: Value, other: Value, frame: Frame, text: str) -> Value:
     one, other = frame.light(one), frame.light(other)
-    parts = {"a": one.string, "b": other.string}
+    is_found = said("STRPOS(:a_chars, :b_chars) > 0", a=one, b=other)
     return Text(
-        sql(
-            f"CASE WHEN :compatible THEN CASE WHEN STRPOS(:a, :b) > 0 THEN {text} ELSE '' END END",
+        said(
+            f"CASE WHEN :compatible THEN CASE WHEN :found THEN {text} ELSE '' END END",
             compatible=_compatible(one, other),
-            **parts,
+            found=is_found,
+            a=one,
+            b=other,
         ),
-        sql("CASE WHEN STRPOS(:a, :b) > 0 THEN :language END", language=one.language, **parts),
+        said("CASE WHEN :found THEN :language END", one, found=is_found),
     )
 
 
@@ -85,9 +90,9 @@ def concat(values: list[Value], frame: Frame) -> Value:
     if not values:
         return Text(sql("''"))
     values = [frame.light(each) for each in values]
-    text = values[0].string
+    text = values[0].chars
     for each in values[1:]:
-        text = sql(":a || :b", a=text, b=each.string)
+        text = sql(":a || :b", a=text, b=each.chars)
     first, *rest = values
     same = all_of(
         *(sql(":a = :b", a=first.language, b=each.language) for each in rest),
@@ -100,7 +105,7 @@ def substr(source: Value, start: Value, length: Value | None, frame: Frame) -> V
     """SUBSTR: characters from ``start``, counted from 1; both numbers are rounded (XPath)."""
     source, start = frame.light(source), frame.light(start)
     begin = _rounded(start.number)
-    text = source.string
+    text = source.chars
     if length is None:
         part = sql("SUBSTRING(:text, :begin)", text=text, begin=_place(begin))
         known = sql("NOT :begin IS NULL", begin=begin)
@@ -153,7 +158,7 @@ MAPPINGS: Final[Mapping[str, Callable[[Value, Frame], Value]]] = {
     "LCASE": _mapping('LOWER(:text COLLATE "pg_unicode_fast")'),
 }
 TESTS: Final[Mapping[str, Callable[[Value, Value, Frame], Value]]] = {
-    "CONTAINS": _comparing("STRPOS(:a, :b) > 0"),
-    "STRSTARTS": _comparing("LEFT(:a, LENGTH(:b)) = :b"),
-    "STRENDS": _comparing("RIGHT(:a, LENGTH(:b)) = :b"),
+    "CONTAINS": _comparing("STRPOS(:a_chars, :b_chars) > 0"),
+    "STRSTARTS": _comparing("LEFT(:a_chars, LENGTH(:b_chars)) = :b_chars"),
+    "STRENDS": _comparing("RIGHT(:a_chars, LENGTH(:b_chars)) = :b_chars"),
 }

@@ -34,6 +34,7 @@ from sensorstream.sql.sparql.values import (
     Typed,
     Value,
     literal_of,
+    said,
     time_of,
 )
 
@@ -48,18 +49,12 @@ Function = Callable[[Value, Frame], Value]
 
 def _str(value: Value, frame: Frame) -> Value:
     value = frame.light(value)
-    return Text(sql("CASE WHEN :kind IN (0, 2) THEN :text END", kind=value.kind, text=value.text))
+    return Text(said("CASE WHEN :kind IN (0, 2) THEN :text END", value))
 
 
 def _lang(value: Value, frame: Frame) -> Value:
     value = frame.light(value)
-    return Text(
-        sql(
-            "CASE WHEN :kind = 2 THEN COALESCE(:language, '') END",
-            kind=value.kind,
-            language=value.language,
-        )
-    )
+    return Text(said("CASE WHEN :kind = 2 THEN COALESCE(:language, '') END", value))
 
 
 def _datatype(value: Value, frame: Frame) -> Value:
@@ -70,11 +65,11 @@ def langmatches(tag: Value, wanted: Value, frame: Frame) -> Value:
     """LANGMATCHES: basic filtering (RFC 4647, section 3.3.1)."""
     tag, wanted = frame.light(tag), frame.light(wanted)
     return Truth(
-        sql(
-            "CASE WHEN :wanted = '*' THEN :tag <> '' ELSE LOWER(:tag) = LOWER(:wanted) "
-            "OR LEFT(LOWER(:tag), LENGTH(:wanted) + 1) = LOWER(:wanted) || '-' END",
-            tag=tag.string,
-            wanted=wanted.string,
+        said(
+            "CASE WHEN :b_chars = '*' THEN :a_chars <> '' ELSE LOWER(:a_chars) = LOWER(:b_chars) "
+            "OR LEFT(LOWER(:a_chars), LENGTH(:b_chars) + 1) = LOWER(:b_chars) || '-' END",
+            a=tag,
+            b=wanted,
         )
     )
 
@@ -82,54 +77,37 @@ def langmatches(tag: Value, wanted: Value, frame: Frame) -> Value:
 def strlang(text: Value, tag: Value, frame: Frame) -> Value:
     """STRLANG."""
     text, tag = frame.light(text), frame.light(tag)
-    fits = sql(
-        "NOT :text IS NULL AND :tag <> '' AND :language IS NULL",
-        text=text.string,
-        tag=tag.string,
-        language=text.language,
-    )
+    fits = said("NOT :chars IS NULL AND :tag_chars <> '' AND :language IS NULL", text, tag=tag)
     return Text(
-        sql("CASE WHEN :fits THEN :text END", fits=fits, text=text.string),
-        sql("CASE WHEN :fits THEN LOWER(:tag) END", fits=fits, tag=tag.string),
+        said("CASE WHEN :fits THEN :chars END", text, fits=fits),
+        said("CASE WHEN :fits THEN LOWER(:chars) END", tag, fits=fits),
     )
 
 
 def strdt(text: Value, datatype: Value, frame: Frame) -> Value:
     """STRDT."""
     text, datatype = frame.light(text), frame.light(datatype)
-    made = sql(
-        "CASE WHEN :kind = 0 AND :language IS NULL THEN :text END",
-        kind=datatype.kind,
-        language=text.language,
-        text=text.string,
-    )
+    form = "CASE WHEN :type_kind = 0 AND :language IS NULL THEN :chars END"
+    made = said(form, text, type=datatype)
     return literal_of(frame.computed(made, "text"), datatype.text)
 
 
 def _kinds(text: str) -> Function:
     def function(value: Value, frame: Frame) -> Value:
-        return Truth(sql(text, kind=value.kind))
+        return Truth(said(text, value))
 
     return function
 
 
 def _is_numeric(value: Value, frame: Frame) -> Value:
     value = frame.light(value)
-    return Truth(
-        sql(
-            "CASE WHEN NOT :kind IS NULL THEN NOT :number IS NULL END",
-            kind=value.kind,
-            number=value.number,
-        )
-    )
+    return Truth(said("CASE WHEN NOT :kind IS NULL THEN NOT :number IS NULL END", value))
 
 
 def _hashing(text: str) -> Function:
     def function(value: Value, frame: Frame) -> Value:
         value = frame.light(value)
-        plain = sql(
-            "CASE WHEN :language IS NULL THEN :text END", language=value.language, text=value.string
-        )
+        plain = said("CASE WHEN :language IS NULL THEN :chars END", value)
         return Text(sql(text, text=plain))
 
     return function
@@ -152,25 +130,20 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
 def _cast_string(value: Value, frame: Frame) -> Value:
     value = frame.light(value)
     # Outside of these bounds XPath writes a double with an exponent (Functions 3.1, 19.1.2.2).
-    number = sql(
+    number = said(
         "CASE WHEN :rank >= 2 AND ABS(:number) < CAST('Infinity' AS DECIMAL) AND (:number = 0 OR "
-        "ABS(:number) >= 0.000001 AND ABS(:number) < 1000000) THEN :plain ELSE :text END",
-        rank=value.rank,
-        number=value.number,
-        plain=sql("CAST(TRIM_SCALE(:number) AS TEXT)", number=value.number),
-        text=number_text(value.number, value.rank),
+        "ABS(:number) >= 0.000001 AND ABS(:number) < 1000000) "
+        "THEN CAST(TRIM_SCALE(:number) AS TEXT) ELSE :canonical END",
+        value,
+        canonical=number_text(value.number, value.rank),
     )
     return Text(
-        sql(
+        said(
             "CASE WHEN :kind = 0 THEN :text WHEN :kind = 1 OR NOT :language IS NULL THEN NULL "
             "WHEN :datatype = :boolean THEN CASE BTRIM(:text, :blanks) WHEN 'true' THEN 'true' "
             "WHEN '1' THEN 'true' WHEN 'false' THEN 'false' WHEN '0' THEN 'false' END "
             "WHEN NOT :number IS NULL THEN :written ELSE :text END",
-            kind=value.kind,
-            text=value.text,
-            language=value.language,
-            datatype=value.datatype,
-            number=value.number,
+            value,
             written=number,
         )
     )
@@ -179,14 +152,11 @@ def _cast_string(value: Value, frame: Frame) -> Value:
 def _cast_boolean(value: Value, frame: Frame) -> Value:
     value = frame.light(value)
     return Truth(
-        sql(
+        said(
             "CASE WHEN :datatype = :string THEN CASE WHEN BTRIM(:text, :blanks) "
             "IN ('true', 'false', '1', '0') THEN :text IN ('true', '1') END "
             "WHEN :datatype = :boolean OR NOT :number IS NULL THEN :truth END",
-            datatype=value.datatype,
-            text=value.text,
-            number=value.number,
-            truth=value.truth,
+            value,
         )
     )
 
@@ -199,12 +169,11 @@ def _cast_number(target: str) -> Function:
         number = value.number
         if rank < 2:
             number = sql("CASE WHEN ABS(:a) < CAST('Infinity' AS DECIMAL) THEN :a END", a=number)
-        made = sql(
+        made = said(
             "CASE WHEN :datatype = :string THEN :read "
             "WHEN :datatype = :boolean THEN CASE WHEN :truth THEN 1 ELSE 0 END ELSE :number END",
-            datatype=value.datatype,
+            value,
             read=_READERS[target](value.text),
-            truth=value.truth,
             number=number,
         )
         made = frame.computed(made)
@@ -223,11 +192,8 @@ def _cast_time(target: str) -> Function:
     def function(value: Value, frame: Frame) -> Value:
         value = frame.light(value)
         # A string is read as the datatype that it shall have.
-        datatype = sql(
-            "CASE WHEN :datatype = :string THEN :target ELSE :datatype END",
-            datatype=value.datatype,
-            target=target,
-        )
+        form = "CASE WHEN :datatype = :string THEN :target ELSE :datatype END"
+        datatype = said(form, value, target=target)
         read = time_of(value.text, frame.computed(datatype, "datatype"))
         return Typed(frame.computed(cast(read, target), "text"), target)
 

@@ -10,8 +10,7 @@ from sqlglot import exp
 from sensorstream.model.xsd import XSD_DAY_TIME_DURATION
 from sensorstream.sql.sparql.fragments import constant, sql
 from sensorstream.sql.sparql.frames import Frame
-from sensorstream.sql.sparql.lexical import is_of_time
-from sensorstream.sql.sparql.values import Number, Text, Typed, Value, time_of
+from sensorstream.sql.sparql.values import Number, Text, Typed, Value, said, time_of
 
 _ZONE: Final = "(Z|[+-][0-9]{2}:[0-9]{2}|)$"
 _FIELDS: Final = {
@@ -27,15 +26,11 @@ _FIELDS: Final = {
 def summed(a: Value, b: Value, way: int, frame: Frame) -> Value:
     """``a + b`` of times and durations, or with a way of -1 ``a - b``."""
     found = frame.computed(
-        sql(
-            "CASE WHEN :a_time AND :b_time "
-            "THEN store.time_sum(:a_text, :a_type, :b_text, :b_type, :way) END",
-            a_time=is_of_time(a.datatype),
-            b_time=is_of_time(b.datatype),
-            a_text=a.text,
-            a_type=a.datatype,
-            b_text=b.text,
-            b_type=b.datatype,
+        said(
+            "CASE WHEN :a_is_time AND :b_is_time "
+            "THEN store.time_sum(:a_text, :a_datatype, :b_text, :b_datatype, :way) END",
+            a=a,
+            b=b,
             way=way,
         ),
         "text",
@@ -58,26 +53,17 @@ def cast(value: Value, target: str) -> exp.Expr:
 
 
 def _of_time(call: str, value: Value, **parts: str) -> exp.Expr:
-    return sql(
-        f"CASE WHEN :is_time THEN {call} END",
-        is_time=is_of_time(value.datatype),
-        text=value.text,
-        datatype=value.datatype,
-        **parts,
-    )
+    return said(f"CASE WHEN :is_time THEN {call} END", value, **parts)
 
 
 def _part(name: str, form: str, value: Value) -> exp.Expr:
     """A part of a moment as text; the lexical form of one that is stored shows it."""
-    return sql(
+    return said(
         "CASE WHEN :datatype IN (:datetime, :stamp, :date) AND NOT :moment IS NULL "
         "AND NOT :text ~ 'T24:' THEN SUBSTRING(BTRIM(:text, :blanks) FROM :form) "
         "WHEN :is_time THEN store.time_part(:text, :datatype, :part) END",
-        datatype=value.datatype,
-        moment=value.moment,
-        text=value.text,
+        value,
         form=form,
-        is_time=is_of_time(value.datatype),
         part=name,
     )
 

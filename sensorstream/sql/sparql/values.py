@@ -7,8 +7,10 @@ Which class a value has is what is known of it before the query runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Final, TypeAlias
 
 from sqlglot import exp
 
@@ -16,83 +18,99 @@ from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.xsd import (
     FAMILIES,
     NUMERIC_TYPES,
-    XSD_BOOLEAN,
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_FLOAT,
     XSD_INTEGER,
-    XSD_STRING,
 )
 from sensorstream.sparql.values import number, rank
-from sensorstream.sql.sparql.fragments import constant, free, is_light, null, sql
-from sensorstream.sql.sparql.lexical import moment_of, number_of, number_text
+from sensorstream.sql.sparql.fragments import constant, is_light, null, sql
+from sensorstream.sql.sparql.lexical import is_of_time, moment_of, number_of, number_text
 
 RANKED: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
 STORED: Final = ("kind", "text", "datatype", "language", "number")
 """The parts that a relation keeps of a computed value."""
 
 
+TYPES: Final = {
+    "kind": "SMALLINT",
+    "text": "TEXT",
+    "datatype": "TEXT",
+    "language": "TEXT",
+    "number": "DECIMAL",
+    "moment": "TIMESTAMPTZ",
+    "chars": "TEXT",
+    "truth": "BOOLEAN",
+}
+"""Parts that are null unless something is known of them, with their types in SQL."""
+_LITERAL: Final = "CASE WHEN NOT :text IS NULL THEN 2 END"
+_NUMERIC: Final = ", ".join(f"'{each}'" for each in sorted(NUMERIC_TYPES))
+
+
+_Made: TypeAlias = "str | Callable[[Value], exp.Expr]"
+"""A part: a text in which other parts are named, or what makes it."""
+
+
+class _Part:
+    """A part of a value, made when it is asked for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, value: Value, owner: type) -> exp.Expr:
+        return value.part(self._name)
+
+
 class Value:
-    """Any term; the parts as SQL."""
+    """Any term; the parts as SQL.
+
+    ``parts`` are what it is made of, ``texts`` the SQL of other parts by these and each other; a
+    part of which neither says anything is null.
+    """
 
     id: exp.Expr | None = None
     """The term's id, where it has one."""
+    kind = _Part()
+    """0, 1, 2 as in the relation of terms; null: an error, or unbound."""
+    text = _Part()
+    """The IRI, the blank node's label, or the lexical form."""
+    datatype = _Part()
+    language = _Part()
+    number = _Part()
+    """The number of a numeric literal; null for all else."""
+    rank = _Part()
+    """The rank of its type; of no meaning without a number."""
+    moment = _Part()
+    """The instant of a dateTime or date; null for all else."""
+    chars = _Part()
+    """The characters of a plain or tagged string; null for all else."""
+    truth = _Part()
+    """The effective boolean value (SPARQL 1.1, section 17.2.2)."""
+    is_time = _Part()
+    """Whether its datatype is one of times."""
+    bound = _Part()
+    """Whether it is no error: never null."""
 
-    @property
-    def kind(self) -> exp.Expr:
-        """0, 1, 2 as in the relation of terms; null: an error, or unbound."""
-        raise NotImplementedError
+    def __init__(self, parts: Mapping[str, exp.Expr], texts: Mapping[str, _Made]) -> None:
+        self._parts = parts
+        self._texts = texts
 
-    @property
-    def text(self) -> exp.Expr:
-        """The IRI, the blank node's label, or the lexical form."""
-        raise NotImplementedError
-
-    @property
-    def datatype(self) -> exp.Expr:
-        return null("TEXT")
-
-    @property
-    def language(self) -> exp.Expr:
-        return null("TEXT")
-
-    @property
-    def number(self) -> exp.Expr:
-        """The number of a numeric literal; null for all else."""
-        return null("DECIMAL")
-
-    @property
-    def rank(self) -> exp.Expr:
-        """The rank of its type; of no meaning without a number."""
-        return constant(0)
-
-    @property
-    def moment(self) -> exp.Expr:
-        """The instant of a dateTime or date; null for all else."""
-        return null("TIMESTAMPTZ")
-
-    @property
-    def string(self) -> exp.Expr:
-        """The characters of a plain or tagged string; null for all else."""
-        return null("TEXT")
-
-    @property
-    def truth(self) -> exp.Expr:
-        """The effective boolean value (SPARQL 1.1, section 17.2.2)."""
-        return null("BOOLEAN")
-
-    @property
-    def bound(self) -> exp.Expr:
-        """Whether it is no error: never null."""
-        return sql(":kind IS NOT NULL", kind=self.kind)
+    def part(self, name: str) -> exp.Expr:
+        """A part by its name."""
+        if name in self._parts:
+            return self._parts[name]
+        made = self._texts.get(name, _DEFAULTS.get(name))
+        if made is None:
+            return null(TYPES[name])
+        return made(self) if callable(made) else said(made, self)
 
     def parts(self) -> Mapping[str, exp.Expr]:
         """What this value is made of, by name."""
-        return {name: getattr(self, name) for name in STORED}
+        return self._parts
 
     def remade(self, parts: Mapping[str, exp.Expr]) -> Value:
         """The same value of parts computed elsewhere."""
-        return Columns(parts)
+        return Value(parts, self._texts)
 
     @property
     def is_light(self) -> bool:
@@ -100,74 +118,68 @@ class Value:
         return all(map(is_light, self.parts().values()))
 
 
+def said(
+    text: str, value: Value | None = None, /, **given: Value | exp.Expr | str | int
+) -> exp.Expr:
+    """SQL in which ``:kind`` is a part of the value, ``:a_kind`` one of that given as ``a``.
+
+    Else as :func:`.sql`.
+    """
+    parts: dict[str, exp.Expr | str | int] = {}
+    for name in _names(text):
+        owner, _, part = name.partition("_")
+        known, of = given.get(name), given.get(owner)
+        if known is not None and not isinstance(known, Value):
+            parts[name] = known
+        elif part and isinstance(of, Value):
+            parts[name] = of.part(part)
+        elif value is not None and (name in TYPES or name in _DEFAULTS):
+            parts[name] = value.part(name)
+    return sql(text, **parts)
+
+
+@cache
+def _names(text: str) -> Sequence[str]:
+    return re.findall(":([a-z_]+)", text)
+
+
+_DEFAULTS: Final[Mapping[str, _Made]] = {
+    "bound": ":kind IS NOT NULL",
+    "rank": lambda _: constant(0),
+    "is_time": lambda value: is_of_time(value.datatype),
+}
+"""Parts of which something is known of all values."""
+_OF_TERM: Final = {
+    "rank": "CASE :datatype WHEN :double THEN 3 WHEN :float THEN 2 WHEN :decimal THEN 1 ELSE 0 END",
+    "chars": "CASE WHEN :datatype IN (:string, :tagged) THEN :text END",
+    "truth": "CASE WHEN :datatype = :boolean THEN BTRIM(:text, :blanks) IN ('true', '1') "
+    "WHEN NOT :number IS NULL THEN :number <> 0 AND :number <> CAST('NaN' AS DECIMAL) "
+    "WHEN :datatype IN (:string, :tagged) THEN :text <> '' "
+    f"WHEN :datatype IN ({_NUMERIC}) THEN FALSE END",
+}
+
+
 class Columns(Value):
     """A term of which nothing is known."""
 
     def __init__(self, parts: Mapping[str, exp.Expr], id_: exp.Expr | None = None) -> None:
-        self._parts = parts
+        super().__init__(parts, _OF_TERM)
         self.id = id_
 
-    @property
-    def kind(self) -> exp.Expr:
-        return self._parts["kind"]
-
-    @property
-    def text(self) -> exp.Expr:
-        return self._parts["text"]
-
-    @property
-    def datatype(self) -> exp.Expr:
-        return self._parts["datatype"]
-
-    @property
-    def language(self) -> exp.Expr:
-        return self._parts["language"]
-
-    @property
-    def number(self) -> exp.Expr:
-        return self._parts["number"]
-
-    @property
-    def rank(self) -> exp.Expr:
-        return sql(
-            "CASE :datatype WHEN :double THEN 3 WHEN :float THEN 2 WHEN :decimal THEN 1 ELSE 0 END",
-            datatype=self.datatype,
-        )
-
-    @property
-    def moment(self) -> exp.Expr:
-        known = self._parts.get("moment")
-        computed = moment_of(self.text, self.datatype)
+    def part(self, name: str) -> exp.Expr:
+        if name != "moment":
+            return super().part(name)
+        computed, known = moment_of(self.text, self.datatype), self._parts.get(name)
         if known is None:
             return computed
-        return sql(
-            "CASE WHEN :datatype = :date THEN :computed ELSE :known END",
-            datatype=self.datatype,
-            computed=computed,
-            known=known,
-        )
+        form = "CASE WHEN :datatype = :date THEN :computed ELSE :known END"
+        return said(form, self, computed=computed, known=known)
 
-    @property
-    def string(self) -> exp.Expr:
-        return sql(
-            "CASE WHEN :datatype IN (:string, :tagged) THEN :text END",
-            datatype=self.datatype,
-            text=self.text,
-        )
+    def parts(self) -> Mapping[str, exp.Expr]:
+        return {name: self.part(name) for name in STORED}
 
-    @property
-    def truth(self) -> exp.Expr:
-        numeric = [constant(each) for each in sorted(NUMERIC_TYPES)]
-        return sql(
-            "CASE WHEN :datatype = :boolean THEN BTRIM(:text, :blanks) IN ('true', '1') "
-            "WHEN NOT :number IS NULL THEN :number <> 0 AND :number <> CAST('NaN' AS DECIMAL) "
-            "WHEN :datatype IN (:string, :tagged) THEN :text <> '' "
-            "WHEN :numeric THEN FALSE END",
-            datatype=self.datatype,
-            text=self.text,
-            number=self.number,
-            numeric=exp.In(this=free(self.datatype), expressions=numeric),
-        )
+    def remade(self, parts: Mapping[str, exp.Expr]) -> Value:
+        return Columns(parts)
 
 
 class Constant(Columns):
@@ -175,14 +187,11 @@ class Constant(Columns):
 
     def __init__(self, term: IRI | BlankNode | Literal, id_: exp.Expr | None = None) -> None:
         self.term = term
-        parts: dict[str, exp.Expr] = {
-            "datatype": null("TEXT"),
-            "language": null("TEXT"),
-            "number": null("DECIMAL"),
-        }
+        parts: dict[str, exp.Expr] = {"rank": constant(0)}
         if isinstance(term, Literal):
             parts |= {"kind": constant(2), "text": constant(term.lexical)}
             parts["datatype"] = constant(term.datatype)
+            parts["rank"] = constant(rank(term))
             if term.language is not None:
                 parts["language"] = constant(term.language)
             if number(term) is not None:
@@ -193,15 +202,10 @@ class Constant(Columns):
             parts |= {"kind": constant(1), "text": constant(term.removeprefix("_:"))}
         super().__init__(parts, id_)
 
-    @property
-    def rank(self) -> exp.Expr:
-        return constant(rank(self.term) if isinstance(self.term, Literal) else 0)
-
-    @property
-    def moment(self) -> exp.Expr:
-        if may_be_time(self):
-            return super().moment
-        return null("TIMESTAMPTZ")
+    def part(self, name: str) -> exp.Expr:
+        if name == "moment" and not may_be_time(self):
+            return null("TIMESTAMPTZ")
+        return super().part(name)
 
 
 def numeric_constant(term: Literal) -> exp.Expr:
@@ -214,162 +218,70 @@ def numeric_constant(term: Literal) -> exp.Expr:
     return exp.cast(constant(written), "DECIMAL")
 
 
+_OF_TRUTH: Final = {
+    "kind": "CASE WHEN NOT :truth IS NULL THEN 2 END",
+    "text": "CASE WHEN :truth THEN 'true' WHEN NOT :truth THEN 'false' END",
+    "datatype": "CASE WHEN NOT :truth IS NULL THEN :boolean END",
+    "bound": "NOT :truth IS NULL",
+}
+
+
 class Truth(Value):
     """A boolean."""
 
     def __init__(self, truth: exp.Expr) -> None:
-        self._truth = truth
+        super().__init__({"truth": truth}, _OF_TRUTH)
 
-    @property
-    def kind(self) -> exp.Expr:
-        return sql("CASE WHEN NOT :truth IS NULL THEN 2 END", truth=self._truth)
 
-    @property
-    def text(self) -> exp.Expr:
-        return sql(
-            "CASE WHEN :truth THEN 'true' WHEN NOT :truth THEN 'false' END", truth=self._truth
-        )
-
-    @property
-    def datatype(self) -> exp.Expr:
-        return sql(
-            "CASE WHEN NOT :truth IS NULL THEN :name END", truth=self._truth, name=XSD_BOOLEAN
-        )
-
-    @property
-    def truth(self) -> exp.Expr:
-        return self._truth
-
-    @property
-    def bound(self) -> exp.Expr:
-        return sql("NOT :truth IS NULL", truth=self._truth)
-
-    def parts(self) -> Mapping[str, exp.Expr]:
-        return {"truth": self._truth}
-
-    def remade(self, parts: Mapping[str, exp.Expr]) -> Value:
-        return Truth(parts["truth"])
+_OF_NUMBER: Final[Mapping[str, _Made]] = {
+    "text": lambda value: number_text(value.number, value.rank),
+    "kind": "CASE WHEN NOT :number IS NULL THEN 2 END",
+    "datatype": "CASE WHEN :number IS NULL THEN NULL WHEN :rank = 0 THEN :integer "
+    "WHEN :rank = 1 THEN :decimal WHEN :rank = 2 THEN :float ELSE :double END",
+    "truth": "(:number <> 0 AND :number <> CAST('NaN' AS DECIMAL))",
+    "bound": "NOT :number IS NULL",
+}
 
 
 class Number(Value):
     """A number; its rank is an SQL integer."""
 
     def __init__(self, number: exp.Expr, rank: exp.Expr) -> None:
-        self._number = number
-        self._rank = rank
+        super().__init__({"number": number, "rank": rank}, _OF_NUMBER)
 
-    @property
-    def kind(self) -> exp.Expr:
-        return sql("CASE WHEN NOT :number IS NULL THEN 2 END", number=self._number)
 
-    @property
-    def text(self) -> exp.Expr:
-        return number_text(self._number, self._rank)
-
-    @property
-    def datatype(self) -> exp.Expr:
-        return sql(
-            "CASE WHEN :number IS NULL THEN NULL WHEN :rank = 0 THEN :integer "
-            "WHEN :rank = 1 THEN :decimal WHEN :rank = 2 THEN :float ELSE :double END",
-            number=self._number,
-            rank=self._rank,
-        )
-
-    @property
-    def number(self) -> exp.Expr:
-        return self._number
-
-    @property
-    def rank(self) -> exp.Expr:
-        return self._rank
-
-    @property
-    def truth(self) -> exp.Expr:
-        return sql("(:number <> 0 AND :number <> CAST('NaN' AS DECIMAL))", number=self._number)
-
-    @property
-    def bound(self) -> exp.Expr:
-        return sql("NOT :number IS NULL", number=self._number)
-
-    def parts(self) -> Mapping[str, exp.Expr]:
-        return {"number": self._number, "rank": self._rank}
-
-    def remade(self, parts: Mapping[str, exp.Expr]) -> Value:
-        return Number(parts["number"], parts["rank"])
+_OF_TEXT: Final = {
+    "kind": _LITERAL,
+    "chars": ":text",
+    "datatype": "CASE WHEN NOT :text IS NULL THEN :string END",
+    "truth": ":text <> ''",
+    "bound": "NOT :text IS NULL",
+}
+_OF_TAGGED: Final = {
+    **_OF_TEXT,
+    "datatype": "CASE WHEN :text IS NULL THEN NULL WHEN :language IS NULL THEN :string "
+    "ELSE :tagged END",
+}
 
 
 class Text(Value):
     """A string, perhaps with a language tag."""
 
     def __init__(self, text: exp.Expr, language: exp.Expr | None = None) -> None:
-        self._text = text
-        self._language = language
+        if language is None:
+            super().__init__({"text": text}, _OF_TEXT)
+        else:
+            super().__init__({"text": text, "language": language}, _OF_TAGGED)
 
-    @property
-    def kind(self) -> exp.Expr:
-        return sql("CASE WHEN NOT :text IS NULL THEN 2 END", text=self._text)
 
-    @property
-    def text(self) -> exp.Expr:
-        return self._text
-
-    @property
-    def datatype(self) -> exp.Expr:
-        if self._language is None:
-            return sql(
-                "CASE WHEN NOT :text IS NULL THEN :name END", text=self._text, name=XSD_STRING
-            )
-        return sql(
-            "CASE WHEN :text IS NULL THEN NULL WHEN :language IS NULL THEN :string "
-            "ELSE :tagged END",
-            text=self._text,
-            language=self._language,
-        )
-
-    @property
-    def language(self) -> exp.Expr:
-        return null("TEXT") if self._language is None else self._language
-
-    @property
-    def string(self) -> exp.Expr:
-        return self._text
-
-    @property
-    def truth(self) -> exp.Expr:
-        return sql(":text <> ''", text=self._text)
-
-    @property
-    def bound(self) -> exp.Expr:
-        return sql("NOT :text IS NULL", text=self._text)
-
-    def parts(self) -> Mapping[str, exp.Expr]:
-        if self._language is None:
-            return {"text": self._text}
-        return {"text": self._text, "language": self._language}
-
-    def remade(self, parts: Mapping[str, exp.Expr]) -> Value:
-        return Text(parts["text"], parts.get("language"))
+_OF_NAME: Final = {"kind": "CASE WHEN NOT :text IS NULL THEN 0 END"}
 
 
 class Name(Value):
     """An IRI."""
 
     def __init__(self, text: exp.Expr) -> None:
-        self._text = text
-
-    @property
-    def kind(self) -> exp.Expr:
-        return sql("CASE WHEN NOT :text IS NULL THEN 0 END", text=self._text)
-
-    @property
-    def text(self) -> exp.Expr:
-        return self._text
-
-    def parts(self) -> Mapping[str, exp.Expr]:
-        return {"text": self._text}
-
-    def remade(self, parts: Mapping[str, exp.Expr]) -> Value:
-        return Name(parts["text"])
+        super().__init__({"text": text}, _OF_NAME)
 
 
 class Typed(Columns):
@@ -377,17 +289,8 @@ class Typed(Columns):
 
     def __init__(self, text: exp.Expr, datatype: str) -> None:
         self._name = datatype
-        super().__init__(
-            {
-                "kind": sql("CASE WHEN NOT :text IS NULL THEN 2 END", text=text),
-                "text": text,
-                "datatype": sql(
-                    "CASE WHEN NOT :text IS NULL THEN :name END", text=text, name=datatype
-                ),
-                "language": null("TEXT"),
-                "number": null("DECIMAL"),
-            }
-        )
+        made = sql("CASE WHEN NOT :text IS NULL THEN :name END", text=text, name=datatype)
+        super().__init__({"kind": sql(_LITERAL, text=text), "text": text, "datatype": made})
 
     def parts(self) -> Mapping[str, exp.Expr]:
         return {"text": self.text}
@@ -399,17 +302,14 @@ class Typed(Columns):
 class Unbound(Value):
     """An error, or a variable that nothing binds."""
 
-    @property
-    def kind(self) -> exp.Expr:
-        return null("SMALLINT")
+    def __init__(self) -> None:
+        super().__init__({"bound": exp.false()}, {})
 
-    @property
-    def text(self) -> exp.Expr:
-        return null("TEXT")
+    def parts(self) -> Mapping[str, exp.Expr]:
+        return {name: self.part(name) for name in STORED}
 
-    @property
-    def bound(self) -> exp.Expr:
-        return exp.false()
+    def remade(self, parts: Mapping[str, exp.Expr]) -> Value:
+        return Columns(parts)
 
 
 def may_be_time(value: Value) -> bool:
@@ -430,14 +330,6 @@ def literal_of(text: exp.Expr, datatype: exp.Expr) -> Value:
 
 
 def _literal(text: exp.Expr, datatype: exp.Expr, number: exp.Expr) -> Value:
-    return Columns(
-        {
-            "kind": sql("CASE WHEN NOT :text IS NULL THEN 2 END", text=text),
-            "text": text,
-            "datatype": sql(
-                "CASE WHEN NOT :text IS NULL THEN :datatype END", text=text, datatype=datatype
-            ),
-            "language": null("TEXT"),
-            "number": number,
-        }
-    )
+    made = sql("CASE WHEN NOT :text IS NULL THEN :datatype END", text=text, datatype=datatype)
+    parts = {"kind": sql(_LITERAL, text=text), "text": text, "datatype": made}
+    return Columns({**parts, "number": number})
