@@ -102,7 +102,7 @@ def test_a_text_that_only_looks_like_it_is_answered(whole: Application) -> None:
 def test_without_a_server_it_is_said_who_knows_the_window(whole: Application) -> None:
     for text in ("select * from live.statements", "select 1 from live.sensor"):
         with pytest.raises(QueryError, match="window of a running server"):
-            run_sql(whole.url, text, timeout=30, row_limit=10)
+            run_sql(whole.url, text, timeout=300, row_limit=10)
 
 
 def test_while_spark_runs_the_pipeline_there_is_no_window_here(

@@ -44,7 +44,7 @@ def rows(url: str, query: str) -> list[tuple[object, ...]]:
 def contents(url: str) -> Mapping[str, Sequence[str]]:
     """What history shows, as sorted texts."""
     return {
-        name: sorted(map(str, run_sql(url, query, timeout=30, row_limit=10**6).rows))
+        name: sorted(map(str, run_sql(url, query, timeout=300, row_limit=10**6).rows))
         for name, query in EVERYTHING.items()
     }
 

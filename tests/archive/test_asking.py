@@ -41,7 +41,7 @@ def kept(
 
 
 def ask(url: str, folder: Path, text: str, schema: Schema, **limits: float) -> SqlResult:
-    told = {"memory": 256, "timeout": 30.0, "row_limit": 100_000, **limits}
+    told = {"memory": 256, "timeout": 300.0, "row_limit": 100_000, **limits}
     return run_archive_sql(
         url,
         folder,
@@ -70,7 +70,7 @@ def test_every_view_shows_what_postgresql_showed(
         if each.name not in ("messages", "alerts")
     ]
     texts = [f'select * from "{name}"' for name in views]
-    before = [run_sql(history, text, timeout=30, row_limit=10**6) for text in texts]
+    before = [run_sql(history, text, timeout=300, row_limit=10**6) for text in texts]
     archive(history, archived, END, LINE)
     for text, told in zip(texts, before, strict=True):
         found = ask(history, archived, text, schema)
@@ -81,7 +81,7 @@ def test_every_view_shows_what_postgresql_showed(
 def test_questions_have_the_answers_of_postgresql(
     history: str, archived: Path, schema: Schema
 ) -> None:
-    before = {text: run_sql(history, text, timeout=30, row_limit=10**6) for text in QUESTIONS}
+    before = {text: run_sql(history, text, timeout=300, row_limit=10**6) for text in QUESTIONS}
     archive(history, archived, END, LINE)
     for text, told in before.items():
         found = ask(history, archived, text, schema)

@@ -62,7 +62,7 @@ def test_whatever_is_shown_as_a_key_is_refused_and_the_server_goes_on(
     keyed: Keyed, shown: str
 ) -> None:
     host, port = keyed.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=30) as client:
+    with socket.create_connection((host, int(port)), timeout=300) as client:
         with suppress(ConnectionError):
             client.sendall(b"GET /window HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ")
             client.sendall(shown.encode("latin-1") + b"\r\nConnection: close\r\n\r\n")

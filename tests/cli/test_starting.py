@@ -22,7 +22,7 @@ Eventually = Callable[[Callable[[], object]], None]
 
 def get(url: str, path: str) -> httpx.Response | None:
     try:
-        return httpx.get(f"{url}{path}", trust_env=False, timeout=30)
+        return httpx.get(f"{url}{path}", trust_env=False, timeout=300)
     except httpx.TransportError:
         return None
 
@@ -67,7 +67,7 @@ def test_an_entry_that_takes_too_long_fails_the_health_of_the_start(eventually: 
             assert (sick.status_code, sick.json()["detail"]) == (503, "entry 7 for 99 s")
             assert ready.json()["detail"] == "the server starts: recovering 41 %"
         # The socket still listens: who comes now waits for the server.
-        with socket.create_connection(("127.0.0.1", listener.getsockname()[1]), timeout=30):
+        with socket.create_connection(("127.0.0.1", listener.getsockname()[1]), timeout=300):
             pass
 
 
@@ -78,4 +78,4 @@ def test_a_quick_start_listens_with_the_server_alone() -> None:
         with Waiting(listener, LimitSettings(), None, after=600, **told):
             pass
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", port), timeout=30)
+            socket.create_connection(("127.0.0.1", port), timeout=300)

@@ -41,12 +41,12 @@ def history(new_database: Callable[[], str]) -> str:
 
 
 def as_csv(url: str, text: str) -> list[list[str]]:
-    with open_sql(url, text, timeout=30) as stream:
+    with open_sql(url, text, timeout=300) as stream:
         return list(csv.reader(io.StringIO(b"".join(csv_pieces(stream)).decode())))
 
 
 def as_arrow(url: str, text: str) -> pa.Table:
-    with open_sql(url, text, timeout=30) as stream:
+    with open_sql(url, text, timeout=300) as stream:
         return pa.ipc.open_stream(b"".join(arrow_pieces(stream))).read_all()
 
 
@@ -106,7 +106,7 @@ def test_every_kind_of_value_has_a_type_in_arrow(history: str) -> None:
 
 def test_an_answer_of_many_batches_is_whole_and_in_order(history: str) -> None:
     text = "select n, repeat('x', n % 50) as x from generate_series(1, 30000) n"
-    expected = run_sql(history, text, timeout=30, row_limit=30_000).rows
+    expected = run_sql(history, text, timeout=300, row_limit=30_000).rows
     assert [(int(n), x) for n, x in as_csv(history, text)[1:]] == list(expected)
     table = as_arrow(history, text)
     assert [tuple(row.values()) for row in table.to_pylist()] == list(expected)
@@ -131,7 +131,7 @@ def test_large_rows_come_few_at_a_time(history: str) -> None:
 )
 def test_an_answer_has_limits_of_memory(history: str, text: str, told: str) -> None:
     with pytest.raises(Overrun, match=told):
-        run_sql(history, text, timeout=30, row_limit=1000)
+        run_sql(history, text, timeout=300, row_limit=1000)
 
 
 def test_columns_of_every_kind_are_fetched(history: str) -> None:
@@ -139,7 +139,7 @@ def test_columns_of_every_kind_are_fetched(history: str) -> None:
         history,
         "select row(n, 'a'), null::text, 'x'::varchar(3), 1.50::numeric(5, 2), pg_sleep(0), "
         "'{1,2}'::int[], 'b'::char(3), n as n, n as n from generate_series(1, 3) n",
-        timeout=30,
+        timeout=300,
         row_limit=10,
     ).rows
     assert [(*row[:5], row[5], *row[7:]) for row in rows] == [
@@ -156,7 +156,7 @@ def test_no_rows_still_have_columns(history: str) -> None:
 
 def test_a_fault_among_the_rows_is_told(history: str) -> None:
     text = "select 1 / (9000 - n) as x from generate_series(1, 20000) n"
-    with open_sql(history, text, timeout=30) as stream:
+    with open_sql(history, text, timeout=300) as stream:
         pieces = csv_pieces(stream)
         assert next(pieces).startswith(b"x\n0\n")
         with pytest.raises(QueryError, match="division by zero"):

@@ -21,7 +21,7 @@ class KafkaBroker:
         self._client = confluent_kafka.Producer(
             {"test.mock.num.brokers": 1, "bootstrap.servers": "mock", "log_level": 2}
         )
-        (broker,) = self._client.list_topics(timeout=30).brokers.values()
+        (broker,) = self._client.list_topics(timeout=300).brokers.values()
         self.address = f"{broker.host}:{broker.port}"
 
     def produce(self, topic: str, values: list[bytes], partition: int = 0) -> None:
@@ -44,7 +44,7 @@ class KafkaBroker:
         )
         try:
             asked = confluent_kafka.TopicPartition(topic, partition)
-            (found,) = consumer.committed([asked], timeout=30)
+            (found,) = consumer.committed([asked], timeout=300)
             offset: int = found.offset
             return offset
         finally:
@@ -57,7 +57,7 @@ class KafkaBroker:
         )
         try:
             # Not by its group: that takes seconds to agree who reads what.
-            partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+            partitions = consumer.list_topics(topic, timeout=300).topics[topic].partitions
             begin = confluent_kafka.OFFSET_BEGINNING
             consumer.assign(
                 [confluent_kafka.TopicPartition(topic, each, begin) for each in partitions]

@@ -31,7 +31,7 @@ def serving(folder: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str]
         assert process.stdout is not None
         try:
             url = first_line(process.stdout, 60).removeprefix("listening on ").strip()
-            with httpx.Client(base_url=url, timeout=30) as client:
+            with httpx.Client(base_url=url, timeout=300) as client:
                 yield process, client
         finally:
             if process.poll() is None:

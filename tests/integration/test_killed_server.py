@@ -56,7 +56,7 @@ def _acknowledged(url: str, process: subprocess.Popen[str], count: int) -> Itera
 
     headers = {"content-type": "application/xml"}
     with (
-        httpx.Client(base_url=url, headers=headers, timeout=30) as client,
+        httpx.Client(base_url=url, headers=headers, timeout=300) as client,
         ThreadPoolExecutor(8) as pool,
     ):
         for name in pool.map(send, range(count)):
@@ -89,7 +89,7 @@ def test_after_kill_9_every_acknowledged_message_is_in_window_or_history_once(
             acknowledged = list(_acknowledged(url, process, 400))
         assert process.returncode == -signal.SIGKILL
         assert len(acknowledged) >= 200
-        with serving(folder) as (_, url), httpx.Client(base_url=url, timeout=30) as client:
+        with serving(folder) as (_, url), httpx.Client(base_url=url, timeout=300) as client:
             deadline = time.monotonic() + 60
             while client.get("/healthz").json()["held"]:
                 assert time.monotonic() < deadline, "the clock released nothing"

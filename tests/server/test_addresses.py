@@ -36,7 +36,7 @@ def port(listen: Listen, in_memory: Callable[[], Application]) -> Iterator[int]:
 def ask(port: int, host: str, path: str, source: str = "") -> int:
     """The status of an answer to a client with an address of its own."""
     address = (source, 0) if source else None
-    with socket.create_connection((host, port), timeout=30, source_address=address) as client:
+    with socket.create_connection((host, port), timeout=300, source_address=address) as client:
         client.sendall(b"GET %b HTTP/1.0\r\nhost: localhost\r\n\r\n" % path.encode())
         return int(client.recv(65536).split()[1])
 
@@ -57,7 +57,7 @@ def test_a_client_that_takes_all_its_places_closes_the_server_to_itself_alone(
     eventually(lambda: ask(port, greedy, "/rules") == 200)
     with ExitStack() as stack:
         for number in range(PLACES):
-            client = stack.enter_context(socket.create_connection((greedy, port), timeout=30))
+            client = stack.enter_context(socket.create_connection((greedy, port), timeout=300))
             client.sendall(STREAM)
             told = client.recv(100)
             assert (b" 200 " if number < PLACES // 2 else b" 503 ") in told

@@ -27,11 +27,11 @@ class Secure:
 
     def connect(self) -> socket.socket:
         assert self.url.port is not None
-        return socket.create_connection((self.url.host, self.url.port), timeout=30)
+        return socket.create_connection((self.url.host, self.url.port), timeout=300)
 
     def get(self, path: str) -> int:
         return httpx.get(
-            self.url.join(path), verify=self.trusting, trust_env=False, timeout=30
+            self.url.join(path), verify=self.trusting, trust_env=False, timeout=300
         ).status_code
 
 

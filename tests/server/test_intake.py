@@ -56,7 +56,7 @@ def web(
     )
     with Application.open(settings) as application:
         for url in listen(application):
-            with httpx.Client(base_url=url, timeout=30) as client:
+            with httpx.Client(base_url=url, timeout=300) as client:
                 yield client
 
 

@@ -53,7 +53,7 @@ def connect(strict: httpx.URL) -> Iterator[Callable[[bytes], socket.socket]]:
 
     def connect(first: bytes = b"") -> socket.socket:
         assert strict.port is not None
-        client = socket.create_connection((strict.host, strict.port), timeout=30)
+        client = socket.create_connection((strict.host, strict.port), timeout=300)
         opened.append(client)
         client.sendall(first)
         return client

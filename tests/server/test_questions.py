@@ -150,9 +150,9 @@ def test_a_client_that_asks_without_end_leaves_a_turn_to_others(
                 return client.post("/sql", json={"query": "select 1"}).status_code
 
         greedy = [pool.submit(ask, "127.0.0.1") for _ in range(4)]
-        assert all(begun.acquire(timeout=30) for _ in range(2))
+        assert all(begun.acquire(timeout=300) for _ in range(2))
         other = pool.submit(ask, "127.0.0.2")
-        assert begun.acquire(timeout=30)
+        assert begun.acquire(timeout=300)
         # Those that wait are told so in the end.
         eventually(lambda: [each.done() for each in greedy].count(True) == 2)
         go_on.set()

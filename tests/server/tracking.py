@@ -70,7 +70,7 @@ class Deployment:
             with (
                 Inputs(application),
                 listening(application) as url,
-                httpx.Client(base_url=url, timeout=30) as web,
+                httpx.Client(base_url=url, timeout=300) as web,
             ):
                 yield web
 

@@ -86,7 +86,7 @@ def before(new_database: Callable[[], str], tmp_path_factory: pytest.TempPathFac
 @pytest.fixture(scope="module")
 def recorded(before: Place) -> Sequence[SqlResult]:
     """What PostgreSQL answered when it had all; then the first days were archived."""
-    told = [run_sql(before.url, text, timeout=30, row_limit=10_000) for text in TEXTS]
+    told = [run_sql(before.url, text, timeout=300, row_limit=10_000) for text in TEXTS]
     assert archive(before.url, before.archive, HALF, LINE)
     return told
 
@@ -98,7 +98,7 @@ def place(before: Place, recorded: Sequence[SqlResult]) -> Place:
 
 
 def asked(spark: SparkSession, place: Place, text: str) -> SqlResult:
-    return ask(spark, place, VIEWS, prepare(place.url, text, timeout=30), row_limit=10_000)
+    return ask(spark, place, VIEWS, prepare(place.url, text, timeout=300), row_limit=10_000)
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_a_file_that_goes_while_it_is_read_is_an_error_and_the_question_is_repea
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (first, *_) = kept_parts(place.url, State.ARCHIVED)
-    prepared = prepare(place.url, COUNT, timeout=30)
+    prepared = prepare(place.url, COUNT, timeout=300)
 
     def broken() -> None:
         with answering(spark, place, VIEWS, prepared) as frame:

@@ -54,8 +54,8 @@ def views(schema: Schema) -> tuple[View, ...]:
 def test_spark_answers_as_postgresql_does(
     spark: SparkSession, place: Place, views: Sequence[View], text: str
 ) -> None:
-    expected = run_sql(place.url, text, timeout=30, row_limit=1000)
-    answer = ask(spark, place, views, prepare(place.url, text, timeout=30), row_limit=1000)
+    expected = run_sql(place.url, text, timeout=300, row_limit=1000)
+    answer = ask(spark, place, views, prepare(place.url, text, timeout=300), row_limit=1000)
     assert answer == expected
     assert [_kinds(row) for row in answer.rows] == [_kinds(row) for row in expected.rows]
 
@@ -67,7 +67,7 @@ def _kinds(row: tuple[object, ...]) -> list[type]:
 def test_the_row_limit_cuts_off_and_says_so(
     spark: SparkSession, place: Place, views: Sequence[View]
 ) -> None:
-    prepared = prepare(place.url, "select seq from messages order by seq", timeout=30)
+    prepared = prepare(place.url, "select seq from messages order by seq", timeout=300)
     answer = ask(spark, place, views, prepared, row_limit=2)
     assert answer == SqlResult(("seq",), ((1,), (2,)), truncated=True)
 
@@ -75,7 +75,7 @@ def test_the_row_limit_cuts_off_and_says_so(
 def test_no_relation_of_unknown_size_is_copied_to_every_task(
     spark: SparkSession, place: Place, views: Sequence[View]
 ) -> None:
-    prepared = prepare(place.url, "select class, count(*) from individuals group by 1", timeout=30)
+    prepared = prepare(place.url, "select class, count(*) from individuals group by 1", timeout=300)
     with answering(spark, place, views, prepared) as frame:
         plan = frame._jdf.queryExecution().sparkPlan().toString()
     assert "Join" in plan
@@ -84,7 +84,7 @@ def test_no_relation_of_unknown_size_is_copied_to_every_task(
 
 def test_what_is_wrong_with_a_text_is_said_by_postgresql(url: str) -> None:
     with pytest.raises(QueryError, match="no_such_function") as caught:
-        prepare(url, "select x,\n  no_such_function(x) from human", timeout=30)
+        prepare(url, "select x,\n  no_such_function(x) from human", timeout=300)
     assert caught.value.position == Position("query", 2, 3)
 
 
@@ -103,9 +103,9 @@ def test_what_postgresql_refuses_for_its_values_spark_refuses_too(
     spark: SparkSession, place: Place, views: Sequence[View], text: str, reason: str
 ) -> None:
     with pytest.raises(QueryError):
-        run_sql(place.url, text, timeout=30, row_limit=100)
+        run_sql(place.url, text, timeout=300, row_limit=100)
     with pytest.raises(QueryError, match=reason):
-        ask(spark, place, views, prepare(place.url, text, timeout=30), row_limit=100)
+        ask(spark, place, views, prepare(place.url, text, timeout=300), row_limit=100)
 
 
 def test_a_jvm_that_does_not_start_is_a_clear_error(tmp_path: Path) -> None:

@@ -50,11 +50,11 @@ def test_spark_and_postgresql_agree_or_spark_refuses(
 ) -> None:
     if text.refused is not None:
         with pytest.raises(Exception, match=f"(?i){text.refused}") as caught:
-            collected(spark, prepare(url, text.query, timeout=30), row_limit=1000)
+            collected(spark, prepare(url, text.query, timeout=300), row_limit=1000)
         assert isinstance(caught.value, QueryError)
         return
-    expected = run_sql(url, text.query, timeout=30, row_limit=1000)
-    answer = collected(spark, prepare(url, text.query, timeout=30), row_limit=1000)
+    expected = run_sql(url, text.query, timeout=300, row_limit=1000)
+    answer = collected(spark, prepare(url, text.query, timeout=300), row_limit=1000)
     assert answer.columns == expected.columns
     assert "order by" in text.query or len(expected.rows) <= 1
     _same(answer.rows, expected.rows)

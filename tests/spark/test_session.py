@@ -47,7 +47,7 @@ history.close()
 print(
     run_spark_sql(
         Place(url, Path("archive")), "select count(*) as n from messages", schema=Schema(),
-        timeline=Timeline.DATETIME, master="local[1]", timeout=30, row_limit=5,
+        timeline=Timeline.DATETIME, master="local[1]", timeout=300, row_limit=5,
     ).rows
 )
 """

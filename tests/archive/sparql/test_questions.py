@@ -24,7 +24,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.settings import ArchiveSettings
 from tests.history import house
 
-LIMITS = Limits(30.0, 10_000)
+LIMITS = Limits(300.0, 10_000)
 LINE = Timeline.INTEGER
 
 
@@ -85,9 +85,9 @@ def ask(archive: Archive, text: str, limits: Limits = LIMITS) -> int:
 
 def test_an_answer_with_too_many_rows_is_an_error_and_never_cut_off(archived: Archived) -> None:
     text = "SELECT * { ?s ?p ?o } LIMIT 11"
-    assert ask(archived.archive, text, Limits(30.0, 11)) == 11
+    assert ask(archived.archive, text, Limits(300.0, 11)) == 11
     with pytest.raises(Overrun, match=r"more than 10 rows: .* LIMIT \(limits\.question_rows\)"):
-        ask(archived.archive, text, Limits(30.0, 10))
+        ask(archived.archive, text, Limits(300.0, 10))
 
 
 def test_a_query_may_not_take_for_ever(archived: Archived) -> None:

@@ -120,7 +120,7 @@ class Workspace:
         with suppress(OSError):
             shutil.copy(self.disk / "log", self.folder.parent / "postgres.log")
         signal_all(postgres, signal.SIGKILL)
-        psutil.wait_procs(postgres, timeout=30)
+        psutil.wait_procs(postgres, timeout=300)
         self._log.close()
         if self.mounted:
             self._libc.umount2(os.fsencode(self.disk), _DETACH)

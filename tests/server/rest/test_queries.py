@@ -68,7 +68,7 @@ def url(
 
 @pytest.fixture
 def web(url: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=url, timeout=30) as client:
+    with httpx.Client(base_url=url, timeout=300) as client:
         yield client
 
 

@@ -34,7 +34,8 @@ FEW: Final = {True: 4, False: 1}
 _LARGEST: Final = 8
 """The members of a part that may have twins."""
 _SAMPLES: Final = 2
-_NAME: Final = "urn:sensorstream:twin:"
+_NAME: Final = "urn:sensorstream:twin|"
+"""What no IRI of a message may hold, so that nobody can be taken for a sample."""
 _MOST_APART: Final = 4096
 _EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
 _NOTHING: Final = object()
@@ -383,7 +384,7 @@ class Twins:
         own: list[Sequence[dict[Literal, int]]] = []
         for names in samples:
             values: dict[Literal, Literal] = {
-                each: Literal(f"{name} {n}")
+                each: Literal(f"{name}\0{n}")  # XML has no such character
                 for name, some in zip(names.values(), literals, strict=True)
                 for n, each in enumerate(some)
                 if len(self._owners.get(each, ())) == 1
