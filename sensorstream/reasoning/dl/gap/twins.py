@@ -384,7 +384,7 @@ class Twins:
         own: list[Sequence[dict[Literal, int]]] = []
         for names in samples:
             values: dict[Literal, Literal] = {
-                each: Literal(f"{name}\0{n}")  # XML has no such character
+                each: Literal(f"{name} {n}")
                 for name, some in zip(names.values(), literals, strict=True)
                 for n, each in enumerate(some)
                 if len(self._owners.get(each, ())) == 1
