@@ -134,7 +134,7 @@ create function pg_temp.write_effects(
   stays bigint[], names bigint[], entries bigint[], times bigint[], ends bigint[],
   stay_messages bigint[],
   -- Stays that may have left before, and had other statements then than they have now.
-  told bigint[],
+  changed bigint[],
   -- Alerts.
   alert_ids text[], alert_rules text[], alert_kinds text[], severities text[], alert_texts text[],
   alert_keys text[], alert_times bigint[], alert_messages text[], alert_causes text[],
@@ -236,9 +236,9 @@ begin
       from unnest(stays, names, entries, times, ends, stay_messages)
         as a (stay, n, entry, time, expired_at, message);
   end if;
-  if cardinality(told) > 0 then
+  if cardinality(changed) > 0 then
     -- What is beside them is told anew.
-    update store.stays i set class_set = null where i.stay = any(told);
+    update store.stays i set class_set = null where i.stay = any(changed);
   end if;
 
   if cardinality(alert_ids) + cardinality(ended_rules) > 0 then
@@ -397,7 +397,7 @@ def write_effects(
     """
     raised, ended = _in_turns(effects.alerts)
     departed = {each.individual.stay for each in effects.departures}
-    told = {each.stay for each in (*effects.ended, *effects.revoked)} - departed - {0}
+    changed = {each.stay for each in (*effects.ended, *effects.revoked)} - departed - {0}
     terms = (row[1:] for row in term_rows(new, dict.fromkeys(new, 0)))
     statements = [*statement_rows(effects.ended, numbers)]
     _call(
@@ -409,7 +409,7 @@ def write_effects(
         arrays_of(statements, len(STATEMENT_COLUMNS)),
         array_of(repeated(statements)),
         arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS)),
-        array_of([*told]),
+        array_of([*changed]),
         arrays_of(((*row, turn) for each, turn in raised for row in alert_rows([each])), 11),
         arrays_of(
             (

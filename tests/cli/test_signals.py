@@ -10,8 +10,11 @@ import pytest
 
 # What the command does when a signal comes in a destructor: owlready2 has one for each database.
 _LOST = """
-import os, time
+import os, signal, time
 from sensorstream.cli import main, {module}
+
+# A shell that puts tests into the background lets them ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class Closing:
     def __del__(self):

@@ -30,11 +30,11 @@ def without(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
 
 def test_the_commands_and_the_server_load_no_optional_part() -> None:
     script = """
-import importlib, sys
+import sys
 import sensorstream
-from sensorstream.cli.group import COMMANDS
-for name in COMMANDS:
-    importlib.import_module(f"sensorstream.cli.{name.replace('-', '_')}")
+from sensorstream.cli import main
+for name in main.list_commands(None):
+    main.get_command(None, name)
 import sensorstream.app.application, sensorstream.server.main, sensorstream.spark.bulk_sql
 [getattr(sensorstream, name) for name in sensorstream.__all__]
 print(*sys.modules)
