@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,9 +56,23 @@ def of_facts(
     named = terminology.named
     facts = IslandFacts([m if m in named else None for m in numbers], [], [], [], [], [])
     values = terminology.datatypes.numbers()
-    for triple in triples:
-        _tell(terminology, facts, triple, numbers, values)
+    for triple in unlinked(terminology, triples):
+        if triple[0] in numbers:
+            _tell(terminology, facts, triple, numbers, values)
     return Island(tuple(numbers), facts)
+
+
+def unlinked(terminology: Terminology, triples: Iterable[Triple]) -> Iterator[Triple]:
+    """The same facts, where a link that joins nobody is what it says of each of its ends."""
+    for triple in triples:
+        s, p, o = triple
+        joins = p in terminology.linking or p in (RDF_TYPE, OWL_SAME_AS, OWL_DIFFERENT_FROM)
+        if joins or isinstance(o, Literal):
+            yield triple
+            continue
+        ends = terminology.local.get(p, _NO_ENDS)
+        yield from ((s, RDF_TYPE, IRI(name)) for name in ends.subject)
+        yield from ((o, RDF_TYPE, IRI(name)) for name in ends.object)
 
 
 def _tell(
@@ -87,11 +101,6 @@ def _tell(
         facts.same.append((number, members[o]))
     elif p == OWL_DIFFERENT_FROM:
         facts.different.append((number, members[o]))
-    else:
-        ends = terminology.local.get(p, _NO_ENDS)
-        facts.types.extend((number, name) for name in ends.subject)
-        if o in members:
-            facts.types.extend((members[o], name) for name in ends.object)
 
 
 def _checked(triple: Triple, value: Literal, values: Numbers) -> tuple[str, str, str | None]:

@@ -23,7 +23,7 @@ from sensorstream.reasoning.dl.gap.components import (
 from sensorstream.reasoning.dl.gap.pair import Moved, Pair
 from sensorstream.reasoning.dl.gap.twins import Kind, Part, Twins
 from sensorstream.reasoning.dl.gap.whole import is_whole
-from sensorstream.reasoning.dl.islands import Island, names, of_facts
+from sensorstream.reasoning.dl.islands import Island, names, of_facts, unlinked
 from sensorstream.reasoning.dl.memo import Answer
 from sensorstream.reasoning.dl.probes import Entailed, triples_of
 from sensorstream.reasoning.dl.questions import Questions
@@ -209,7 +209,8 @@ class Answers:
         twins = Twins(self._terminology, self._questions.classes, "question")
         # Those of whom nothing is given are twins, too.
         anything = [(one, RDF_TYPE, THING) for one in individuals]
-        told = twins.update([*component.given, *anything], ()).come
+        given = unlinked(self._terminology, component.given)
+        told = twins.update([*given, *anything], ()).come
         members = {one: None for fact in told for one in individuals_of(fact)}
         island = of_facts(self._terminology, members, told)
         shown = tuple(self._twins.shown(twins.shown(each)) for each in members)
