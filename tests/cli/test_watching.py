@@ -109,7 +109,10 @@ def test_each_change_runs_it_again(folder: Path, watching: Callable[..., Watchin
 
 
 def test_an_interrupt_that_a_library_has_caught_ends_it() -> None:
+    runs: list[int] = []
+
     def run() -> None:
+        runs.append(1)
         try:
             os.kill(os.getpid(), signal.SIGINT)
         except:  # noqa: E722 - as owlready2 does
@@ -122,6 +125,8 @@ def test_an_interrupt_that_a_library_has_caught_ends_it() -> None:
         return []
 
     watch(run, files)
+    assert runs == [1]
+    assert next(looks) < 4, "it looked for changes until there was nothing to look at"
 
 
 def test_the_files_of_a_deployment_are_those_that_its_settings_name(folder: Path) -> None:
