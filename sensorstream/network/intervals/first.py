@@ -18,8 +18,6 @@ from sensorstream.network.intervals.plan import TimedRow
 class TimedFirst(TimedNode):
     """The first ``limit`` rows (None: all) after the first ``offset``; it remembers these."""
 
-    __slots__ = ("_limit", "_offset", "_text", "_told")
-
     def __init__(self, source: TimedNode, offset: int, limit: int | None, text: str) -> None:
         super().__init__((source,), source.variables, source.certain)
         self._offset = offset

@@ -62,8 +62,6 @@ class TimedGroup(TimedNode):
     than that; None: all rows stay.
     """
 
-    __slots__ = ("_aggregates", "_fits", "_key", "_keys", "_members", "_text")
-
     def __init__(
         self,
         source: TimedNode,

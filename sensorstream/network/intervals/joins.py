@@ -23,17 +23,6 @@ Test = Callable[[TimedRow], bool]
 class TimedJoin(TimedNode):
     """Solutions of both sides that agree, in the hull of their intervals."""
 
-    __slots__ = (
-        "_left_timeless",
-        "_lefts",
-        "_lefts_always",
-        "_right_timeless",
-        "_rights",
-        "_rights_always",
-        "_sides",
-        "_text",
-    )
-
     def __init__(self, left: TimedNode, right: TimedNode, longest: int | None, text: str) -> None:
         self._sides = sides = Sides(left, right)
         super().__init__((left, right), sides.variables, left.certain | right.certain)
@@ -95,8 +84,6 @@ class TimedJoin(TimedNode):
 class TimedSeq(TimedNode):
     """The right starts strictly after the left has ended."""
 
-    __slots__ = ("_lefts", "_longest", "_sides", "_test", "_text")
-
     def __init__(
         self,
         left: TimedNode,
@@ -148,8 +135,6 @@ class TimedSeq(TimedNode):
 class _Choosing(TimedSeq):
     """SEQ that joins a right row with some of the left rows that fit it."""
 
-    __slots__ = ()
-
     def __init__(
         self,
         left: TimedNode,
@@ -168,8 +153,6 @@ class _Choosing(TimedSeq):
 
 class RecentSeq(_Choosing):
     """SEQ RECENT: with the left rows that ended last; of these, those that started last."""
-
-    __slots__ = ()
 
     def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
         hull = self._sides.hull
@@ -194,8 +177,6 @@ class ChronologicalSeq(_Choosing):
 
     Rows of one interval are used in the order of their bindings, whatever the order of arrival.
     """
-
-    __slots__ = ()
 
     def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
         hull = self._sides.hull
@@ -230,8 +211,6 @@ def order_of_use(names: Sequence[str]) -> Callable[[TimedRow], Any]:
 class _Now:
     """The rows of the instant at work, by a key; O(1) a row."""
 
-    __slots__ = ("_instant", "_key", "_rows")
-
     def __init__(self, key: Callable[[TimedRow], Any]) -> None:
         self._key = key
         self._instant: Instant | None = None
@@ -250,8 +229,6 @@ class _Now:
 
 class TimedEquals(TimedNode):
     """Both sides have the same interval."""
-
-    __slots__ = ("_lefts", "_rights", "_sides", "_text")
 
     def __init__(self, left: TimedNode, right: TimedNode, text: str) -> None:
         self._sides = sides = Sides(left, right)
@@ -289,8 +266,6 @@ class _WithOptional(TimedNode):
     (:mod:`.strata`).
     """
 
-    __slots__ = ("_pad", "_sides", "_test", "_text")
-
     def __init__(
         self, mandatory: TimedNode, optional: TimedNode, test: Test | None, text: str
     ) -> None:
@@ -326,8 +301,6 @@ class _WithOptional(TimedNode):
 
 class TimedOptional(_WithOptional):
     """OPTIONAL: with what has ended by the end of the mandatory row."""
-
-    __slots__ = ("_always", "_optionals")
 
     def __init__(
         self,
@@ -371,8 +344,6 @@ class TimedOptional(_WithOptional):
 class TimedOptionalSeq(_WithOptional):
     """OPTIONALSEQ: with what has ended before the start of the mandatory row."""
 
-    __slots__ = ("_optionals",)
-
     def __init__(
         self,
         mandatory: TimedNode,
@@ -400,8 +371,6 @@ class TimedOptionalSeq(_WithOptional):
 
 class TimedEqualsOptional(_WithOptional):
     """EQUALSOPTIONAL: with what has the same interval."""
-
-    __slots__ = ("_optionals",)
 
     def __init__(
         self, mandatory: TimedNode, optional: TimedNode, test: Test | None, text: str

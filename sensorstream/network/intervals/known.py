@@ -30,8 +30,6 @@ from sensorstream.sparql.algebra import (
 class Known(TimedNode):
     """The triples, or the ends of the paths, that hold always and fit a pattern."""
 
-    __slots__ = ("_holds", "_index", "_pattern")
-
     def __init__(
         self, pattern: KnownPlan, index: TripleIndex, holds: Callable[[Triple], bool]
     ) -> None:

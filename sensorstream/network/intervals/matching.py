@@ -22,8 +22,6 @@ _NO_ROWS: Final[Sequence[TimedRow]] = ()
 class _Ended:
     """Rows that have ended, one of those that look alike, by a key."""
 
-    __slots__ = ("_key", "_looks", "_rows", "_size")
-
     def __init__(self, key: Callable[[TimedRow], Any], looks: Callable[[TimedRow], Any]) -> None:
         self._key = key
         self._looks = looks
@@ -59,8 +57,6 @@ class _Matching(TimedNode):
 
     ``asked`` are the variables of the right that it looks at beyond those that both share.
     """
-
-    __slots__ = ("_always", "_rights", "_sides", "_test", "_text")
 
     def __init__(
         self,
@@ -123,8 +119,6 @@ class _Matching(TimedNode):
 class TimedMinus(_Matching):
     """MINUS: without the left rows that agree with a right row that has ended by then."""
 
-    __slots__ = ()
-
     def __init__(self, left: TimedNode, right: TimedNode, text: str) -> None:
         keys, loose = join_key(left, right)
         test: _Pair | None = None
@@ -139,8 +133,6 @@ class TimedMinus(_Matching):
 
 class TimedMark(_Matching):
     """EXISTS: each left row, and whether a right row matches it that has ended by then."""
-
-    __slots__ = ()
 
     def __init__(
         self,

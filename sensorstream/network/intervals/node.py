@@ -35,8 +35,6 @@ class TimedNode(Node):
     out once an instant, however often it is found: results are sets.
     """
 
-    __slots__ = ("_instant", "_seen", "always")
-
     def __init__(
         self, inputs: Sequence[TimedNode], variables: Sequence[str], certain: Iterable[str]
     ) -> None:
@@ -103,8 +101,6 @@ class Kept:
     ``last`` the latest of those stays for each key: then it is still known that there was one.
     With a ``rank`` those that :meth:`fitting` finds are found without a look at the others.
     """
-
-    __slots__ = ("_ends", "_key", "_lanes", "_last", "_longest", "_rank", "_size")
 
     def __init__(
         self,
@@ -286,8 +282,6 @@ class _RankedLane(_Lane):
 
 class Sides:
     """How rows of two operators are compared and put together."""
-
-    __slots__ = ("agree", "hull", "left_key", "right_key", "variables")
 
     def __init__(self, left: Node, right: Node) -> None:
         keys, loose = join_key(left, right)

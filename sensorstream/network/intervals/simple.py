@@ -23,19 +23,6 @@ class Occurrences(TimedNode):
     It keeps nothing.
     """
 
-    __slots__ = (
-        "_background",
-        "_holds",
-        "_pattern",
-        "_source",
-        "fit",
-        "object",
-        "predicate",
-        "shape",
-        "since",
-        "stream",
-    )
-
     def __init__(
         self, pattern: OccurrencePlan, source: Occurring, background: TripleIndex, holds: Holds
     ) -> None:
@@ -109,8 +96,6 @@ def _fitting(pattern: OccurrencePlan) -> tuple[Fit, Hashable]:
 class TimedValues(TimedNode):
     """Rows that hold always: VALUES, and the one empty solution."""
 
-    __slots__ = ()
-
     def __init__(
         self, variables: Sequence[str], certain: Iterable[str], rows: Iterable[Row]
     ) -> None:
@@ -126,8 +111,6 @@ class TimedValues(TimedNode):
 
 class _Mapped(TimedNode):
     """Some function of the rows of one input."""
-
-    __slots__ = ("_source", "_text")
 
     def __init__(
         self, source: TimedNode, variables: Sequence[str], certain: Iterable[str], text: str
@@ -152,8 +135,6 @@ class _Mapped(TimedNode):
 class TimedFilter(_Mapped):
     """The rows that pass a test, which may look at their intervals."""
 
-    __slots__ = ("_test",)
-
     def __init__(self, source: TimedNode, test: Callable[[TimedRow], bool], text: str) -> None:
         super().__init__(source, source.variables, source.certain, text)
         self._test = test
@@ -164,8 +145,6 @@ class TimedFilter(_Mapped):
 
 class TimedExtend(_Mapped):
     """BIND and SELECT expressions: one value more, unbound where it is an error."""
-
-    __slots__ = ("_value",)
 
     def __init__(
         self, source: TimedNode, name: str, value: Callable[[TimedRow], Term | None], text: str
@@ -180,8 +159,6 @@ class TimedExtend(_Mapped):
 
 class TimedProject(_Mapped):
     """Only some variables; rows that become equal are one solution."""
-
-    __slots__ = ("_rearrange",)
 
     def __init__(self, source: TimedNode, names: Sequence[str], text: str) -> None:
         super().__init__(source, names, source.certain.intersection(names), text)
@@ -204,8 +181,6 @@ def laid_out(
 
 class TimedUnion(TimedNode):
     """The rows of all inputs; where one lacks a variable it is unbound."""
-
-    __slots__ = ("_rearranged",)
 
     def __init__(self, parts: Sequence[TimedNode]) -> None:
         variables = tuple(dict.fromkeys(name for each in parts for name in each.variables))

@@ -15,8 +15,6 @@ from sensorstream.sparql.algebra import (
 class Ends(Node):
     """Selects the pairs whose ends are the constants wanted, or equal, and names the rest."""
 
-    __slots__ = ("_at", "_wanted")
-
     def __init__(
         self,
         source: Node,

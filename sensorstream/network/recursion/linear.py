@@ -170,19 +170,6 @@ class FlatClosure:
     a property is the same as itself, say, which each triple with it would conclude again.
     """
 
-    __slots__ = (
-        "_by_class",
-        "_by_value",
-        "_constants",
-        "_flows",
-        "_holds",
-        "_made",
-        "_rules",
-        "_tables",
-        "rules",
-        "tables",
-    )
-
     def __init__(
         self,
         rules: Iterable[LinearRule],
