@@ -33,7 +33,7 @@ class Known(TimedNode):
     def __init__(
         self, pattern: KnownPlan, index: TripleIndex, holds: Callable[[Triple], bool]
     ) -> None:
-        super().__init__((), pattern.variables, pattern.variables)
+        super().__init__(pattern)
         self._pattern = pattern
         self._index = index
         self._holds = holds
@@ -145,6 +145,3 @@ class Known(TimedNode):
                 return dict.fromkeys(each for part in both for each in part)
         # All nodes: a path that may be empty leads from each to itself.
         return dict.fromkeys(t[end] for t in self._triples(None, None, None) for end in (0, 2))
-
-    def describe(self) -> str:
-        return self._pattern.text

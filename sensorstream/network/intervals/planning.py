@@ -106,13 +106,14 @@ class _Planner:
             case Equals(left, right):
                 return timed.Equals(*self._happening("EQUALS", pattern, left, right))
             case LeftJoin(left, right, condition):
-                return timed.Optional(self.planned(left), self.planned(right), _plain(condition))
+                one, other = self.planned(left), self.planned(right)
+                return timed.Optional(one, other, _plain(condition), "OPTIONAL")
             case OptionalSeq(left, right, condition):
                 one, other = self._happening("OPTIONALSEQ", pattern, left, right)
-                return timed.OptionalSeq(other, one, _plain(condition))
+                return timed.Optional(other, one, _plain(condition), "OPTIONALSEQ")
             case EqualsOptional(left, right, condition):
                 one, other = self._happening("EQUALSOPTIONAL", pattern, left, right)
-                return timed.EqualsOptional(one, other, _plain(condition))
+                return timed.Optional(one, other, _plain(condition), "EQUALSOPTIONAL")
             case Minus(left, right):
                 return timed.Minus(self.planned(left), self.planned(right))
             case Union(left, right):
@@ -346,7 +347,7 @@ def _check(plan: Plan, clock: Clock) -> None:
                     for test in tests:
                         check_lengths(test, clock)
                         timed_test(test, names, clock)
-                case timed.Optional() | timed.OptionalSeq() | timed.EqualsOptional():
+                case timed.Optional():
                     if each.condition is not None:
                         check_lengths(each.condition, clock)
                         timed_test(each.condition, names, clock)
