@@ -16,23 +16,8 @@ from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import End, Plan
-from sensorstream.sparql.algebra import (
-    Alternative,
-    Expression,
-    In,
-    Inverse,
-    NegatedSet,
-    Not,
-    OneOrMore,
-    Path,
-    TriplePattern,
-    Variable,
-    ZeroOrMore,
-    ZeroOrOne,
-)
-from sensorstream.sparql.algebra import (
-    Sequence as PathSequence,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Path, TriplePattern, Variable
 from sensorstream.sparql.printing import path_text
 
 _MOST_WAYS: Final = 64
@@ -117,20 +102,20 @@ def _of_pattern(pattern: TriplePattern, fresh: Iterator[int]) -> _Ways:
 
 def _of_path(subject: End, path: Path, object_: End, fresh: Iterator[int]) -> _Ways:
     match path:
-        case IRI() | OneOrMore() | ZeroOrMore() | ZeroOrOne():
+        case IRI() | algebra.OneOrMore() | algebra.ZeroOrMore() | algebra.ZeroOrOne():
             return [_Way((_Step(subject, path, object_),))]
-        case Inverse(inner):
+        case algebra.Inverse(inner):
             return _of_path(object_, inner, subject, fresh)
-        case PathSequence(left, right):
+        case algebra.Sequence(left, right):
             between = Variable(f".path{next(fresh)}")
             one = _of_path(subject, left, between, fresh)
             return _both(one, _of_path(between, right, object_, fresh), path)
-        case Alternative(left, right):
+        case algebra.Alternative(left, right):
             return [
                 *_of_path(subject, left, object_, fresh),
                 *_of_path(subject, right, object_, fresh),
             ]
-        case NegatedSet(forward, backward):
+        case algebra.NegatedSet(forward, backward):
             ways = []
             if forward or not backward:
                 ways.append(_other_than(subject, object_, forward, fresh))
@@ -141,7 +126,7 @@ def _of_path(subject: End, path: Path, object_: End, fresh: Iterator[int]) -> _W
 
 def _other_than(subject: End, object_: End, names: tuple[IRI, ...], fresh: Iterator[int]) -> _Way:
     step = Variable(f".path{next(fresh)}")
-    filters = (Not(In(step, names)),) if names else ()
+    filters = (algebra.Not(algebra.In(step, names)),) if names else ()
     return _Way((_Step(subject, step, object_),), filters)
 
 

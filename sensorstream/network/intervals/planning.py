@@ -23,42 +23,21 @@ from sensorstream.network.intervals.conditions import (
 from sensorstream.network.intervals.filters import bounded, conjuncts, filtered
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.sparql.algebra import (
-    BGP,
-    Distinct,
-    Equals,
-    EqualsOptional,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    OptionalSeq,
-    OrderBy,
-    Pattern,
-    Project,
-    Query,
-    Reduced,
-    Seq,
-    Service,
-    Slice,
-    Stream,
-    Union,
-    Values,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, Query, Variable
 from sensorstream.sparql.rewrite.constants_right import constants_right
 from sensorstream.sparql.rewrite.filters_split import filters_split
 from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced
 
 _Given = TypeVar("_Given", Expression, Expression | None)
-_TEMPORAL: Final = (Seq, Equals, OptionalSeq, EqualsOptional, Stream)
+_TEMPORAL: Final = (
+    algebra.Seq,
+    algebra.Equals,
+    algebra.OptionalSeq,
+    algebra.EqualsOptional,
+    algebra.Stream,
+)
 
 
 def is_in_time(query: Query) -> bool:
@@ -96,57 +75,57 @@ class _Planner:
 
     def planned(self, pattern: Pattern) -> Plan:
         match pattern:
-            case BGP(patterns):
+            case algebra.BGP(patterns):
                 return block(patterns, self._fresh, self._where)
-            case Join(left, right):
+            case algebra.Join(left, right):
                 return _join(self.planned(left), self.planned(right))
-            case Seq(left, right, consumption):
+            case algebra.Seq(left, right, consumption):
                 one, other = self._happening("SEQ", pattern, left, right)
                 return timed.Seq(one, other, consumption=consumption)
-            case Equals(left, right):
+            case algebra.Equals(left, right):
                 return timed.Equals(*self._happening("EQUALS", pattern, left, right))
-            case LeftJoin(left, right, condition):
+            case algebra.LeftJoin(left, right, condition):
                 one, other = self.planned(left), self.planned(right)
                 return timed.Optional(one, other, _plain(condition), "OPTIONAL")
-            case OptionalSeq(left, right, condition):
+            case algebra.OptionalSeq(left, right, condition):
                 one, other = self._happening("OPTIONALSEQ", pattern, left, right)
                 return timed.Optional(other, one, _plain(condition), "OPTIONALSEQ")
-            case EqualsOptional(left, right, condition):
+            case algebra.EqualsOptional(left, right, condition):
                 one, other = self._happening("EQUALSOPTIONAL", pattern, left, right)
                 return timed.Optional(one, other, _plain(condition), "EQUALSOPTIONAL")
-            case Minus(left, right):
+            case algebra.Minus(left, right):
                 return timed.Minus(self.planned(left), self.planned(right))
-            case Union(left, right):
+            case algebra.Union(left, right):
                 return plans.Union((self.planned(left), self.planned(right)))
-            case Filter(condition, inner):
+            case algebra.Filter(condition, inner):
                 below, condition = self._marked(self.planned(inner), condition)
                 return filtered(below, conjuncts(condition), self._clock)
-            case Extend(inner, variable, expression):
+            case algebra.Extend(inner, variable, expression):
                 below, expression = self._marked(self.planned(inner), expression)
                 return _extended(below, variable.name, expression)
-            case Graph(name, inner):
+            case algebra.Graph(name, inner):
                 return self._graph(pattern, name, inner)
-            case Stream(name, inner):
+            case algebra.Stream(name, inner):
                 return self._within(Where(stream=name), inner)
-            case Slice(inner, offset, limit):
+            case algebra.Slice(inner, offset, limit):
                 return self._first(inner, offset, limit)
-            case Values(variables, rows):
+            case algebra.Values(variables, rows):
                 return plans.Constant(tuple(each.name for each in variables), rows)
-            case Group():
+            case algebra.Group():
                 return self._group(pattern)
-            case Project(inner, variables):
+            case algebra.Project(inner, variables):
                 names = [each.name for each in variables]
                 return _projected(_without_unused(self.planned(inner), frozenset(names)), names)
-            case Distinct(inner) | Reduced(inner) | OrderBy(inner, _):
+            case algebra.Distinct(inner) | algebra.Reduced(inner) | algebra.OrderBy(inner, _):
                 # Solutions are a set; those of one report are put in order when it is made.
                 return self.planned(inner)
         _refuse(pattern)
 
     def _first(self, pattern: Pattern, offset: int, limit: int | None) -> Plan:
         below = pattern
-        while isinstance(below, Project | Distinct | Reduced):
+        while isinstance(below, algebra.Project | algebra.Distinct | algebra.Reduced):
             below = below.pattern
-        if isinstance(below, OrderBy):
+        if isinstance(below, algebra.OrderBy):
             raise UnsupportedQuery(
                 "ORDER BY with LIMIT or OFFSET in a pattern in time: what comes later could stand "
                 "before what has been told: leave ORDER BY out, then LIMIT takes the solutions "
@@ -155,7 +134,7 @@ class _Planner:
             )
         return timed.First(self.planned(pattern), offset, limit)
 
-    def _group(self, pattern: Group) -> Plan:
+    def _group(self, pattern: algebra.Group) -> Plan:
         below = self.planned(pattern.pattern)
         # Whether something exists is no part of a solution that is counted.
         told = [name for name in below.variables if not name.startswith(".")]
@@ -197,16 +176,16 @@ class _Planner:
             expression = replaced(expression, partial(_exchanged, found, flag))
         return below, expression
 
-    def _mark(self, below: Plan, asked: Exists, flag: str) -> Plan:
+    def _mark(self, below: Plan, asked: algebra.Exists, flag: str) -> Plan:
         outer, pattern = frozenset(below.variables), asked.pattern
         lifted: list[Expression] = []
         inside: list[Expression] = []
-        while isinstance(pattern, Filter):
+        while isinstance(pattern, algebra.Filter):
             here = borrowed(pattern, outer) > borrowed(pattern.pattern, outer)
             (lifted if here else inside).append(pattern.condition)
             pattern = pattern.pattern
         for condition in reversed(inside):
-            pattern = Filter(condition, pattern)
+            pattern = algebra.Filter(condition, pattern)
         if deep := borrowed(pattern, outer):
             raise UnsupportedQuery(
                 f"EXISTS within a pattern in time: ?{min(deep)} of the outer pattern is used deep "
@@ -225,7 +204,7 @@ class _Planner:
 
     # -- graphs -----------------------------------------------------------------------------
 
-    def _graph(self, written: Graph, name: IRI | Variable, inner: Pattern) -> Plan:
+    def _graph(self, written: algebra.Graph, name: IRI | Variable, inner: Pattern) -> Plan:
         if not self._graphs:
             raise UnsupportedQuery(
                 "GRAPH: a pattern in time matches what happens in the streams, and the background "
@@ -252,13 +231,13 @@ class _Planner:
 
 def _refuse(pattern: Pattern) -> NoReturn:
     match pattern:
-        case Window():
+        case algebra.Window():
             raise UnsupportedQuery(
                 "WINDOW: a pattern in time reads streams, not windows: write STREAM <name> { … }, "
                 "and bound how long it takes by FILTER(getDURATION() < …)",
                 part=pattern,
             )
-        case Service():
+        case algebra.Service():
             raise UnsupportedQuery(
                 "SERVICE: a pattern in time matches what happens in the streams, and the "
                 "background knowledge",
@@ -278,7 +257,7 @@ def _plain(expression: _Given) -> _Given:
     return expression
 
 
-def _exchanged(old: Exists, new: Variable, node: object) -> object | None:
+def _exchanged(old: algebra.Exists, new: Variable, node: object) -> object | None:
     return new if node is old else None
 
 

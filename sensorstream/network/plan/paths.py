@@ -22,19 +22,8 @@ from sensorstream.network.plan.nodes import (
     Union,
 )
 from sensorstream.network.sources import Source
-from sensorstream.sparql.algebra import (
-    Alternative,
-    In,
-    Inverse,
-    NegatedSet,
-    Not,
-    OneOrMore,
-    Path,
-    Sequence,
-    Variable,
-    ZeroOrMore,
-    ZeroOrOne,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Path, Variable
 
 _FROM: Final = Variable(".from")
 _TO: Final = Variable(".to")
@@ -51,9 +40,9 @@ def add_path(
     match path:
         case IRI():
             parts.triples.append(Triple(source, subject, path, object_))
-        case Inverse(inner):
+        case algebra.Inverse(inner):
             add_path(parts, (object_, inner, subject), source, fresh)
-        case Sequence(left, right):
+        case algebra.Sequence(left, right):
             between = Variable(f".path{next(fresh)}")
             add_path(parts, (subject, left, between), source, fresh)
             add_path(parts, (between, right, object_), source, fresh)
@@ -72,21 +61,21 @@ def _pairs(path: Path, source: Source, fixed: _Fixed, fresh: Iterator[int]) -> P
     Where an end is ``fixed`` at least the pairs with that end are given.
     """
     match path:
-        case Alternative(left, right):
+        case algebra.Alternative(left, right):
             return Union((_pairs(left, source, fixed, fresh), _pairs(right, source, fixed, fresh)))
-        case NegatedSet(forward, backward):
+        case algebra.NegatedSet(forward, backward):
             ways: list[Plan] = []
             if forward or not backward:
                 ways.append(_other_than(Triple(source, _FROM, _STEP, _TO), forward))
             if backward:
                 ways.append(_other_than(Triple(source, _TO, _STEP, _FROM), backward))
             return ways[0] if len(ways) == 1 else Union(tuple(ways))
-        case OneOrMore(inner):
+        case algebra.OneOrMore(inner):
             return Closure(_pairs(inner, source, (None, None), fresh), *fixed)
-        case ZeroOrMore(inner):
-            more = _pairs(OneOrMore(inner), source, fixed, fresh)
+        case algebra.ZeroOrMore(inner):
+            more = _pairs(algebra.OneOrMore(inner), source, fixed, fresh)
             return Distinct(Union((_same(source, fixed), more)))
-        case ZeroOrOne(inner):
+        case algebra.ZeroOrOne(inner):
             once = _pairs(inner, source, fixed, fresh)
             return Distinct(Union((_same(source, fixed), once)))
     parts = Conjunction()
@@ -95,7 +84,7 @@ def _pairs(path: Path, source: Source, fixed: _Fixed, fresh: Iterator[int]) -> P
 
 
 def _other_than(triple: Triple, names: Collection[IRI]) -> Plan:
-    filters = (Not(In(_STEP, tuple(names))),) if names else ()
+    filters = (algebra.Not(algebra.In(_STEP, tuple(names))),) if names else ()
     return matched([triple], filters, _ENDS)
 
 

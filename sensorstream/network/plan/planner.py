@@ -38,35 +38,8 @@ from sensorstream.network.plan.paths import add_path
 from sensorstream.network.plan.refusals import check_expressions, check_windows
 from sensorstream.network.plan.thresholds import filtered
 from sensorstream.network.sources import Source, Sources
-from sensorstream.sparql.algebra import (
-    BGP,
-    Distinct,
-    Equals,
-    EqualsOptional,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    OptionalSeq,
-    OrderBy,
-    Pattern,
-    Project,
-    Reduced,
-    Seq,
-    Service,
-    Slice,
-    Stream,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.bounds import patterns_of
 from sensorstream.sparql.rewrite import rewritten
 from sensorstream.sparql.rewrite.windows_down import windows_named
@@ -87,7 +60,7 @@ def named_aggregates(pattern: Pattern) -> Pattern:
 
 
 def _in_project(node: object) -> object | None:
-    if not isinstance(node, Project):
+    if not isinstance(node, algebra.Project):
         return None
     names = _names(node.pattern)
     if not names:
@@ -98,11 +71,11 @@ def _in_project(node: object) -> object | None:
 def _names(pattern: Pattern) -> dict[Variable, Variable]:
     """The aggregates' variables, each with the first variable it is copied to."""
     match pattern:
-        case Group(_, _, aggregates):
+        case algebra.Group(_, _, aggregates):
             return {variable: variable for variable, _ in aggregates}
-        case Filter(_, inner) | OrderBy(inner, _):
+        case algebra.Filter(_, inner) | algebra.OrderBy(inner, _):
             return _names(inner)
-        case Extend(inner, variable, expression):
+        case algebra.Extend(inner, variable, expression):
             names = _names(inner)
             if (
                 isinstance(expression, Variable)
@@ -117,18 +90,18 @@ def _names(pattern: Pattern) -> dict[Variable, Variable]:
 def _renamed(pattern: Pattern, names: dict[Variable, Variable]) -> Pattern:
     """The nodes above the group, and the group, with the new names."""
     match pattern:
-        case Group(inner, _, aggregates):
+        case algebra.Group(inner, _, aggregates):
             computed = tuple((names[variable], each) for variable, each in aggregates)
             return replace(pattern, pattern=named_aggregates(inner), aggregates=computed)
-        case Filter(condition, inner):
-            return Filter(_substituted(condition, names), _renamed(inner, names))
-        case OrderBy(inner, conditions):
-            return OrderBy(_renamed(inner, names), _substituted(conditions, names))
-        case Extend(inner, variable, expression):
+        case algebra.Filter(condition, inner):
+            return algebra.Filter(_substituted(condition, names), _renamed(inner, names))
+        case algebra.OrderBy(inner, conditions):
+            return algebra.OrderBy(_renamed(inner, names), _substituted(conditions, names))
+        case algebra.Extend(inner, variable, expression):
             below = _renamed(inner, names)
             if isinstance(expression, Variable) and names.get(expression) == variable:
                 return below
-            return Extend(below, variable, _substituted(expression, names))
+            return algebra.Extend(below, variable, _substituted(expression, names))
     return pattern
 
 
@@ -169,7 +142,7 @@ def plan_in_step(pattern: Pattern, sources: Sources, base: IRI | None = None) ->
     pattern = named_aggregates(rewritten(with_base(pattern, base)))
     _, conditions, outside = parted_order(pattern)
     if outside is not None and not names_ordered_by(conditions) <= set(outside):
-        pattern = Slice(pattern)
+        pattern = algebra.Slice(pattern)
     made = _Planner(sources).planned(pattern, sources.default)
     check_expressions(made)
     return made
@@ -189,7 +162,7 @@ def anew(pattern: Pattern, sources: Sources, base: IRI | None, why: NotIncrement
         )
     names = (
         tuple(each.name for each in pattern.variables)
-        if isinstance(pattern, Project)
+        if isinstance(pattern, algebra.Project)
         else tuple(sorted(name for name in in_scope(pattern) if name.isidentifier()))
     )
     made = Anew(
@@ -217,40 +190,46 @@ class _Planner:
     def planned(self, pattern: Pattern, source: Source) -> Plan:
         """The plan of a pattern whose triples are those of a source."""
         match pattern:
-            case BGP() | Join() | Window():
+            case algebra.BGP() | algebra.Join() | algebra.Window():
                 return assembled(self._conjunction(pattern, source))
-            case Filter():
+            case algebra.Filter():
                 return self._filter(pattern, source)
-            case Graph(name, inner):
+            case algebra.Graph(name, inner):
                 return self._graph(name, inner)
-            case LeftJoin():
+            case algebra.LeftJoin():
                 return self._left_join(pattern, source)
-            case Union(left, right):
+            case algebra.Union(left, right):
                 return UnionPlan((self.planned(left, source), self.planned(right, source)))
-            case Minus(left, right):
+            case algebra.Minus(left, right):
                 return MinusPlan(self.planned(left, source), self.planned(right, source))
-            case Extend(inner, variable, expression):
+            case algebra.Extend(inner, variable, expression):
                 return self._extend(self.planned(inner, source), variable.name, expression, source)
-            case Values(variables, rows):
+            case algebra.Values(variables, rows):
                 return Constant(tuple(each.name for each in variables), rows)
-            case Group():
+            case algebra.Group():
                 return self._group(pattern, source)
-            case Project(inner, variables):
+            case algebra.Project(inner, variables):
                 selected = [each.name for each in variables]
                 return projected(self._narrow(inner, source, selected), selected)
-            case Distinct(inner):
+            case algebra.Distinct(inner):
                 found = self.planned(inner, source)
                 return found if isinstance(found, DistinctPlan | Closure) else DistinctPlan(found)
-            case Reduced(inner) | OrderBy(inner, _):
+            case algebra.Reduced(inner) | algebra.OrderBy(inner, _):
                 return self.planned(inner, source)
-            case Slice():
+            case algebra.Slice():
                 return self._slice(pattern, source)
-            case Service():
+            case algebra.Service():
                 raise UnsupportedQuery(
                     "SERVICE: a continuous query cannot follow what changes elsewhere",
                     part=pattern,
                 )
-            case Seq() | Equals() | OptionalSeq() | EqualsOptional() | Stream():
+            case (
+                algebra.Seq()
+                | algebra.Equals()
+                | algebra.OptionalSeq()
+                | algebra.EqualsOptional()
+                | algebra.Stream()
+            ):
                 raise UnsupportedQuery(
                     f"{type(pattern).__name__.upper()}: a pattern in time is a query by itself: "
                     "let it CONSTRUCT what is to be matched here",
@@ -264,11 +243,11 @@ class _Planner:
         It may give others as well; those that are left out cost no joined row anything.
         """
         match pattern:
-            case BGP() | Join() | Window():
+            case algebra.BGP() | algebra.Join() | algebra.Window():
                 return assembled(self._conjunction(pattern, source), wanted)
-            case Filter(condition, _) if not existences(condition):
+            case algebra.Filter(condition, _) if not existences(condition):
                 return assembled(self._conjunction(pattern, source), wanted)
-            case Extend(inner, variable, expression) if not existences(expression):
+            case algebra.Extend(inner, variable, expression) if not existences(expression):
                 names = [name for name in wanted if name != variable.name]
                 names += sorted(names_in(expression).difference(names))
                 extended = self._narrow(inner, source, names)
@@ -280,20 +259,20 @@ class _Planner:
     def _conjunction(self, pattern: Pattern, source: Source) -> Conjunction:
         """Flatten nested joins, so that all triple patterns can be ordered together."""
         match pattern:
-            case BGP(patterns):
+            case algebra.BGP(patterns):
                 return self._block(patterns, source)
-            case Join(left, right):
+            case algebra.Join(left, right):
                 one, other = self._conjunction(left, source), self._conjunction(right, source)
                 return Conjunction(
                     [*one.triples, *other.triples],
                     [*one.filters, *other.filters],
                     [*one.others, *other.others],
                 )
-            case Window(IRI() as name, inner):
+            case algebra.Window(IRI() as name, inner):
                 return self._conjunction(inner, self._sources.windows[name])
-            case Graph(IRI() as name, inner) if name in self._sources.named:
+            case algebra.Graph(IRI() as name, inner) if name in self._sources.named:
                 return self._conjunction(inner, self._sources.named[name])
-            case Filter(condition, inner) if not existences(condition):
+            case algebra.Filter(condition, inner) if not existences(condition):
                 found = self._conjunction(inner, source)
                 if names_in(condition) <= found.bound():
                     found.filters.append(condition)
@@ -329,7 +308,7 @@ class _Planner:
 
     # -- operators --------------------------------------------------------------------------
 
-    def _filter(self, pattern: Filter, source: Source) -> Plan:
+    def _filter(self, pattern: algebra.Filter, source: Source) -> Plan:
         if not existences(pattern.condition):
             return assembled(self._conjunction(pattern, source))
         below = self.planned(pattern.pattern, source)
@@ -351,10 +330,10 @@ class _Planner:
             expression = replaced(expression, _exchange(found, Variable(flag)))
         return expression, below
 
-    def _mark(self, below: Plan, asked: Exists, flag: str, source: Source) -> Plan:
+    def _mark(self, below: Plan, asked: algebra.Exists, flag: str, source: Source) -> Plan:
         outer, pattern = frozenset(below.variables), asked.pattern
         lifted: list[Expression] = []
-        while isinstance(pattern, Filter) and borrowed(pattern, outer) > borrowed(
+        while isinstance(pattern, algebra.Filter) and borrowed(pattern, outer) > borrowed(
             pattern.pattern, outer
         ):
             lifted.append(pattern.condition)
@@ -370,13 +349,13 @@ class _Planner:
             )
         return Mark(below, self.planned(pattern, source), tuple(lifted), flag)
 
-    def _left_join(self, pattern: LeftJoin, source: Source) -> Plan:
+    def _left_join(self, pattern: algebra.LeftJoin, source: Source) -> Plan:
         for asked in existences(pattern.condition):
             raise NotIncremental("OPTIONAL with EXISTS in its filter", part=asked)
         left, right = self.planned(pattern.left, source), self.planned(pattern.right, source)
         return LeftJoinPlan(left, right, pattern.condition)
 
-    def _group(self, pattern: Group, source: Source) -> Plan:
+    def _group(self, pattern: algebra.Group, source: Source) -> Plan:
         below = self._grouped(pattern, source)
         keys: list[str] = []
         for place, key in enumerate(pattern.keys):
@@ -393,7 +372,7 @@ class _Planner:
             raise NotIncremental("EXISTS within an aggregate", part=asked)
         return self._delays.of(GroupPlan(below, tuple(keys), pattern.aggregates))
 
-    def _grouped(self, pattern: Group, source: Source) -> Plan:
+    def _grouped(self, pattern: algebra.Group, source: Source) -> Plan:
         """What is grouped, narrowed to what keys and aggregates look at."""
         aggregates = [each for _, each in pattern.aggregates]
         if any(each.expression is None and each.distinct for each in aggregates):
@@ -404,7 +383,7 @@ class _Planner:
             looked_at |= names_in(expression)
         return self._narrow(pattern.pattern, source, sorted(looked_at))
 
-    def _slice(self, pattern: Slice, source: Source) -> Plan:
+    def _slice(self, pattern: algebra.Slice, source: Source) -> Plan:
         inner, conditions, outside = parted_order(pattern.pattern)
         below = self.planned(inner, source)
         for asked in existences(conditions):
@@ -418,5 +397,5 @@ def _end(term: Variable | Term) -> Variable | Term:
     return Variable(str(term)) if isinstance(term, BlankNode) else term
 
 
-def _exchange(old: Exists, new: Variable) -> Callable[[object], object | None]:
+def _exchange(old: algebra.Exists, new: Variable) -> Callable[[object], object | None]:
     return lambda node: new if node is old else None
