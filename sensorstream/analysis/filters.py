@@ -13,7 +13,7 @@ from sensorstream.errors import Position
 from sensorstream.model.terms import Literal
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, Variable
-from sensorstream.sparql.scope import children, expressions
+from sensorstream.sparql.scope import children, conjuncts, expressions
 from sensorstream.sparql.walk import nodes, replaced
 
 
@@ -93,7 +93,7 @@ def _within(known: Known, variables: Iterable[Variable]) -> Known:
 
 
 def _of_condition(condition: Expression, scope: Scope, parsed: AnyParsed) -> Iterator[Note]:
-    for part in _conjuncts(condition):
+    for part in conjuncts(condition):
         place = parsed.places.get(part, parsed.position(condition))
         # Two filters of a group are one condition, but each part has its own position.
         is_whole = part is condition or part in parsed.places
@@ -133,14 +133,6 @@ def _of_value(
         never = False
     if never:
         yield Note("expression-always-fails", told, place)
-
-
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    if isinstance(condition, algebra.And):
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
-    else:
-        yield condition
 
 
 def _missing(expression: Expression, scope: Scope) -> list[str]:

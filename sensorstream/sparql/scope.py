@@ -141,3 +141,12 @@ def existences(expression: object) -> tuple[algebra.Exists, ...]:
     if isinstance(expression, algebra.Exists):
         return (expression,)
     return tuple(found for each in walk.children(expression) for found in existences(each))
+
+
+def conjuncts(condition: Expression) -> Iterator[Expression]:
+    """The parts of a condition that must all be true, left to right."""
+    if isinstance(condition, algebra.And):
+        yield from conjuncts(condition.left)
+        yield from conjuncts(condition.right)
+    else:
+        yield condition

@@ -12,10 +12,12 @@ from itertools import combinations, product
 from typing import Final, TypeAlias
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.terms import IRI, BlankNode, Term
+from sensorstream.model.terms import IRI
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.plan import nodes as plans
+from sensorstream.network.plan.conjunction import UNIT, projected
 from sensorstream.network.plan.nodes import End, Plan
+from sensorstream.network.plan.planner import end_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Path, TriplePattern, Variable
 from sensorstream.sparql.printing import path_text
@@ -94,7 +96,7 @@ def _both(one: _Ways, other: _Ways, written: Variable | Path) -> _Ways:
 
 
 def _of_pattern(pattern: TriplePattern, fresh: Iterator[int]) -> _Ways:
-    subject, object_ = _end(pattern.subject), _end(pattern.object)
+    subject, object_ = end_of(pattern.subject), end_of(pattern.object)
     if isinstance(pattern.predicate, Variable):
         return [_Way((_Step(subject, pattern.predicate, object_),))]
     return _of_path(subject, pattern.predicate, object_, fresh)
@@ -130,14 +132,10 @@ def _other_than(subject: End, object_: End, names: tuple[IRI, ...], fresh: Itera
     return _Way((_Step(subject, step, object_),), filters)
 
 
-def _end(term: Variable | Term) -> End:
-    return Variable(str(term)) if isinstance(term, BlankNode) else term
-
-
 def _planned(way: _Way, where: Where) -> Plan:
     steps = list(dict.fromkeys(way.steps))
     if not steps:
-        return plans.Constant((), ((),))
+        return UNIT
     happening = [
         place
         for place, each in enumerate(steps)
@@ -168,7 +166,7 @@ def _planned(way: _Way, where: Where) -> Plan:
     for condition in way.filters:
         found = plans.Filter(found, condition)
     visible = tuple(name for name in found.variables if not name.startswith((".", "_:")))
-    return found if visible == found.variables else plans.Project(found, visible)
+    return projected(found, visible)
 
 
 def _may_be_one(one: _Step, other: _Step) -> bool:

@@ -6,32 +6,22 @@ goes down as a bound of what is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.conditions import Clock, asks_for_time, longest
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.sparql.algebra import And, Comparison, Expression
+from sensorstream.sparql.algebra import Comparison, Expression
 from sensorstream.sparql.scope import names_in
 
 
-def conjuncts(condition: Expression) -> list[Expression]:
-    """The parts of a condition that must all be true."""
-    if isinstance(condition, And):
-        return [*conjuncts(condition.left), *conjuncts(condition.right)]
-    return [condition]
-
-
-def filtered(plan: Plan, conditions: Iterable[Expression], clock: Clock) -> Plan:
-    """A plan with conditions of its solutions."""
-    for condition in conditions:
-        lowered = _chosen(plan, condition) or _taken_together(plan, condition, clock)
-        if lowered is None and not asks_for_time(condition):
-            lowered = _lowered(plan, condition)
-        plan = plans.Filter(plan, condition) if lowered is None else lowered
-    return plan
+def filtered(plan: Plan, condition: Expression, clock: Clock) -> Plan:
+    """A plan with a condition of its solutions."""
+    lowered = _chosen(plan, condition) or _taken_together(plan, condition, clock)
+    if lowered is None and not asks_for_time(condition):
+        lowered = _lowered(plan, condition)
+    return plans.Filter(plan, condition) if lowered is None else lowered
 
 
 def _chosen(plan: Plan, condition: Expression) -> Plan | None:

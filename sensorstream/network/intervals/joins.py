@@ -14,13 +14,7 @@ from typing import Any
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals import plan as timed
-from sensorstream.network.intervals.node import (
-    Kept,
-    Sides,
-    TimedNode,
-    by_key,
-    order_of_use,
-)
+from sensorstream.network.intervals.node import Kept, Sides, TimedNode, by_key, order_of_use
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.intervals.rank import rank_of
 

@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from sensorstream.model.terms import Term
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
-from sensorstream.sparql.algebra import (
-    Variable,
-)
+from sensorstream.sparql.algebra import Variable
 
 
 class Ends(Node):

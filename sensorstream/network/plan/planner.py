@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.network.expressions.expression_functions import with_base
 from sensorstream.network.ordering import names_ordered_by, parted_order
-from sensorstream.network.plan.conjunction import (
-    Conjunction,
-    assembled,
-    join,
-    projected,
-)
+from sensorstream.network.plan import nodes as plans
+from sensorstream.network.plan.conjunction import Conjunction, assembled, join, projected
 from sensorstream.network.plan.delays import Delays
-from sensorstream.network.plan.nodes import (
-    Anew,
-    Closure,
-    Constant,
-    Mark,
-    Plan,
-    Triple,
-)
-from sensorstream.network.plan.nodes import Distinct as DistinctPlan
-from sensorstream.network.plan.nodes import Extend as ExtendPlan
-from sensorstream.network.plan.nodes import Group as GroupPlan
-from sensorstream.network.plan.nodes import LeftJoin as LeftJoinPlan
-from sensorstream.network.plan.nodes import Minus as MinusPlan
-from sensorstream.network.plan.nodes import Slice as SlicePlan
-from sensorstream.network.plan.nodes import Union as UnionPlan
+from sensorstream.network.plan.nodes import Anew, Plan, Triple
 from sensorstream.network.plan.one_shot import check_one_shot
 from sensorstream.network.plan.paths import add_path
 from sensorstream.network.plan.refusals import check_expressions, check_windows
@@ -52,6 +35,7 @@ from sensorstream.sparql.walk import replaced, variables
 # may use the name of the copy wherever nothing below the Extend mentions that name.
 
 _Node = TypeVar("_Node")
+Where = TypeVar("Where")
 
 
 def named_aggregates(pattern: Pattern) -> Pattern:
@@ -179,12 +163,77 @@ def anew(pattern: Pattern, sources: Sources, base: IRI | None, why: NotIncrement
     return made
 
 
-class _Planner:
-    """Plans the patterns of one query."""
+class PatternPlanner(ABC, Generic[Where]):
+    """Plans the patterns of one query; what a block of triples matches is handed down as ``where``.
+
+    ``named`` is that of the graphs that GRAPH matches.
+    """
+
+    def __init__(self, named: Mapping[IRI, Where]) -> None:
+        self.named = named
+        self.fresh = count()
+
+    @abstractmethod
+    def planned(self, pattern: Pattern, where: Where) -> Plan:
+        """The plan of a pattern."""
+
+    @abstractmethod
+    def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: Where) -> Plan:
+        """The rows of a plan with one variable more: whether a pattern matches."""
+
+    @abstractmethod
+    def extend(self, below: Plan, name: str, expression: Expression, where: Where) -> Plan:
+        """The rows of a plan with the value of an expression."""
+
+    @abstractmethod
+    def join(self, left: Plan, right: Plan) -> Plan:
+        """The rows of both that agree."""
+
+    def graph(self, name: Variable | IRI, inner: Pattern) -> Plan:
+        """The plan of GRAPH."""
+        if isinstance(name, IRI):
+            if name in self.named:
+                return self.planned(inner, self.named[name])
+            # A graph that is not there has no solutions, not even of an empty pattern.
+            return plans.Constant(tuple(sorted(in_scope(inner))), ())
+        found = [
+            self.join(plans.Constant((name.name,), ((each,),)), self.planned(inner, where))
+            for each, where in self.named.items()
+        ]
+        if not found:
+            return plans.Constant(tuple(sorted(in_scope(inner) | {name.name})), ())
+        return found[0] if len(found) == 1 else plans.Union(tuple(found))
+
+    def marked(self, below: Plan, expression: Expression, where: Where) -> tuple[Plan, Expression]:
+        """Replace each EXISTS by a variable that says whether its pattern matches."""
+        for found in existences(expression):
+            flag = f".exists{next(self.fresh)}"
+            below = self.mark(below, found, flag, where)
+            expression = replaced(expression, _exchange(found, Variable(flag)))
+        return below, expression
+
+    def keyed(
+        self, below: Plan, keys: Iterable[algebra.GroupKey], where: Where
+    ) -> tuple[Plan, tuple[str, ...]]:
+        """The rows of a plan with the keys of GROUP BY, and these."""
+        names: dict[str, None] = {}
+        for place, key in enumerate(keys):
+            if isinstance(key.expression, Variable) and key.variable in (None, key.expression):
+                name = key.expression.name
+            else:
+                name = key.variable.name if key.variable is not None else f".key{place}"
+            if name not in below.variables:
+                below = self.extend(below, name, key.expression, where)
+            names[name] = None
+        return below, tuple(names)
+
+
+class _Planner(PatternPlanner[Source]):
+    """Plans over graphs and windows."""
 
     def __init__(self, sources: Sources) -> None:
+        super().__init__(sources.named)
         self._sources = sources
-        self._fresh = count()
         self._delays = Delays()
 
     def planned(self, pattern: Pattern, source: Source) -> Plan:
@@ -195,17 +244,17 @@ class _Planner:
             case algebra.Filter():
                 return self._filter(pattern, source)
             case algebra.Graph(name, inner):
-                return self._graph(name, inner)
+                return self.graph(name, inner)
             case algebra.LeftJoin():
                 return self._left_join(pattern, source)
             case algebra.Union(left, right):
-                return UnionPlan((self.planned(left, source), self.planned(right, source)))
+                return plans.Union((self.planned(left, source), self.planned(right, source)))
             case algebra.Minus(left, right):
-                return MinusPlan(self.planned(left, source), self.planned(right, source))
+                return plans.Minus(self.planned(left, source), self.planned(right, source))
             case algebra.Extend(inner, variable, expression):
-                return self._extend(self.planned(inner, source), variable.name, expression, source)
+                return self.extend(self.planned(inner, source), variable.name, expression, source)
             case algebra.Values(variables, rows):
-                return Constant(tuple(each.name for each in variables), rows)
+                return plans.Constant(tuple(each.name for each in variables), rows)
             case algebra.Group():
                 return self._group(pattern, source)
             case algebra.Project(inner, variables):
@@ -213,7 +262,11 @@ class _Planner:
                 return projected(self._narrow(inner, source, selected), selected)
             case algebra.Distinct(inner):
                 found = self.planned(inner, source)
-                return found if isinstance(found, DistinctPlan | Closure) else DistinctPlan(found)
+                return (
+                    found
+                    if isinstance(found, plans.Distinct | plans.Closure)
+                    else plans.Distinct(found)
+                )
             case algebra.Reduced(inner) | algebra.OrderBy(inner, _):
                 return self.planned(inner, source)
             case algebra.Slice():
@@ -251,7 +304,7 @@ class _Planner:
                 names = [name for name in wanted if name != variable.name]
                 names += sorted(names_in(expression).difference(names))
                 extended = self._narrow(inner, source, names)
-                return self._extend(extended, variable.name, expression, source)
+                return self.extend(extended, variable.name, expression, source)
         return self.planned(pattern, source)
 
     # -- conjunctions -----------------------------------------------------------------------
@@ -284,27 +337,12 @@ class _Planner:
     def _block(self, patterns: Iterable[TriplePattern], source: Source) -> Conjunction:
         found = Conjunction()
         for pattern in patterns:
-            subject, object_ = _end(pattern.subject), _end(pattern.object)
+            subject, object_ = end_of(pattern.subject), end_of(pattern.object)
             if isinstance(pattern.predicate, Variable):
                 found.triples.append(Triple(source, subject, pattern.predicate, object_))
             else:
-                add_path(found, (subject, pattern.predicate, object_), source, self._fresh)
+                add_path(found, (subject, pattern.predicate, object_), source, self.fresh)
         return found
-
-    def _graph(self, name: Variable | IRI, inner: Pattern) -> Plan:
-        named = self._sources.named
-        if isinstance(name, IRI):
-            if name in named:
-                return self.planned(inner, named[name])
-            # A graph that is not there has no solutions, not even of an empty pattern.
-            return Constant(tuple(sorted(in_scope(inner))), ())
-        found = [
-            join(Constant((name.name,), ((each,),)), self.planned(inner, source))
-            for each, source in named.items()
-        ]
-        if not found:
-            return Constant(tuple(sorted(in_scope(inner) | {name.name})), ())
-        return found[0] if len(found) == 1 else UnionPlan(tuple(found))
 
     # -- operators --------------------------------------------------------------------------
 
@@ -312,25 +350,18 @@ class _Planner:
         if not existences(pattern.condition):
             return assembled(self._conjunction(pattern, source))
         below = self.planned(pattern.pattern, source)
-        condition, marked = self._marked(below, pattern.condition, source)
+        marked, condition = self.marked(below, pattern.condition, source)
         return projected(filtered(marked, condition), below.variables)
 
-    def _extend(self, below: Plan, name: str, expression: Expression, source: Source) -> Plan:
+    def join(self, left: Plan, right: Plan) -> Plan:
+        return join(left, right)
+
+    def extend(self, below: Plan, name: str, expression: Expression, where: Source) -> Plan:
         names = (*below.variables, name)
-        expression, marked = self._marked(below, expression, source)
-        return projected(ExtendPlan(marked, name, expression), names)
+        marked, expression = self.marked(below, expression, where)
+        return projected(plans.Extend(marked, name, expression), names)
 
-    def _marked(
-        self, below: Plan, expression: Expression, source: Source
-    ) -> tuple[Expression, Plan]:
-        """Replace each EXISTS by a variable that says whether its pattern matches."""
-        for found in existences(expression):
-            flag = f".exists{next(self._fresh)}"
-            below = self._mark(below, found, flag, source)
-            expression = replaced(expression, _exchange(found, Variable(flag)))
-        return expression, below
-
-    def _mark(self, below: Plan, asked: algebra.Exists, flag: str, source: Source) -> Plan:
+    def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: Source) -> Plan:
         outer, pattern = frozenset(below.variables), asked.pattern
         lifted: list[Expression] = []
         while isinstance(pattern, algebra.Filter) and borrowed(pattern, outer) > borrowed(
@@ -347,30 +378,19 @@ class _Planner:
             raise NotIncremental(
                 "EXISTS: a filter on outer variables holds another EXISTS", part=inner
             )
-        return Mark(below, self.planned(pattern, source), tuple(lifted), flag)
+        return plans.Mark(below, self.planned(pattern, where), tuple(lifted), flag)
 
     def _left_join(self, pattern: algebra.LeftJoin, source: Source) -> Plan:
         for asked in existences(pattern.condition):
             raise NotIncremental("OPTIONAL with EXISTS in its filter", part=asked)
         left, right = self.planned(pattern.left, source), self.planned(pattern.right, source)
-        return LeftJoinPlan(left, right, pattern.condition)
+        return plans.LeftJoin(left, right, pattern.condition)
 
     def _group(self, pattern: algebra.Group, source: Source) -> Plan:
-        below = self._grouped(pattern, source)
-        keys: list[str] = []
-        for place, key in enumerate(pattern.keys):
-            if isinstance(key.expression, Variable) and key.variable in (None, key.expression):
-                name = key.expression.name
-                if name not in below.variables:
-                    below = self._extend(below, name, key.expression, source)
-            else:
-                name = key.variable.name if key.variable is not None else f".key{place}"
-                below = self._extend(below, name, key.expression, source)
-            if name not in keys:
-                keys.append(name)
+        below, keys = self.keyed(self._grouped(pattern, source), pattern.keys, source)
         for asked in existences(tuple(each for _, each in pattern.aggregates)):
             raise NotIncremental("EXISTS within an aggregate", part=asked)
-        return self._delays.of(GroupPlan(below, tuple(keys), pattern.aggregates))
+        return self._delays.of(plans.Group(below, keys, pattern.aggregates))
 
     def _grouped(self, pattern: algebra.Group, source: Source) -> Plan:
         """What is grouped, narrowed to what keys and aggregates look at."""
@@ -388,11 +408,11 @@ class _Planner:
         below = self.planned(inner, source)
         for asked in existences(conditions):
             raise NotIncremental("EXISTS within ORDER BY", part=asked)
-        sliced = SlicePlan(below, conditions, pattern.offset, pattern.limit)
+        sliced = plans.Slice(below, conditions, pattern.offset, pattern.limit)
         return sliced if outside is None else projected(sliced, outside)
 
 
-def _end(term: Variable | Term) -> Variable | Term:
+def end_of(term: Variable | Term) -> Variable | Term:
     """A blank node of a pattern is a variable that no other part of the query can use."""
     return Variable(str(term)) if isinstance(term, BlankNode) else term
 
