@@ -12,9 +12,9 @@ from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.gap.trial import Trial
+from sensorstream.reasoning.dl.gate import built_ins
 from sensorstream.reasoning.dl.process import HEAP, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
-from sensorstream.reasoning.dl.swrl import built_ins
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, place_of
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner

@@ -17,9 +17,9 @@ from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.dl.contradictions import Explainer
-from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
+from sensorstream.reasoning.dl.questions import Memo
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.schema_closure import SchemaClosure
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -21,10 +21,15 @@ from sensorstream.errors import OntologyError, TermError
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
+    OWL_CLASS,
+    OWL_COMPLEMENT_OF,
     OWL_EQUIVALENT_CLASS,
+    OWL_HAS_VALUE,
+    OWL_NEGATIVE_ASSERTION,
     OWL_ON_DATATYPE,
     OWL_ON_PROPERTY,
     OWL_ONE_OF,
+    OWL_RESTRICTION,
     RDF,
     RDF_FIRST,
     RDF_NIL,
@@ -54,7 +59,41 @@ from sensorstream.model.xsd import (
     Moment,
     primitive_of,
 )
-from sensorstream.reasoning.dl.denials import with_values_denied_by_class
+from sensorstream.reasoning.dl.axioms import Axioms
+
+_SOURCE: Final = IRI(f"{OWL}sourceIndividual")
+_PROPERTY: Final = IRI(f"{OWL}assertionProperty")
+_VALUE: Final = IRI(f"{OWL}targetValue")
+
+
+def with_values_denied_by_class(triples: Sequence[Triple]) -> list[Triple]:
+    """The triples, with each negative assertion of a value as the assertion of a class.
+
+    Negative assertions of links stay, and so do those that lack a part.
+    """
+    axioms = Axioms(triples)
+    replaced: set[Triple] = set()
+    made: list[Triple] = []
+    for node in axioms.typed(OWL_NEGATIVE_ASSERTION):
+        match tuple(axioms.value(node, each) for each in (_SOURCE, _PROPERTY, _VALUE)):
+            case (IRI() | BlankNode() as one, IRI() as prop, Literal() as value):
+                said = ((_SOURCE, one), (_PROPERTY, prop), (_VALUE, value))
+                replaced.update((node, p, o) for p, o in said)
+                replaced.add((node, RDF_TYPE, OWL_NEGATIVE_ASSERTION))
+                made.extend(_outside(one, prop, value, len(made)))
+    return [*(each for each in triples if each not in replaced), *made] if made else [*triples]
+
+
+def _outside(one: Subject, prop: IRI, value: Literal, number: int) -> Iterator[Triple]:
+    """That an individual does not have a value; ``number`` makes the names of its nodes new."""
+    others, holders = BlankNode(f"_:without{number}"), BlankNode(f"_:with{number}")
+    yield one, RDF_TYPE, others
+    yield others, RDF_TYPE, OWL_CLASS
+    yield others, OWL_COMPLEMENT_OF, holders
+    yield holders, RDF_TYPE, OWL_RESTRICTION
+    yield holders, OWL_ON_PROPERTY, prop
+    yield holders, OWL_HAS_VALUE, value
+
 
 DATATYPES: Final = NUMERIC_TYPES | {
     *(f"{XSD}{name}" for name in ("normalizedString", "token", "language", "Name", "NCName")),
@@ -425,3 +464,43 @@ def _point_literal(era: int) -> Literal:
 
 def _short(name: str) -> str:
     return re.split("[#/]", name)[-1]
+
+
+TEXT_FACETS: Final = frozenset(
+    {*(f"{XSD}{word}" for word in ("length", "minLength", "maxLength", "pattern"))}
+    | {f"{RDF}langRange"}
+)
+"""What restricts texts by how long they are, or by what they look like."""
+
+
+def without_text_facets(axioms: Collection[Triple]) -> list[Triple]:
+    """The axioms of which no part has such a facet: leaving out others says less, never more."""
+    parts = _parts_with(axioms)
+    if not parts:
+        return list(axioms)
+    kept = [each for each in axioms if each[0] not in parts and each[2] not in parts]
+    # What only the axioms left out were made of is left out, too.
+    while orphans := _blank(each[0] for each in kept) & _blank(o for _, _, o in axioms) - _blank(
+        o for _, _, o in kept
+    ):
+        kept = [each for each in kept if each[0] not in orphans]
+    return kept
+
+
+def _parts_with(axioms: Collection[Triple]) -> set[Subject]:
+    """The expressions, and the datatypes that are defined by them, with such a facet."""
+    defined = {s for s, p, o in axioms if p == RDF_TYPE and o == f"{RDFS}Datatype"}
+    found: set[Subject] = {s for s, p, _ in axioms if p in TEXT_FACETS}
+    while more := {
+        s
+        for s, p, o in axioms
+        if o in found
+        and s not in found
+        and (isinstance(s, BlankNode) or (s in defined and p == OWL_EQUIVALENT_CLASS))
+    }:
+        found |= more
+    return found
+
+
+def _blank(terms: Iterable[object]) -> set[BlankNode]:
+    return {each for each in terms if isinstance(each, BlankNode)}

@@ -6,17 +6,240 @@ Structural Specification, section 9.5 (keys).
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, TypeAlias
 
+from sensorstream.errors import OntologyError
+from sensorstream.model.schema import transitive
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.vocabulary import (
     OWL,
+    OWL_EQUIVALENT_PROPERTY,
     OWL_HAS_VALUE,
+    OWL_INVERSE_OF,
+    OWL_ON_PROPERTY,
     OWL_ONE_OF,
     RDF_TYPE,
+    RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.swrl import individuals_of_rules, joins_strangers
+
+_SWRL: Final = "http://www.w3.org/2003/11/swrl#"
+_RULE: Final = f"{_SWRL}Imp"
+_OF_VALUE: Final = f"{_SWRL}DatavaluedPropertyAtom"
+_BUILT_IN: Final = f"{_SWRL}BuiltinAtom"
+_ABOUT_VALUES: Final = frozenset({_BUILT_IN, f"{_SWRL}DataRangeAtom"})
+_OF_ONE: Final = frozenset({f"{_SWRL}ClassAtom", _OF_VALUE})
+_CONNECTING: Final = frozenset({f"{_SWRL}IndividualPropertyAtom", f"{_SWRL}SameIndividualAtom"})
+
+
+def has_rules(axioms: Axioms) -> bool:
+    """Whether there are SWRL rules."""
+    return bool(axioms.typed(_RULE))
+
+
+def individuals_of_rules(axioms: Axioms) -> set[Subject]:
+    """The individuals that rules name."""
+    found: set[Subject] = set()
+    for rule in axioms.typed(_RULE):
+        for atom in (*_atoms(axioms, rule, "body"), *_atoms(axioms, rule, "head")):
+            for end in _individuals(axioms, atom):
+                if isinstance(end, IRI | BlankNode) and not _is_variable(axioms, end):
+                    found.add(end)
+    return found
+
+
+def values_of_rules(axioms: Axioms) -> Iterator[tuple[IRI, Literal]]:
+    """The values that the heads of rules give a datatype property."""
+    for rule in axioms.typed(_RULE):
+        for atom in _atoms(axioms, rule, "head"):
+            prop, value = _valued(axioms, atom)
+            if isinstance(prop, IRI) and isinstance(value, Literal):
+                yield prop, value
+
+
+def check_rules(axioms: Axioms) -> None:
+    """Refuse rules of which HermiT and Pellet do not report what follows.
+
+    Raises:
+        OntologyError: the head of a rule gives a property the value of a variable.
+    """
+    for rule in axioms.typed(_RULE):
+        for atom in _atoms(axioms, rule, "head"):
+            prop, value = _valued(axioms, atom)
+            if prop is not None and value is not None and not isinstance(value, Literal):
+                raise OntologyError(
+                    f"a SWRL rule ({rule}) derives values of <{prop}> from its variable {value}, "
+                    "which HermiT and Pellet do not report: expected a value in its head; "
+                    "rdfs:subPropertyOf, or a semantic rule, copies values"
+                )
+
+
+def built_ins(axioms: Axioms) -> set[Term]:
+    """The built-ins that rules call."""
+    return {
+        axioms.value(atom, f"{_SWRL}builtin") or atom
+        for rule in axioms.typed(_RULE)
+        for part in ("body", "head")
+        for atom in _atoms(axioms, rule, part)
+        if axioms.value(atom, RDF_TYPE) == _BUILT_IN
+    }
+
+
+def joins_strangers(axioms: Axioms) -> bool:
+    """Whether a rule may fire for individuals of different islands, or names one."""
+    return any(_joins_strangers(axioms, rule) for rule in axioms.typed(_RULE))
+
+
+def _joins_strangers(axioms: Axioms, rule: Subject) -> bool:
+    body = _atoms(axioms, rule, "body")
+    groups: list[set[Term]] = []
+    everyone: set[Term] = set()
+    for atom in (*body, *_atoms(axioms, rule, "head")):
+        about = set(_individuals(axioms, atom))
+        if not all(_is_variable(axioms, end) for end in about):
+            return True
+        everyone |= about
+        if atom in body and axioms.value(atom, RDF_TYPE) in _CONNECTING:
+            touching = [group for group in groups if group & about]
+            groups = [group for group in groups if not group & about]
+            groups.append(about.union(*touching))
+    return len(everyone) != 1 and not any(group >= everyone for group in groups)
+
+
+def _individuals(axioms: Axioms, atom: Term) -> Iterator[Term]:
+    """The arguments of an atom that stand for individuals."""
+    kind = axioms.value(atom, RDF_TYPE)
+    if kind in _ABOUT_VALUES:
+        return
+    for number in (1,) if kind in _OF_ONE else (1, 2):
+        end = axioms.value(atom, f"{_SWRL}argument{number}")
+        if end is not None:
+            yield end
+
+
+def _valued(axioms: Axioms, atom: Term) -> tuple[Term | None, Term | None]:
+    """Property and value of an atom about a datatype property."""
+    if axioms.value(atom, RDF_TYPE) != _OF_VALUE:
+        return None, None
+    prop = axioms.value(atom, f"{_SWRL}propertyPredicate")
+    return prop, axioms.value(atom, f"{_SWRL}argument2")
+
+
+def _atoms(axioms: Axioms, rule: Subject, part: str) -> list[Term]:
+    head = axioms.value(rule, f"{_SWRL}{part}")
+    return [] if head is None else axioms.members(head)
+
+
+def _is_variable(axioms: Axioms, term: Term) -> bool:
+    return any(p == RDF_TYPE and o == f"{_SWRL}Variable" for _, p, o in axioms.about(term))
+
+
+_SYMMETRIC: Final = IRI(f"{OWL}SymmetricProperty")
+_CHAIN: Final = IRI(f"{OWL}propertyChainAxiom")
+_COMPLEX_KINDS: Final = frozenset({f"{OWL}TransitiveProperty", f"{OWL}ReflexiveProperty"})
+_EQUATING_KINDS: Final = frozenset({f"{OWL}FunctionalProperty", f"{OWL}InverseFunctionalProperty"})
+_COUNTS: Final = frozenset(
+    f"{OWL}{word}"
+    for word in ("maxCardinality", "cardinality", "maxQualifiedCardinality", "qualifiedCardinality")
+)
+# A signed name, as one string so that hierarchies are computed by the usual function.
+_Signed: TypeAlias = IRI
+_BACKWARD: Final = "^"
+
+
+class Roles:
+    """The stated hierarchy of properties, inverses included."""
+
+    __slots__ = ("_above",)
+
+    def __init__(self, axioms: Axioms) -> None:
+        edges: dict[_Signed, set[_Signed]] = {}
+
+        def tell(lower: _Signed, upper: _Signed) -> None:
+            edges.setdefault(lower, set()).add(upper)
+            edges.setdefault(_converse(lower), set()).add(_converse(upper))
+
+        for s, p, o in axioms.triples:
+            if p == RDF_TYPE and o == _SYMMETRIC and isinstance(s, IRI):
+                tell(s, _converse(s))
+                continue
+            one, other = _signed(axioms, s), _signed(axioms, o)
+            if one is None or other is None:
+                continue
+            if p == RDFS_SUBPROPERTY_OF:
+                tell(one, other)
+            elif p == OWL_EQUIVALENT_PROPERTY:
+                tell(one, other)
+                tell(other, one)
+            elif p == OWL_INVERSE_OF and isinstance(s, IRI):
+                tell(one, _converse(other))
+                tell(_converse(other), one)
+        self._above = transitive(edges)
+
+    def above(self, names: set[IRI]) -> set[IRI]:
+        """The properties and all superproperties of them or of their inverses."""
+        found = set(names)
+        for name in names:
+            for signed in (name, _converse(name)):
+                found.update(_name(each) for each in self._above.get(IRI(signed), ()))
+        return found
+
+
+def complex_roles(axioms: Axioms) -> set[IRI]:
+    """The properties with an axiom that derives triples from several, or from none."""
+    found: set[IRI] = set()
+    for s, p, o in axioms.triples:
+        role: Term | None = None
+        if (p == RDF_TYPE and o in _COMPLEX_KINDS) or p == _CHAIN:
+            role = s
+        elif p == f"{OWL}hasSelf":
+            role = axioms.value(s, OWL_ON_PROPERTY)
+        signed = None if role is None else _signed(axioms, role)
+        if signed is not None:
+            found.add(_name(signed))
+    return found
+
+
+def counts_individuals(axioms: Axioms, values: frozenset[IRI]) -> bool:
+    """Whether some axiom limits the number of neighbours of an individual.
+
+    ``values`` are the datatype properties: a limit on values makes no individuals equal.
+    """
+    for s, p, o in axioms.triples:
+        if p in _COUNTS and axioms.value(s, OWL_ON_PROPERTY) not in values:
+            return True
+        if p == RDF_TYPE and o in _EQUATING_KINDS and s not in values:
+            return True
+    return False
+
+
+def leaves_a_choice(axioms: Axioms, values: frozenset[IRI]) -> bool:
+    """Whether some limit above one lets models differ in which neighbours are equal."""
+    return any(
+        p in _COUNTS
+        and isinstance(o, Literal)
+        and o.lexical.strip() not in {"0", "1"}
+        and axioms.value(s, OWL_ON_PROPERTY) not in values
+        for s, p, o in axioms.triples
+    )
+
+
+def _converse(name: str) -> IRI:
+    return IRI(name[1:] if name.startswith(_BACKWARD) else _BACKWARD + name)
+
+
+def _name(signed: str) -> IRI:
+    return IRI(signed.removeprefix(_BACKWARD))
+
+
+def _signed(axioms: Axioms, term: Term) -> _Signed | None:
+    if isinstance(term, BlankNode):
+        inverse = axioms.value(term, OWL_INVERSE_OF)
+        inner = None if inverse is None else _signed(axioms, inverse)
+        return None if inner is None else _converse(inner)
+    return term if isinstance(term, IRI) else None
+
 
 _HAS_KEY: Final = IRI(f"{OWL}hasKey")
 _UNIVERSAL: Final = IRI(f"{OWL}topObjectProperty")

@@ -13,9 +13,8 @@ from sensorstream.model.terms import Triple
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.gap.answers import Answers
 from sensorstream.reasoning.dl.gap.trial import Trial
-from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.questions import Questions
+from sensorstream.reasoning.dl.questions import Memo, Questions
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.schema_closure import SchemaClosure
 

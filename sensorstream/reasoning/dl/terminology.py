@@ -27,21 +27,19 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.datatypes import Datatypes
+from sensorstream.reasoning.dl.datatypes import Datatypes, without_text_facets
 from sensorstream.reasoning.dl.gate import (
+    Roles,
+    check_rules,
+    complex_roles,
+    counts_individuals,
     has_keys,
+    has_rules,
+    leaves_a_choice,
     named_individuals,
     why_whole,
 )
 from sensorstream.reasoning.dl.probes import PREFIX, Probes, written_values
-from sensorstream.reasoning.dl.roles import (
-    Roles,
-    complex_roles,
-    counts_individuals,
-    leaves_a_choice,
-)
-from sensorstream.reasoning.dl.swrl import check_rules, has_rules
-from sensorstream.reasoning.dl.text_facets import without_text_facets
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 from sensorstream.reasoning.owl_words import ANNOTATIONS
 

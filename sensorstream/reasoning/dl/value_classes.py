@@ -40,10 +40,8 @@ from sensorstream.model.xsd import (
     parse,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.datatypes import Datatypes
-from sensorstream.reasoning.dl.gate import has_keys
-from sensorstream.reasoning.dl.swrl import has_rules
-from sensorstream.reasoning.dl.text_facets import TEXT_FACETS
+from sensorstream.reasoning.dl.datatypes import TEXT_FACETS, Datatypes
+from sensorstream.reasoning.dl.gate import has_keys, has_rules
 
 _ZONE: Final = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _EXACT: Final = INTEGER_TYPES | {XSD_DECIMAL}

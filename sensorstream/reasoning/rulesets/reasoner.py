@@ -37,12 +37,10 @@ from sensorstream.network.recursion.linear import (
 )
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.reasoning.rulesets.applications import Applications
-from sensorstream.reasoning.rulesets.derivation import grounds
+from sensorstream.reasoning.rulesets.derivation import Applications, grounds
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
-from sensorstream.reasoning.rulesets.lasting import lasting
 from sensorstream.reasoning.rulesets.lists import unrolled
-from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.rule_set import RuleSet, lasting
 from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 

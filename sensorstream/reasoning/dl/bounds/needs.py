@@ -30,9 +30,15 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import THING, Untreated, member
-from sensorstream.reasoning.dl.bounds.expressions import Expressions
+from sensorstream.reasoning.dl.bounds.expressions import (
+    COUNTS,
+    SELF,
+    UNION,
+    Expressions,
+    kind_of,
+    limits_of,
+)
 from sensorstream.reasoning.dl.bounds.property_axioms import KINDS
-from sensorstream.reasoning.dl.bounds.restrictions import COUNTS, SELF, UNION, kind_of, limits_of
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 Needs: TypeAlias = tuple[TriplePattern, ...]

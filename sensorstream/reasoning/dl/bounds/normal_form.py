@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
+from urllib.parse import quote
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
@@ -17,6 +18,8 @@ from sensorstream.model.vocabulary import (
     OWL_INTERSECTION_OF,
     OWL_NOTHING,
     OWL_ONE_OF,
+    OWL_SAME_AS,
+    OWL_THING,
     RDF_FIRST,
     RDF_TYPE,
     RDFS,
@@ -28,23 +31,17 @@ from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import (
     OPEN,
     THING,
+    VALUES,
+    Alternative,
     Clause,
     Crowd,
     Untreated,
     implies,
     member,
 )
-from sensorstream.reasoning.dl.bounds.data_ranges import known_value
-from sensorstream.reasoning.dl.bounds.differences import (
-    all_different,
-    alternatives_apart,
-    is_of_pairs,
-    tells_pairs_apart,
-)
-from sensorstream.reasoning.dl.bounds.enumerations import Enumerations, enumerations
-from sensorstream.reasoning.dl.bounds.expressions import Expressions
-from sensorstream.reasoning.dl.bounds.foreseen import foreseen
-from sensorstream.reasoning.dl.bounds.literal_values import Value
+from sensorstream.reasoning.dl.bounds.data_ranges import Value, known_value
+from sensorstream.reasoning.dl.bounds.expressions import UNION, Expressions
+from sensorstream.reasoning.dl.bounds.foreseen import Enumerations, enumerations, foreseen
 from sensorstream.reasoning.dl.bounds.needs import Needs, needs
 from sensorstream.reasoning.dl.bounds.property_axioms import (
     KINDS,
@@ -62,13 +59,110 @@ from sensorstream.reasoning.dl.bounds.rarer_axioms import (
     negative,
     rule,
 )
-from sensorstream.reasoning.dl.bounds.restrictions import UNION
-from sensorstream.reasoning.dl.bounds.stand_ins import stand_ins
-from sensorstream.reasoning.dl.bounds.things import things
-from sensorstream.reasoning.dl.bounds.values import Values
+from sensorstream.reasoning.dl.bounds.values import Values, stand_ins
+from sensorstream.reasoning.dl.gate import named_individuals
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
+_NUMBER: Final = f"{VALUES}number:"
+_FEW: Final = 3
 _X, _Y = Variable("x"), Variable("y")
+_ONE, _OTHER = Variable("one"), Variable("other")
+
+
+def all_different(name: str, members: Sequence[IRI | Literal]) -> Iterator[Clause]:
+    """Clauses for individuals of which no two are the same: each has a number in the list."""
+    members = list(dict.fromkeys(members))
+    if len(members) <= _FEW:
+        for place, one in enumerate(members):
+            for other in members[:place]:
+                yield implies(name, (), TriplePattern(other, OWL_DIFFERENT_FROM, one))
+        return
+    number = IRI(f"{_NUMBER}{quote(name, safe='')}")
+    for place, one in enumerate(members):
+        yield implies(name, (), TriplePattern(one, number, Literal(str(place))))
+    apart = ((_ONE, _OTHER),)
+    both = TriplePattern(_X, number, _ONE), TriplePattern(_X, number, _OTHER)
+    yield Clause(name, both, (), apart)
+    each = TriplePattern(_X, number, _ONE), TriplePattern(_Y, number, _OTHER)
+    differ = Alternative((TriplePattern(_X, OWL_DIFFERENT_FROM, _Y),))
+    yield Clause(name, each, (differ,), apart)
+
+
+def is_of_pairs(clause: Clause) -> bool:
+    """Whether the clause derives a triple for each pair of different individuals."""
+    return bool(clause.heads) and any(
+        isinstance(each.predicate, IRI) and each.predicate.startswith(_NUMBER)
+        for each in clause.body
+    )
+
+
+def alternatives_apart(clauses: Sequence[Clause]) -> Iterator[Clause]:
+    """Differences between individuals that are alternatives in one clause."""
+    lists: dict[IRI, dict[IRI, str]] = {}
+    chosen: list[set[IRI]] = []
+    for clause in clauses:
+        ends = {
+            end
+            for head in clause.heads
+            for triple in head.triples
+            for end in (triple.subject, triple.object)
+            if isinstance(end, IRI) and triple.predicate != RDF_TYPE
+        }
+        if len(clause.heads) > 1:
+            chosen.append(ends)
+        elif not clause.body:
+            for head in clause.heads:
+                for each in head.triples:
+                    if isinstance(each.predicate, IRI) and each.predicate.startswith(_NUMBER):
+                        assert isinstance(each.subject, IRI)
+                        lists.setdefault(each.predicate, {})[each.subject] = clause.name
+    for members in lists.values():
+        for ends in chosen:
+            for one, other in combinations(sorted(ends & members.keys()), 2):
+                yield implies(members[one], (), TriplePattern(one, OWL_DIFFERENT_FROM, other))
+
+
+def tells_pairs_apart(clauses: Iterable[Clause]) -> bool:
+    """Whether any clause has alternatives that differences leave, or needs different ones."""
+    for clause in clauses:
+        links = [triple.predicate for head in clause.heads for triple in head.triples]
+        if len(links) > 1 and (OWL_SAME_AS in links or OWL_DIFFERENT_FROM in links):
+            return True
+    return False
+
+
+def things(axioms: Axioms, clauses: list[Clause]) -> Iterator[Clause]:
+    """Everything an assertion or an axiom speaks of is an individual."""
+    classes = set(axioms.typed(f"{OWL}Class")) | {OWL_THING, IRI(f"{OWL}NamedIndividual")}
+    links = {*axioms.typed(f"{OWL}ObjectProperty"), OWL_SAME_AS, OWL_DIFFERENT_FROM}
+    values = set(axioms.typed(f"{OWL}DatatypeProperty"))
+    # Also where an axiom that names them has no clauses.
+    named = {constant(each) for each in named_individuals(axioms)}
+    for clause in clauses:
+        heads = [triple for head in clause.heads for triple in head.triples]
+        for triple in (*clause.body, *heads):
+            ends = {triple.subject, triple.object}
+            if triple.predicate == RDF_TYPE:
+                ends = {triple.subject}
+                if isinstance(triple.object, IRI) and triple.object != THING:
+                    classes.add(triple.object)
+            elif isinstance(triple.predicate, IRI) and triple.predicate not in values:
+                links.add(triple.predicate)
+            named.update(end for end in ends if isinstance(end, IRI))
+    for of_class in _of_individuals(classes):
+        yield implies("individuals", (member(_X, of_class),), member(_X, THING))
+    for link in _of_individuals(links | values):
+        yield implies("individuals", (TriplePattern(_X, link, _Y),), member(_X, THING))
+        if link in links:
+            yield implies("individuals", (TriplePattern(_Y, link, _X),), member(_X, THING))
+    for each in _of_individuals(named):
+        yield implies("individuals", (), member(each, THING))
+
+
+def _of_individuals(names: Iterable[Term]) -> list[IRI]:
+    return sorted(each for each in names if isinstance(each, IRI) and not each.startswith(VALUES))
+
+
 _OF_CLASSES: Final = frozenset({OWL_INTERSECTION_OF, UNION, OWL_COMPLEMENT_OF, OWL_ONE_OF})
 _DISJOINT: Final = f"{OWL}disjointWith"
 _DATATYPE: Final = IRI(f"{RDFS}Datatype")
