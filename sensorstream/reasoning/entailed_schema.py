@@ -1,9 +1,9 @@
 """What follows about the names of an ontology: hierarchies, domains, ranges, disjoint classes.
 
-A reasoner of individuals tells it: C is below D if and only if an individual of which nothing is
-known but that it is a C is a D; C is in the domain of p if and only if one of which nothing is
-known but that it has a value of p is a C. Such individuals enter the window, one question after
-the other, and leave it again.
+Classes that are described, and not named, get a name first. A reasoner of individuals tells the
+rest: C is below D if and only if an individual of which nothing is known but that it is a C is a D;
+C is in the domain of p if and only if one of which nothing is known but that it has a value of p is
+a C. Such individuals enter the window, one question after the other, and leave it again.
 
 Source: OWL 2 Direct Semantics, section 2.3.
 """

@@ -1,4 +1,4 @@
-"""The interface of reasoners to the engine, and the reasoner that derives nothing."""
+"""The interface of reasoners to the engine, and a reasoner beside the one at work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values and data ranges in the form that HermiT and Pellet handle correctly.
+"""Axioms, values and data ranges in the form that HermiT and Pellet handle correctly.
 
 *Opaque* values, of datatypes outside OWL 2's datatype map (``xsd:date``, durations, times, WKT, …),
 become points of time in a ten-year *era* per datatype, before the year -10: so both reasoners
@@ -6,7 +6,15 @@ compare them with each other and keep them apart from all other values. No messa
 point of time. The datatype becomes the interval of its era, ``xsd:dateTime`` everything after all
 eras.
 
-Source: OWL 2 Structural Specification, section 4; XSD 1.1 part 2, sections 3.3 and 3.4.
+HermiT compares a negative assertion of a value with the other assertions of a document by their
+text: where ``4`` is denied it accepts ``"04"``. Values in classes are compared as values, so the
+individual is told to be outside of the class of those that have the value, which means the same.
+
+Pellet 2.3.1 throws an UnsupportedOperationException on ``xsd:pattern``, and refuses values that are
+as long as ``xsd:minLength`` and ``xsd:maxLength`` want: it is told no axiom with such a facet.
+
+Source: OWL 2 Structural Specification, section 4; OWL 2 Direct Semantics, sections 2.2.3 and 2.3.3;
+OWL 2 Mapping to RDF Graphs, section 3.2; XSD 1.1 part 2, sections 3.3 and 3.4.
 """
 
 from __future__ import annotations

@@ -1,7 +1,13 @@
-"""Which axioms let individuals affect each other without a link between them.
+"""What the axioms of an ontology can do: equate individuals, join them, derive links, refuse rules.
 
-docs/reasoning.md has the arguments. Source: OWL 2 Direct Semantics, section 2.3; OWL 2
-Structural Specification, section 9.5 (keys).
+*Without a link* individuals affect each other by some axioms; docs/reasoning.md has the arguments.
+
+Of properties, hierarchies, equivalences, inverses and symmetry are *linear*: a triple implies
+triples, one at a time. If no axiom can make individuals equal, all other implied property values
+come from transitivity, chains, reflexivity and self restrictions.
+
+Source: OWL 2 Direct Semantics, section 2.3; OWL 2 Structural Specification, section 9.5 (keys);
+SWRL, section 3 (rules) and 5.1 (RDF).
 """
 
 from __future__ import annotations

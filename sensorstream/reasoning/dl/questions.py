@@ -1,4 +1,10 @@
-"""Asks the reasoner's process about islands, with as few requests as possible."""
+"""Asks the reasoner's process about islands, with as few requests as possible, and keeps answers.
+
+Islands of equal shape have equal answers. The shape of an island consists of its assertions, with a
+number for each member and a class for each value (:mod:`.value_classes`). Members are ordered by
+the assertions about them and their neighbours; if the order is not unique, equal islands may get
+different shapes and are asked about twice, but different islands never get the same shape.
+"""
 
 from __future__ import annotations
 

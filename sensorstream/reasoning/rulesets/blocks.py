@@ -1,4 +1,4 @@
-"""Where the rules of a text stand, and the comments above them."""
+"""Where the rules of a text stand, the comments above them, and the text without some of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Why a triple follows by rules: one derivation, down to what is given.
 
-Nothing is kept for this while the rules run. When somebody asks, the rules are applied backwards
-to what the graph holds, level by level, until what is given derives the triple; from all that was
+Nothing is kept for this while the rules run. When somebody asks, the rules are applied backwards to
+what the graph holds, level by level, until what is given derives the triple; from all that was
 found then, the derivation with the fewest steps one above the other is taken. So no triple is a
 reason of itself, however the rules go round in circles.
 

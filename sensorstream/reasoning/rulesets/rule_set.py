@@ -1,4 +1,4 @@
-"""The rules of a file, and several files as one."""
+"""The rules of a file, several files as one, and which rules are alike, or never take back."""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 ``?p rdfs:domain ?c . ?x ?p ?y`` becomes ``?x ex:equips ?y`` for each property with a domain. As the
 schema is solved once, at run time only streamed triples join.
+
+One table stands for thousands of specialised rules that differ in constants alone. ``?c
+rdfs:subClassOf ?d . ?x a ?c`` would become a rule for each pair of classes. Where the schema has
+many solutions, it is looked up for a class when that is met.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Rules of a rule set that delete: they switch state, and are run as semantic rules.
+"""What a rule may not hold, and the rules that delete, which are run as semantic rules.
 
-``DELETE { … } INSERT { … } WHERE { body }`` becomes ``when select { SELECT * { body } } becomes
-true then sparql { DELETE { … } INSERT { … } WHERE {} }``: once for each solution that was not there
-before, after all has followed that does.
+A rule that deletes switches state. ``DELETE { … } INSERT { … } WHERE { body }`` becomes ``when
+select { SELECT * { body } } becomes true then sparql { DELETE { … } INSERT { … } WHERE {} }``: once
+for each solution that was not there before, after all has followed that does.
 """
 
 from __future__ import annotations

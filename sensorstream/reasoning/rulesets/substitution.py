@@ -1,4 +1,4 @@
-"""Rules with terms in the place of variables."""
+"""The triple patterns that a body must match, and rules with terms for variables."""
 
 from __future__ import annotations
 

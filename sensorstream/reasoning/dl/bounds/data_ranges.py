@@ -1,6 +1,10 @@
-"""Data ranges as sets of values, decided for each value.
+"""Values, data ranges as sets of values, and the cells into which ranges divide all values.
 
-Source: OWL 2 Structural Specification, sections 4 and 7; XSD 1.1 part 2, section 3.
+Two literals have one value if and only if theirs are equal here. Whether a value is in a range is
+decided for each. Of each cell one value is known to decide by.
+
+Source: OWL 2 Structural Specification, sections 4 and 7; XSD 1.1 part 2, sections 2.2 (identity)
+and 3.
 """
 
 from __future__ import annotations

@@ -1,8 +1,18 @@
-"""What follows for an individual because somebody else must exist, worked out beforehand.
+"""What certain clauses conclude, worked out beforehand, and what that tells of others.
 
-The lower bound makes no unnamed individuals. But what certain clauses conclude about someone from
-the neighbour that a clause says exists follows from the body of that clause alone. So it is
-concluded from the body: ``A ⊑ ∃r.B`` and ``∃r.B ⊑ C`` give ``A ⊑ C``.
+*Foreseen* is what follows for an individual because somebody else must exist. The lower bound makes
+no unnamed individuals. But what certain clauses conclude about someone from the neighbour that a
+clause says exists follows from the body of that clause alone. So it is concluded from the body: ``A
+⊑ ∃r.B`` and ``∃r.B ⊑ C`` give ``A ⊑ C``.
+
+*Enumerated* are neighbours that are one of a few named individuals. ``A ⊑ ∃r.C`` with ``C ⊑ {a,
+b}`` says that ``r(x, a)`` or ``r(x, b)``. So the upper bound needs no name for a neighbour, which
+would be a and b, and would make them the same.
+
+*Made* are the names of individuals that only exist. Such a name says for which alternative it was
+made, which of its individuals it is, and, after a colon, for whom. Two are *apart* if the same
+alternative asks for both for the same individual, or if what their alternatives say of them makes
+them members of disjoint classes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The axioms of an ontology as clauses, and those that have none here."""
+"""The axioms of an ontology as clauses, and those that have none here.
+
+Of many individuals that are all different, there are clauses without a triple for each pair; of the
+class of every individual, there are clauses where anything asks for it.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,12 @@
 
 A literal cannot be the subject of a triple, and two literals may be one value. In which data ranges
 a value is, is given with its literal (:meth:`Values.facts_of`).
+
+Of values that axioms only say exist, the upper bound has names, too (:func:`stand_ins`). In a model
+such a name is some value of its range. If there is a *quiet* cell, of many values for which no
+condition of the axioms holds that does not hold in all of the range, it is one of these that no
+other name has. If not, it may be any value of the range: it meets every condition that any of them
+meets, and may be each value that the axioms mention.
 """
 
 from __future__ import annotations
