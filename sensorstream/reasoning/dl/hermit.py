@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from sensorstream.reasoning.dl.owl_api import OwlApi
 from sensorstream.reasoning.dl.probes import IS, TAG
 from sensorstream.reasoning.dl.protocol import IslandFacts, Types
 
@@ -30,22 +32,12 @@ class Hermit:
     """HermiT over one ontology; needs a running JVM."""
 
     def __init__(self, axioms: bytes) -> None:
-        import jpype
-
-        self._jpype = jpype
-        java = jpype.JClass
-        self._manager = java("org.semanticweb.owlapi.apibinding.OWLManager")
-        self._factory = self._manager.getOWLDataFactory()
-        self._iri = java("org.semanticweb.owlapi.model.IRI")
-        self._add = java("org.semanticweb.owlapi.model.AddAxiom")
-        self._remove = java("org.semanticweb.owlapi.model.RemoveAxiom")
-        self._changes = java("java.util.ArrayList")
+        self._api = OwlApi()
+        self._add = self._api.java("org.semanticweb.owlapi.model.AddAxiom")
+        self._remove = self._api.java("org.semanticweb.owlapi.model.RemoveAxiom")
+        self._changes = self._api.java("java.util.ArrayList")
         self._axioms = axioms
         self._tags = TAG.encode() in axioms
-        self._classes: dict[str, Any] = {}
-        self._object_properties: dict[str, Any] = {}
-        self._data_properties: dict[str, Any] = {}
-        self._datatypes: dict[str, Any] = {}
         self._slots: dict[int, _Slots] = {}
 
     def is_consistent(self) -> bool:
@@ -95,7 +87,7 @@ class Hermit:
                 ]
             else:
                 answer = self._members_of(slots, island.asked, island.names, told)
-        except self._jpype.JClass("java.lang.NullPointerException"):
+        except self._api.java("java.lang.NullPointerException"):
             # HermiT raises an error when asked for types where there is no model.
             if slots.reasoner.isConsistent():
                 raise
@@ -121,26 +113,18 @@ class Hermit:
         }
         answer: Types = [[] for _ in names]
         for name in asked:
-            of_class = self._named(self._classes, self._factory.getOWLClass, name)
+            of_class = self._api.named("Class", name)
             listed = str(slots.reasoner.getInstances(of_class, False).getFlattened().toString())
             for found in _NAME.findall(listed):
                 number = numbers.get(found)
                 if number is not None and (
-                    name in told[number]
-                    or self._holds(slots, self._member_of(number, names, slots), name)
+                    name in told[number] or self._holds(slots, self._api.individual(found), name)
                 ):
                     answer[number].append(name)
         return answer
 
-    def _member_of(self, number: int, names: list[str | None], slots: _Slots) -> Any:
-        name = names[number]
-        return self._member(number if name is None else name, slots.individuals)
-
     def _holds(self, slots: _Slots, member: Any, name: str) -> bool:
-        of_class = self._named(self._classes, self._factory.getOWLClass, name)
-        # A class that is negated twice is an expression for HermiT, which it tests by refutation.
-        expression = self._factory.getOWLObjectComplementOf(of_class.getObjectComplementOf())
-        return bool(slots.reasoner.hasType(member, expression, False))
+        return bool(slots.reasoner.hasType(member, self._api.tested(name), False))
 
     def _may_be_another(self, types: list[str], name: str | None, told: set[str]) -> bool:
         """Whether HermiT's present model makes an individual equal to another named individual."""
@@ -155,42 +139,24 @@ class Hermit:
         )
 
     def _axiom(self, fact: _Fact, slots: list[Any]) -> Any:
-        factory = self._factory
+        api, factory = self._api, self._api.factory
         kind, one, *rest = fact
         subject = self._member(one, slots)
         if kind == "type":
-            of_class = self._named(self._classes, factory.getOWLClass, rest[0])
-            return factory.getOWLClassAssertionAxiom(of_class, subject)
+            return factory.getOWLClassAssertionAxiom(api.named("Class", rest[0]), subject)
         if kind == "link":
-            link = self._named(self._object_properties, factory.getOWLObjectProperty, rest[0])
-            other = self._member(rest[1], slots)
+            link, other = api.named("ObjectProperty", rest[0]), self._member(rest[1], slots)
             return factory.getOWLObjectPropertyAssertionAxiom(link, subject, other)
         if kind == "value":
-            link = self._named(self._data_properties, factory.getOWLDataProperty, rest[0])
-            value = self._literal(*rest[1:])
+            link, value = api.named("DataProperty", rest[0]), api.literal(*rest[1:])
             return factory.getOWLDataPropertyAssertionAxiom(link, subject, value)
-        pair = self._jpype.java.util.HashSet([subject, self._member(rest[0], slots)])
+        pair = api.set_of(subject, self._member(rest[0], slots))
         if kind == "same":
             return factory.getOWLSameIndividualAxiom(pair)
         return factory.getOWLDifferentIndividualsAxiom(pair)
 
-    def _literal(self, lexical: str, datatype: str, language: str | None) -> Any:
-        if language is not None:
-            return self._factory.getOWLLiteral(lexical, language)
-        kind = self._named(self._datatypes, self._factory.getOWLDatatype, datatype)
-        return self._factory.getOWLLiteral(lexical, kind)
-
-    def _named(self, known: dict[str, Any], make: Any, name: str) -> Any:
-        found = known.get(name)
-        if found is None:
-            found = known[name] = make(self._iri.create(name))
-        return found
-
     def _member(self, who: str | int, slots: list[Any]) -> Any:
-        return slots[who] if isinstance(who, int) else self._individual(who)
-
-    def _individual(self, name: str) -> Any:
-        return self._factory.getOWLNamedIndividual(self._iri.create(name))
+        return slots[who] if isinstance(who, int) else self._api.individual(who)
 
     def _with_slots(self, count: int) -> _Slots:
         size = 1
@@ -201,24 +167,14 @@ class Hermit:
         return self._slots[size]
 
     def _make(self, size: int) -> _Slots:
-        java = self._jpype.JClass
-        manager = self._manager.createOWLOntologyManager()
-        stream = java("java.io.ByteArrayInputStream")(self._axioms)
-        ontology = manager.loadOntologyFromOntologyDocument(
-            self._jpype.JObject(stream, "java.io.InputStream")
-        )
-        factory = self._factory
-        individuals = [self._individual(f"{_SLOT}{number}") for number in range(size)]
+        ontology, manager = self._api.read(self._axioms)
+        factory = self._api.factory
+        individuals = [self._api.individual(f"{_SLOT}{number}") for number in range(size)]
         for each in individuals:
             thing = factory.getOWLClassAssertionAxiom(factory.getOWLThing(), each)
             manager.addAxiom(ontology, thing)
-        configuration = java("org.semanticweb.HermiT.Configuration")()
-        # The owner leaves values of such datatypes out; axioms may still use them.
-        configuration.ignoreUnsupportedDatatypes = True
-        # HermiT would search for a model once more only to raise the contradiction.
-        configuration.throwInconsistentOntologyException = False
-        reasoner = java("org.semanticweb.HermiT.Reasoner")(configuration, ontology)
-        inference = java("org.semanticweb.owlapi.reasoner.InferenceType")
+        reasoner = self._api.reasoner(ontology, tells_contradiction=False)
+        inference = self._api.java("org.semanticweb.owlapi.reasoner.InferenceType")
         if reasoner.isConsistent():
             reasoner.precomputeInferences(inference.CLASS_HIERARCHY)
         return _Slots(manager, ontology, reasoner, individuals)
@@ -240,12 +196,12 @@ def _facts(island: IslandFacts) -> Iterator[_Fact]:
                 yield kind, who[min(one, other)], who[max(one, other)]
 
 
+@dataclass(slots=True, eq=False)
 class _Slots:
     """One reasoner and the individuals it knows."""
 
-    def __init__(self, manager: Any, ontology: Any, reasoner: Any, individuals: list[Any]) -> None:
-        self.manager = manager
-        self.ontology = ontology
-        self.reasoner = reasoner
-        self.individuals = individuals
-        self.asserted: dict[_Fact, Any] = {}
+    manager: Any
+    ontology: Any
+    reasoner: Any
+    individuals: list[Any]
+    asserted: dict[_Fact, Any] = field(default_factory=dict)

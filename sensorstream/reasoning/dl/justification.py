@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from sensorstream.reasoning.dl.owl_api import OwlApi
 from sensorstream.reasoning.dl.protocol import Explained
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 
@@ -26,18 +27,11 @@ class Justifier:
     """
 
     def __init__(self, axioms: str) -> None:
-        import jpype
-
-        java = jpype.JClass
         self.axioms = axioms
-        self._jpype = jpype
-        self._managers = java("org.semanticweb.owlapi.apibinding.OWLManager")
-        self._renderer = java(
+        self._api = OwlApi()
+        self._renderer = self._api.java(
             "uk.ac.manchester.cs.owl.owlapi.mansyntaxrenderer.ManchesterOWLSyntaxOWLObjectRendererImpl"
         )()
-        self._configuration = java("org.semanticweb.HermiT.Configuration")()
-        self._configuration.ignoreUnsupportedDatatypes = True
-        self._reasoner = java("org.semanticweb.HermiT.Reasoner")
         # Sorted: the same contradiction is explained the same way in every run.
         self._logical = sorted(self._read(axioms), key=self._written)
         self._names = {axiom: _names(axiom) for axiom in self._logical}
@@ -109,22 +103,15 @@ class Justifier:
         return logical if conflicts(logical) else None
 
     def _is_consistent(self, axioms: Sequence[Any]) -> bool:
-        chosen = self._jpype.java.util.HashSet()
-        for axiom in axioms:
-            chosen.add(axiom)
-        manager = self._managers.createOWLOntologyManager()
-        reasoner = self._reasoner(self._configuration, manager.createOntology(chosen))
+        manager = self._api.manager.createOWLOntologyManager()
+        reasoner = self._api.reasoner(manager.createOntology(self._api.set_of(*axioms)))
         try:
             return bool(reasoner.isConsistent())
         finally:
             reasoner.dispose()
 
     def _read(self, triples: str) -> list[Any]:
-        stream = self._jpype.JClass("java.io.ByteArrayInputStream")(triples.encode())
-        manager = self._managers.createOWLOntologyManager()
-        ontology = manager.loadOntologyFromOntologyDocument(
-            self._jpype.JObject(stream, "java.io.InputStream")
-        )
+        ontology, _ = self._api.read(triples.encode())
         return list(ontology.getLogicalAxioms())
 
     def _written(self, axiom: Any) -> str:

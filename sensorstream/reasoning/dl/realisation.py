@@ -11,6 +11,7 @@ from typing import Any, Final
 from sensorstream.model.terms import Literal, term
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.model.xsd import XSD_STRING
+from sensorstream.reasoning.dl.owl_api import OwlApi
 from sensorstream.reasoning.dl.probes import PREFIX
 from sensorstream.reasoning.dl.protocol import Statement
 
@@ -27,18 +28,8 @@ class Realisation:
 
     def __init__(self, document: str, values: Iterable[tuple[str, str]]) -> None:
         """``values`` are (property, literal), both as N-Triples: tested for every individual."""
-        import jpype
-
-        self._jpype = jpype
-        java = jpype.JClass
-        managers = java("org.semanticweb.owlapi.apibinding.OWLManager")
-        manager = managers.createOWLOntologyManager()
-        self._factory = manager.getOWLDataFactory()
-        self._iri = java("org.semanticweb.owlapi.model.IRI")
-        stream = java("java.io.ByteArrayInputStream")(document.encode())
-        self._ontology = manager.loadOntologyFromOntologyDocument(
-            jpype.JObject(stream, "java.io.InputStream")
-        )
+        self._api = OwlApi()
+        self._ontology, manager = self._api.read(document.encode())
         self._links = [p for p in self._ontology.getObjectPropertiesInSignature() if _is_named(p)]
         self._data = [p for p in self._ontology.getDataPropertiesInSignature() if _is_named(p)]
         # A superclass of all individuals with a value turns the question into one about types.
@@ -46,13 +37,10 @@ class Realisation:
         for number, (prop, value) in enumerate(values):
             name = f"{_VALUE}{number}"
             self._values[name] = prop, value
-            of_class = self._factory.getOWLClass(self._iri.create(name))
-            holders = self._having(prop, value)
-            axiom = self._factory.getOWLSubClassOfAxiom(holders, of_class)
+            holders, of_class = self._having(prop, value), self._api.named("Class", name)
+            axiom = self._api.factory.getOWLSubClassOfAxiom(holders, of_class)
             manager.addAxiom(self._ontology, axiom)
-        configuration = java("org.semanticweb.HermiT.Configuration")()
-        configuration.ignoreUnsupportedDatatypes = True
-        self._reasoner = java("org.semanticweb.HermiT.Reasoner")(configuration, self._ontology)
+        self._reasoner = self._api.reasoner(self._ontology)
         self.consistent = bool(self._reasoner.isConsistent())
 
     def statements(self) -> Iterator[Statement]:
@@ -80,7 +68,7 @@ class Realisation:
                 for role in self._links:
                     for other in reasoner.getObjectPropertyValues(one, role).getFlattened():
                         yield _name(one), _name(role), _name(other)
-        except self._jpype.JClass("java.util.ConcurrentModificationException"):
+        except self._api.java("java.util.ConcurrentModificationException"):
             # HermiT's list of links fails for some equal individuals: then there is no list.
             return
 
@@ -91,33 +79,23 @@ class Realisation:
         a search for a counter-model.
         """
         subject, predicate, value = statement
-        individual = self._factory.getOWLNamedIndividual(self._iri.create(subject[1:-1]))
         if predicate == _TYPE:
-            of_class = self._factory.getOWLClass(self._iri.create(value[1:-1]))
-            # HermiT looks a class up but tests an expression: a class negated twice is an
-            # expression.
-            negated = of_class.getObjectComplementOf()
-            expression = self._factory.getOWLObjectComplementOf(negated)
+            expression = self._api.tested(value[1:-1])
         elif predicate == _SAME:
-            other = self._factory.getOWLNamedIndividual(self._iri.create(value[1:-1]))
-            expression = self._factory.getOWLObjectOneOf(self._jpype.java.util.HashSet([other]))
+            others = self._api.set_of(self._api.individual(value[1:-1]))
+            expression = self._api.factory.getOWLObjectOneOf(others)
         else:
             expression = self._having(predicate, value)
-        return bool(self._reasoner.hasType(individual, expression, False))
+        return bool(self._reasoner.hasType(self._api.individual(subject[1:-1]), expression, False))
 
     def _having(self, prop: str, value: str) -> Any:
         """The class of all that have a value, an individual or a literal, by a property."""
-        factory, name = self._factory, self._iri.create(prop[1:-1])
-        written = term(value)
+        api, name, written = self._api, prop[1:-1], term(value)
         if not isinstance(written, Literal):
-            other = factory.getOWLNamedIndividual(self._iri.create(written))
-            return factory.getOWLObjectHasValue(factory.getOWLObjectProperty(name), other)
-        if written.language is not None:
-            literal = factory.getOWLLiteral(written.lexical, written.language)
-        else:
-            kind = factory.getOWLDatatype(self._iri.create(written.datatype))
-            literal = factory.getOWLLiteral(written.lexical, kind)
-        return factory.getOWLDataHasValue(factory.getOWLDataProperty(name), literal)
+            other = api.individual(written)
+            return api.factory.getOWLObjectHasValue(api.named("ObjectProperty", name), other)
+        literal = api.literal(written.lexical, written.datatype, written.language)
+        return api.factory.getOWLDataHasValue(api.named("DataProperty", name), literal)
 
 
 def _is_named(role: Any) -> bool:
