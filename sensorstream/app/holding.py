@@ -25,8 +25,8 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.entailment import Entailed, assertions_near, entailed
-from sensorstream.reasoning.explained_by import rules_of
 from sensorstream.reasoning.ontology import Ontology
+from sensorstream.reasoning.profiles import rules_of
 from sensorstream.reasoning.rulesets.derivation import (
     Application,
     Applications,

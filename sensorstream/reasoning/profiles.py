@@ -1,4 +1,4 @@
-"""Makes the reasoner of a profile."""
+"""Makes the reasoner of a profile, and tells by which rules one infers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, place_of
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
-from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules
+from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules, plain_rules
 from sensorstream.reasoning.rulesets.reader import read
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
@@ -177,3 +177,16 @@ def bare_reasoner(
         clock=SystemClock(),
     )
     return DlReasoner(terminology, worker)
+
+
+def rules_of(reasoner: Reasoner) -> RuleSet | None:
+    """The rules of a reasoner; None: it has none, because it is HermiT or Pellet, or infers
+    nothing.
+    """
+    if isinstance(reasoner, RuleReasoner):
+        return reasoner.rule_set
+    if isinstance(reasoner, SchemaClosure):
+        return plain_rules()
+    if isinstance(reasoner, ResilientReasoner) and reasoner.degraded:
+        return plain_rules()
+    return None

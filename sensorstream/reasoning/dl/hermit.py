@@ -1,25 +1,89 @@
-"""HermiT, resident: the axioms are classified once, individuals are slots that are reused.
+"""What runs with HermiT in a process with a Java virtual machine.
 
-A new IRI makes HermiT clausify everything anew, so individuals get the names of slots that exist
-from the start. Unused slots cost a little time; therefore there are reasoners with 1, 4, 16, …
-slots, each made at its first use.
+Types of islands, resident (:class:`Hermit`); minimal sets of axioms that contradict assertions
+(:class:`Justifier`); all that follows from one document, in one new run (:class:`Realisation`).
 
-HermiT reads types from one model and marks those that may hold only there, to test them. The mark
-is lost if two names are one individual in that model only: HermiT then gives each the types of the
-other, although they are different in other models. The probing classes of equality
-(:mod:`.probes`) detect that this may have happened, and then every type is tested.
+Source: M. Horridge, Justification Based Explanation in Ontologies (2011), chapter 3.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from sensorstream.reasoning.dl.owl_api import OwlApi
-from sensorstream.reasoning.dl.probes import IS, TAG
-from sensorstream.reasoning.dl.protocol import IslandFacts, Types
+from sensorstream.model.terms import Literal, term
+from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.xsd import XSD_STRING
+from sensorstream.reasoning.dl.probes import IS, PREFIX, TAG
+from sensorstream.reasoning.dl.protocol import Explained, IslandFacts, Statement, Types
+from sensorstream.reasoning.dl.quickxplain import minimal_conflict
+
+
+class OwlApi:
+    """Documents, names and reasoners; each name is made once."""
+
+    def __init__(self) -> None:
+        import jpype
+
+        self.java = jpype.JClass
+        self._jpype = jpype
+        self.manager = self.java("org.semanticweb.owlapi.apibinding.OWLManager")
+        self.factory = self.manager.getOWLDataFactory()
+        self._iri = self.java("org.semanticweb.owlapi.model.IRI")
+        self._known: dict[tuple[str, str], Any] = {}
+
+    def read(self, document: bytes) -> tuple[Any, Any]:
+        """The ontology of an N-Triples document, and what changes it."""
+        manager = self.manager.createOWLOntologyManager()
+        stream = self._jpype.JObject(
+            self.java("java.io.ByteArrayInputStream")(document), "java.io.InputStream"
+        )
+        return manager.loadOntologyFromOntologyDocument(stream), manager
+
+    def reasoner(self, ontology: Any, *, tells_contradiction: bool = True) -> Any:
+        """HermiT over an ontology.
+
+        Without ``tells_contradiction`` it raises none: it would search for a model once more.
+        """
+        configuration = self.java("org.semanticweb.HermiT.Configuration")()
+        # The owner leaves values of such datatypes out; axioms may still use them.
+        configuration.ignoreUnsupportedDatatypes = True
+        configuration.throwInconsistentOntologyException = tells_contradiction
+        return self.java("org.semanticweb.HermiT.Reasoner")(configuration, ontology)
+
+    def named(self, kind: str, name: str) -> Any:
+        """What has a name: ``Class``, ``ObjectProperty``, ``DataProperty``, ``Datatype``, …"""
+        found = self._known.get((kind, name))
+        if found is None:
+            make = getattr(self.factory, f"getOWL{kind}")
+            found = self._known[kind, name] = make(self._iri.create(name))
+        return found
+
+    def individual(self, name: str) -> Any:
+        """A named individual; those of messages are too many to keep."""
+        return self.factory.getOWLNamedIndividual(self._iri.create(name))
+
+    def literal(self, lexical: str, datatype: str, language: str | None) -> Any:
+        """A value; one with a language has no datatype here."""
+        if language is not None:
+            return self.factory.getOWLLiteral(lexical, language)
+        return self.factory.getOWLLiteral(lexical, self.named("Datatype", datatype))
+
+    def set_of(self, *members: Any) -> Any:
+        """A set of Java's."""
+        return self._jpype.java.util.HashSet(members)
+
+    def tested(self, name: str) -> Any:
+        """A class as an expression: negated twice, so that HermiT does not look it up.
+
+        It tests expressions by refutation.
+        """
+        negated = self.named("Class", name).getObjectComplementOf()
+        return self.factory.getOWLObjectComplementOf(negated)
+
 
 _SLOT = "urn:sensorstream:slot:"
 _GROWTH = 4
@@ -29,7 +93,17 @@ _Fact: TypeAlias = tuple[Any, ...]
 
 
 class Hermit:
-    """HermiT over one ontology; needs a running JVM."""
+    """HermiT, resident: the axioms are classified once, individuals are slots that are reused.
+
+    A new IRI makes HermiT clausify everything anew, so individuals get the names of slots that
+    exist from the start. Unused slots cost a little time; therefore there are reasoners with 1, 4,
+    16, … slots, each made at its first use.
+
+    HermiT reads types from one model and marks those that may hold only there, to test them. The
+    mark is lost if two names are one individual in that model only: HermiT then gives each the
+    types of the other, although they are different in other models. The probing classes of equality
+    (:mod:`.probes`) detect that this may have happened, and then every type is tested.
+    """
 
     def __init__(self, axioms: bytes) -> None:
         self._api = OwlApi()
@@ -205,3 +279,214 @@ class _Slots:
     reasoner: Any
     individuals: list[Any]
     asserted: dict[_Fact, Any] = field(default_factory=dict)
+
+
+_REMEMBERED: Final = 64
+"""Justifications tried first when another contradiction uses the same names."""
+
+
+class Justifier:
+    """Explains contradictions with one ontology.
+
+    The contraction is black-box: a new HermiT decides whether a set of axioms has a model with the
+    assertions. ``axioms`` are the whole ontology in N-Triples, its individuals included.
+    """
+
+    def __init__(self, axioms: str) -> None:
+        self.axioms = axioms
+        self._api = OwlApi()
+        self._renderer = self._api.java(
+            "uk.ac.manchester.cs.owl.owlapi.mansyntaxrenderer.ManchesterOWLSyntaxOWLObjectRendererImpl"
+        )()
+        # Sorted: the same contradiction is explained the same way in every run.
+        self._logical = sorted(self._read(axioms), key=self._written)
+        self._names = {axiom: _names(axiom) for axiom in self._logical}
+        self._found: dict[frozenset[str], list[Any]] = {}
+
+    def justify(self, triples: str, seconds: float, candidates: Sequence[str] = ()) -> Explained:
+        """A minimal set of axioms without a model together with the triples.
+
+        ``triples`` declare the properties and classes that they use. ``candidates`` are assertions,
+        each with its declarations, that may be in the set as well. After the time limit there is
+        no answer: a set that is not minimal would name axioms that are not involved.
+        """
+        asserted = self._read(triples)
+        end = time.monotonic() + seconds
+        numbers: dict[Any, int] = {}
+        for number, text in enumerate(candidates):
+            for axiom in self._read(text):
+                numbers.setdefault(axiom, number)
+        logical = [*numbers, *self._logical]
+
+        def conflicts(axioms: Sequence[Any]) -> bool:
+            if time.monotonic() > end:
+                raise TimeoutError
+            return not self._is_consistent([*asserted, *axioms])
+
+        names = frozenset[str]().union(*map(_names, asserted or numbers))
+        known = None if candidates else self._found.get(names)
+        try:
+            if known is None or not conflicts(known):
+                known = self._suspects(names, logical, conflicts)
+            if known is None:
+                return Explained(None, consistent=True)
+            found = minimal_conflict(known, conflicts)
+        except TimeoutError:
+            return Explained(None)
+        if not candidates:
+            self._remember(names, found)
+        return Explained(
+            [self._written(axiom) for axiom in found if axiom not in numbers],
+            chosen=sorted({numbers[axiom] for axiom in found if axiom in numbers}),
+        )
+
+    def _remember(self, names: frozenset[str], found: list[Any]) -> None:
+        self._found.pop(names, None)
+        self._found[names] = found
+        if len(self._found) > _REMEMBERED:
+            del self._found[next(iter(self._found))]
+
+    def _suspects(
+        self, names: frozenset[str], logical: list[Any], conflicts: Callable[[Sequence[Any]], bool]
+    ) -> list[Any] | None:
+        """A few axioms that conflict, near the names used."""
+        named = {axiom: self._names.get(axiom) or _names(axiom) for axiom in logical}
+        near: list[Any] = []
+        reached = set(names)
+        left = logical
+        while left:
+            step = [a for a in left if not reached or not named[a] or named[a] & reached]
+            if not step:
+                break
+            near += step
+            if conflicts(near):
+                return near
+            taken = set(step)
+            left = [a for a in left if a not in taken]
+            for axiom in step:
+                reached |= named[axiom]
+        # An axiom that shares no name with the others may still limit the number of individuals.
+        return logical if conflicts(logical) else None
+
+    def _is_consistent(self, axioms: Sequence[Any]) -> bool:
+        manager = self._api.manager.createOWLOntologyManager()
+        reasoner = self._api.reasoner(manager.createOntology(self._api.set_of(*axioms)))
+        try:
+            return bool(reasoner.isConsistent())
+        finally:
+            reasoner.dispose()
+
+    def _read(self, triples: str) -> list[Any]:
+        ontology, _ = self._api.read(triples.encode())
+        return list(ontology.getLogicalAxioms())
+
+    def _written(self, axiom: Any) -> str:
+        return " ".join(str(self._renderer.render(axiom)).split())
+
+
+def _names(axiom: Any) -> frozenset[str]:
+    """The classes, properties and individuals in an axiom; datatypes do not connect axioms."""
+    return frozenset(
+        str(each.getIRI())
+        for each in axiom.getSignature()
+        if not each.isOWLDatatype() and not each.isTopEntity()
+    )
+
+
+_VALUE: Final = f"{PREFIX}value-"
+_TYPE: Final = f"<{RDF_TYPE}>"
+_SAME: Final = f"<{OWL_SAME_AS}>"
+
+
+class Realisation:
+    """HermiT over one N-Triples document.
+
+    :attr:`consistent`: whether the document has a model; only then other questions are allowed.
+    """
+
+    def __init__(self, document: str, values: Iterable[tuple[str, str]]) -> None:
+        """``values`` are (property, literal), both as N-Triples: tested for every individual."""
+        self._api = OwlApi()
+        self._ontology, manager = self._api.read(document.encode())
+        self._links = [p for p in self._ontology.getObjectPropertiesInSignature() if _is_named(p)]
+        self._data = [p for p in self._ontology.getDataPropertiesInSignature() if _is_named(p)]
+        # A superclass of all individuals with a value turns the question into one about types.
+        self._values: dict[str, tuple[str, str]] = {}
+        for number, (prop, value) in enumerate(values):
+            name = f"{_VALUE}{number}"
+            self._values[name] = prop, value
+            holders, of_class = self._having(prop, value), self._api.named("Class", name)
+            axiom = self._api.factory.getOWLSubClassOfAxiom(holders, of_class)
+            manager.addAxiom(self._ontology, axiom)
+        self._reasoner = self._api.reasoner(self._ontology)
+        self.consistent = bool(self._reasoner.isConsistent())
+
+    def statements(self) -> Iterator[Statement]:
+        """HermiT's lists for every named individual: types, values and equalities.
+
+        If individuals can be equal, it may list too much (see :meth:`holds`), or no values of
+        object properties.
+        """
+        reasoner = self._reasoner
+        individuals = [*self._ontology.getIndividualsInSignature()]
+        for one in individuals:
+            name = _name(one)
+            for each in reasoner.getTypes(one, False).getFlattened():
+                if value := self._values.get(str(each.getIRI())):
+                    yield name, *value
+                elif not each.isOWLThing():
+                    yield name, _TYPE, _name(each)
+            for each in reasoner.getSameIndividuals(one).getEntities():
+                yield name, _SAME, _name(each)
+            for role in self._data:
+                for value in reasoner.getDataPropertyValues(one, role):
+                    yield name, _name(role), _written(value)
+        try:
+            for one in individuals:
+                for role in self._links:
+                    for other in reasoner.getObjectPropertyValues(one, role).getFlattened():
+                        yield _name(one), _name(role), _name(other)
+        except self._api.java("java.util.ConcurrentModificationException"):
+            # HermiT's list of links fails for some equal individuals: then there is no list.
+            return
+
+    def holds(self, statement: Statement) -> bool:
+        """Whether the document has no model in which the statement is false.
+
+        :meth:`statements` reads some answers from one model. This method does not: each question is
+        a search for a counter-model.
+        """
+        subject, predicate, value = statement
+        if predicate == _TYPE:
+            expression = self._api.tested(value[1:-1])
+        elif predicate == _SAME:
+            others = self._api.set_of(self._api.individual(value[1:-1]))
+            expression = self._api.factory.getOWLObjectOneOf(others)
+        else:
+            expression = self._having(predicate, value)
+        return bool(self._reasoner.hasType(self._api.individual(subject[1:-1]), expression, False))
+
+    def _having(self, prop: str, value: str) -> Any:
+        """The class of all that have a value, an individual or a literal, by a property."""
+        api, name, written = self._api, prop[1:-1], term(value)
+        if not isinstance(written, Literal):
+            other = api.individual(written)
+            return api.factory.getOWLObjectHasValue(api.named("ObjectProperty", name), other)
+        literal = api.literal(written.lexical, written.datatype, written.language)
+        return api.factory.getOWLDataHasValue(api.named("DataProperty", name), literal)
+
+
+def _is_named(role: Any) -> bool:
+    return not role.isTopEntity() and not role.isBottomEntity()
+
+
+def _name(entity: Any) -> str:
+    return f"<{entity.getIRI()}>"
+
+
+def _written(value: Any) -> str:
+    lexical = str(value.getLiteral())
+    if value.hasLang():
+        return Literal(lexical, language=str(value.getLang()))
+    kind = str(value.getDatatype().getIRI())
+    return Literal(lexical, XSD_STRING if value.isRDFPlainLiteral() else kind)

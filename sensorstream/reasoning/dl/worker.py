@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from sensorstream.pipes import wait_for_hang_up
-from sensorstream.reasoning.dl.justification import Justifier
+from sensorstream.reasoning.dl.hermit import Hermit, Justifier, Realisation
 from sensorstream.reasoning.dl.protocol import (
     Answer,
     AskTypes,
@@ -32,7 +32,6 @@ from sensorstream.reasoning.dl.protocol import (
     encode,
     read,
 )
-from sensorstream.reasoning.dl.realisation import Realisation
 
 _STACK_BYTES = 256 * 1024 * 1024
 
@@ -97,8 +96,6 @@ def load_axioms(request: LoadAxioms) -> OntologyReasoner:
         from sensorstream.reasoning.dl.pellet import Pellet
 
         return Pellet(axioms)
-    from sensorstream.reasoning.dl.hermit import Hermit
-
     return Hermit(axioms)
 
 

@@ -10,6 +10,7 @@ and 3.
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from sensorstream.errors import TermError
 from sensorstream.model.regex import xpath_regex
@@ -128,30 +129,59 @@ _EVERYTHING: Final = frozenset(
 _UNDECIDED: Final = frozenset({f"{OWL}real", f"{OWL}rational"})
 _DEPTH: Final = 50
 _FACETS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    f"{XSD}minInclusive": lambda one, limit: one >= limit,
-    f"{XSD}minExclusive": lambda one, limit: one > limit,
-    f"{XSD}maxInclusive": lambda one, limit: one <= limit,
-    f"{XSD}maxExclusive": lambda one, limit: one < limit,
+    f"{XSD}minInclusive": operator.ge,
+    f"{XSD}minExclusive": operator.gt,
+    f"{XSD}maxInclusive": operator.le,
+    f"{XSD}maxExclusive": operator.lt,
 }
-
-
 _LENGTHS: Final[Mapping[str, Callable[[int, int], bool]]] = {
-    f"{XSD}length": lambda one, limit: one == limit,
-    f"{XSD}minLength": lambda one, limit: one >= limit,
-    f"{XSD}maxLength": lambda one, limit: one <= limit,
+    f"{XSD}length": operator.eq,
+    f"{XSD}minLength": operator.ge,
+    f"{XSD}maxLength": operator.le,
 }
 _PATTERN: Final = f"{XSD}pattern"
 _OTHERWISE: Final = re.compile(r"\$|(?<!\[)\^|\\[wWsSicIC]|\]\]")
 
 
+class DataRange:
+    """A set of values."""
+
+    __slots__ = ()
+
+    def holds(self, value: Value) -> bool:
+        """Whether the value is in the range.
+
+        Raises:
+            TermError: a text is too long for a pattern.
+        """
+        raise NotImplementedError
+
+    def of_space(self, space: str) -> bool | None:
+        """Whether all values of a primitive datatype are in the range, or none; None: some."""
+        raise NotImplementedError
+
+    def own_marks(self) -> Iterable[Value]:
+        """The values at which membership may change, without those of the ranges in it."""
+        return ()
+
+    def inside(self) -> tuple[DataRange, ...]:
+        """The ranges that it is made of."""
+        return ()
+
+    def parts(self) -> Iterator[DataRange]:
+        """The range and all that it is made of."""
+        yield self
+        for each in self.inside():
+            yield from each.parts()
+
+
 @dataclass(frozen=True, slots=True)
-class Datatype:
+class Datatype(DataRange):
     """The values of a datatype."""
 
     name: str
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range."""
         if self.name in _EVERYTHING:
             return True
         if self.name == _PLAIN:
@@ -159,29 +189,26 @@ class Datatype:
         return is_among(value.content, value.space, self.name)
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
         if self.name in _EVERYTHING or self.name == space:
             return True
         if self.name == _PLAIN:
             return space in (XSD_STRING, RDF_LANG_STRING)
         return None if primitive_of(self.name) == space else False
 
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change."""
-        for bound in INTEGER_BOUNDS.get(self.name, ()):
-            if bound is not None:
-                yield value_of(Literal(str(bound), XSD_DECIMAL))
+    def own_marks(self) -> Iterable[Value]:
+        bounds = INTEGER_BOUNDS.get(self.name, ())
+        return [value_of(Literal(str(each), XSD_DECIMAL)) for each in bounds if each is not None]
 
 
 @dataclass(frozen=True, slots=True)
-class Facet:
+class Facet(DataRange):
     """The values of an ordered primitive datatype on one side of a limit."""
 
     name: str
     limit: Value
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range; no zero is less than the other."""
+        # No zero is less than the other.
         limit = self.limit.content
         if value.space != self.limit.space or NOT_A_NUMBER in (value.content, limit):
             return False
@@ -190,27 +217,20 @@ class Facet:
         return _FACETS[self.name](value.content, limit)
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
         return None if space == self.limit.space else False
 
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change."""
-        yield self.limit
+    def own_marks(self) -> Iterable[Value]:
+        return (self.limit,)
 
 
 @dataclass(frozen=True, slots=True)
-class TextFacet:
-    """The texts of a length, or those that a pattern matches."""
+class TextFacet(DataRange):
+    """The texts of a length, or those that a pattern matches; they have no order."""
 
     name: str
     limit: int | str
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range.
-
-        Raises:
-            TermError: the text is too long for the pattern.
-        """
         if value.space != XSD_STRING:
             return False
         if isinstance(self.limit, str):
@@ -218,109 +238,69 @@ class TextFacet:
         return _LENGTHS[self.name](len(str(value.content)), self.limit)
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
         return None if space == XSD_STRING else False
-
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change: none, for texts have no order."""
-        yield from ()
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(DataRange):
     """Some values."""
 
     values: tuple[Value, ...]
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range."""
         return value in self.values
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
         return None if any(value.space == space for value in self.values) else False
 
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change."""
-        yield from self.values
+    def own_marks(self) -> Iterable[Value]:
+        return self.values
 
 
 @dataclass(frozen=True, slots=True)
-class Complement:
+class Complement(DataRange):
     """All values but those of a range."""
 
     inner: DataRange
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range."""
         return not self.inner.holds(value)
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
         found = self.inner.of_space(space)
         return None if found is None else not found
 
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change."""
-        yield from self.inner.marks()
+    def inside(self) -> tuple[DataRange, ...]:
+        return (self.inner,)
 
 
 @dataclass(frozen=True, slots=True)
-class Combined:
+class Combined(DataRange):
     """The values of all ranges, or (``some``) of at least one."""
 
-    parts: tuple[DataRange, ...]
+    among: tuple[DataRange, ...]
     some: bool
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range."""
-        found = (part.holds(value) for part in self.parts)
+        found = (part.holds(value) for part in self.among)
         return any(found) if self.some else all(found)
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
-        found = [part.of_space(space) for part in self.parts]
+        found = [part.of_space(space) for part in self.among]
         if self.some in found:
             return self.some
         return None if None in found else not self.some
 
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change."""
-        for part in self.parts:
-            yield from part.marks()
+    def inside(self) -> tuple[DataRange, ...]:
+        return self.among
 
 
-DataRange: TypeAlias = Datatype | Facet | TextFacet | Listed | Complement | Combined
 EVERYTHING: Final = Datatype(f"{RDFS}Literal")
 
 
 def without(inner: DataRange) -> DataRange:
     """The values outside a range."""
     return inner.inner if isinstance(inner, Complement) else Complement(inner)
-
-
-def text_facets(found: DataRange) -> Iterator[TextFacet]:
-    """The facets of texts that a range is made of."""
-    match found:
-        case TextFacet():
-            yield found
-        case Complement(inner):
-            yield from text_facets(inner)
-        case Combined(parts, _):
-            for part in parts:
-                yield from text_facets(part)
-
-
-def datatypes_in(found: DataRange) -> Iterator[str]:
-    """The datatypes that a range is made of."""
-    match found:
-        case Datatype(name):
-            yield name
-        case Complement(inner):
-            yield from datatypes_in(inner)
-        case Combined(parts, _):
-            for part in parts:
-                yield from datatypes_in(part)
 
 
 def read_range(axioms: Axioms, node: Term, depth: int = 0) -> DataRange:
@@ -446,7 +426,8 @@ class Cell:
 def cells(ranges: Iterable[DataRange]) -> list[Cell]:
     """Cells that none of the ranges divides; together they are all values."""
     ranges = tuple(ranges)
-    marks = {mark for each in ranges for mark in each.marks()}
+    parts = [part for each in ranges for part in each.parts()]
+    marks = {mark for part in parts for mark in part.own_marks()}
     found = [*_numbers(marks), *_stored(marks, XSD_DOUBLE), *_stored(marks, XSD_FLOAT)]
     found += [Cell(Value(XSD_BOOLEAN, each), many=False) for each in (True, False)]
     found += [Cell(mark, many=False) for mark in sorted(marks, key=repr) if _is_point(mark)]
@@ -456,7 +437,7 @@ def cells(ranges: Iterable[DataRange]) -> list[Cell]:
     found.append(Cell(Value(XSD_DURATION, (0, 0)), many=False))
     for length in _DURATIONS:
         found.append(Cell(Value(XSD_DURATION, _scaled(length, marks)), many=True))
-    spaces = {name for each in ranges for name in datatypes_in(each)}
+    spaces = {part.name for part in parts if isinstance(part, Datatype)}
     spaces |= {mark.space for mark in marks} | {_OTHER, RDF_LANG_STRING, XSD_ANY_URI}
     for space in sorted(spaces - _NAMED - DURATIONS):
         found.append(Cell(_other(space, "zq-", marks), many=True))
@@ -469,7 +450,8 @@ def _texts(ranges: Sequence[DataRange], marks: set[Value]) -> Iterator[Cell]:
     A cell that is missing makes the upper bound say more: it takes a value to be in one that it
     knows, or that there is none, which the reasoner then decides.
     """
-    limits = [facet.limit for each in ranges for facet in text_facets(each)]
+    parts = (part for each in ranges for part in each.parts())
+    limits = [part.limit for part in parts if isinstance(part, TextFacet)]
     if not limits:
         for beginning in _TEXTS:
             yield Cell(_other(XSD_STRING, beginning, marks), many=True)
