@@ -13,6 +13,7 @@ SWRL, section 3 (rules) and 5.1 (RDF).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.errors import OntologyError
@@ -30,38 +31,72 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.reasoning.dl.axioms import Axioms
 
-_SWRL: Final = "http://www.w3.org/2003/11/swrl#"
-_RULE: Final = f"{_SWRL}Imp"
-_OF_VALUE: Final = f"{_SWRL}DatavaluedPropertyAtom"
-_BUILT_IN: Final = f"{_SWRL}BuiltinAtom"
-_ABOUT_VALUES: Final = frozenset({_BUILT_IN, f"{_SWRL}DataRangeAtom"})
-_OF_ONE: Final = frozenset({f"{_SWRL}ClassAtom", _OF_VALUE})
-_CONNECTING: Final = frozenset({f"{_SWRL}IndividualPropertyAtom", f"{_SWRL}SameIndividualAtom"})
+SWRL: Final = "http://www.w3.org/2003/11/swrl#"
+RULE: Final = f"{SWRL}Imp"
+_OF_VALUE: Final = "DatavaluedPropertyAtom"
+_CONNECTING: Final = frozenset({"IndividualPropertyAtom", "SameIndividualAtom"})
+_OF: Final = {
+    "ClassAtom": "classPredicate",
+    "IndividualPropertyAtom": "propertyPredicate",
+    _OF_VALUE: "propertyPredicate",
+    "BuiltinAtom": "builtin",
+}
+"""What links an atom to its class, its property or its built-in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """An atom of a SWRL rule: what it is about, and its two arguments; None: it has none."""
+
+    node: Term
+    kind: str
+    of: Term | None
+    arguments: tuple[Term | None, Term | None]
+    _axioms: Axioms
+
+    def is_variable(self, term: Term) -> bool:
+        """Whether an argument is a variable."""
+        return any(p == RDF_TYPE and o == f"{SWRL}Variable" for _, p, o in self._axioms.about(term))
+
+    @property
+    def individuals(self) -> list[Term]:
+        """The arguments that stand for individuals."""
+        if self.kind in ("BuiltinAtom", "DataRangeAtom"):
+            return []
+        ends = self.arguments[:1] if self.kind in ("ClassAtom", _OF_VALUE) else self.arguments
+        return [end for end in ends if end is not None]
+
+
+def atoms_of(axioms: Axioms, rule: Term, part: str) -> Iterator[Atom]:
+    """The atoms of ``body`` or ``head``."""
+    head = axioms.value(rule, f"{SWRL}{part}")
+    for node in [] if head is None else axioms.members(head):
+        told = axioms.value(node, RDF_TYPE)
+        kind = "atom without a type" if told is None else str(told).removeprefix(SWRL)
+        of = axioms.value(node, f"{SWRL}{_OF[kind]}") if kind in _OF else None
+        one, other = (axioms.value(node, f"{SWRL}argument{number}") for number in (1, 2))
+        yield Atom(node, kind, of, (one, other), axioms)
+
+
+def _atoms(axioms: Axioms, *parts: str) -> Iterator[tuple[Subject, Atom]]:
+    """The atoms of all rules, each with its rule."""
+    for rule in axioms.typed(RULE):
+        for part in parts:
+            for atom in atoms_of(axioms, rule, part):
+                yield rule, atom
 
 
 def has_rules(axioms: Axioms) -> bool:
     """Whether there are SWRL rules."""
-    return bool(axioms.typed(_RULE))
-
-
-def individuals_of_rules(axioms: Axioms) -> set[Subject]:
-    """The individuals that rules name."""
-    found: set[Subject] = set()
-    for rule in axioms.typed(_RULE):
-        for atom in (*_atoms(axioms, rule, "body"), *_atoms(axioms, rule, "head")):
-            for end in _individuals(axioms, atom):
-                if isinstance(end, IRI | BlankNode) and not _is_variable(axioms, end):
-                    found.add(end)
-    return found
+    return bool(axioms.typed(RULE))
 
 
 def values_of_rules(axioms: Axioms) -> Iterator[tuple[IRI, Literal]]:
     """The values that the heads of rules give a datatype property."""
-    for rule in axioms.typed(_RULE):
-        for atom in _atoms(axioms, rule, "head"):
-            prop, value = _valued(axioms, atom)
-            if isinstance(prop, IRI) and isinstance(value, Literal):
-                yield prop, value
+    for _, atom in _atoms(axioms, "head"):
+        value = atom.arguments[1]
+        if atom.kind == _OF_VALUE and isinstance(atom.of, IRI) and isinstance(value, Literal):
+            yield atom.of, value
 
 
 def check_rules(axioms: Axioms) -> None:
@@ -70,75 +105,38 @@ def check_rules(axioms: Axioms) -> None:
     Raises:
         OntologyError: the head of a rule gives a property the value of a variable.
     """
-    for rule in axioms.typed(_RULE):
-        for atom in _atoms(axioms, rule, "head"):
-            prop, value = _valued(axioms, atom)
-            if prop is not None and value is not None and not isinstance(value, Literal):
-                raise OntologyError(
-                    f"a SWRL rule ({rule}) derives values of <{prop}> from its variable {value}, "
-                    "which HermiT and Pellet do not report: expected a value in its head; "
-                    "rdfs:subPropertyOf, or a semantic rule, copies values"
-                )
+    for rule, atom in _atoms(axioms, "head"):
+        prop, value = atom.of, atom.arguments[1]
+        if atom.kind != _OF_VALUE or prop is None or value is None or isinstance(value, Literal):
+            continue
+        raise OntologyError(
+            f"a SWRL rule ({rule}) derives values of <{prop}> from its variable {value}, "
+            "which HermiT and Pellet do not report: expected a value in its head; "
+            "rdfs:subPropertyOf, or a semantic rule, copies values"
+        )
 
 
 def built_ins(axioms: Axioms) -> set[Term]:
     """The built-ins that rules call."""
-    return {
-        axioms.value(atom, f"{_SWRL}builtin") or atom
-        for rule in axioms.typed(_RULE)
-        for part in ("body", "head")
-        for atom in _atoms(axioms, rule, part)
-        if axioms.value(atom, RDF_TYPE) == _BUILT_IN
-    }
-
-
-def joins_strangers(axioms: Axioms) -> bool:
-    """Whether a rule may fire for individuals of different islands, or names one."""
-    return any(_joins_strangers(axioms, rule) for rule in axioms.typed(_RULE))
+    atoms = (atom for _, atom in _atoms(axioms, "body", "head") if atom.kind == "BuiltinAtom")
+    return {atom.of or atom.node for atom in atoms}
 
 
 def _joins_strangers(axioms: Axioms, rule: Subject) -> bool:
-    body = _atoms(axioms, rule, "body")
+    """Whether a rule may fire for individuals of different islands, or names one."""
     groups: list[set[Term]] = []
     everyone: set[Term] = set()
-    for atom in (*body, *_atoms(axioms, rule, "head")):
-        about = set(_individuals(axioms, atom))
-        if not all(_is_variable(axioms, end) for end in about):
-            return True
-        everyone |= about
-        if atom in body and axioms.value(atom, RDF_TYPE) in _CONNECTING:
-            touching = [group for group in groups if group & about]
-            groups = [group for group in groups if not group & about]
-            groups.append(about.union(*touching))
+    for part in ("body", "head"):
+        for atom in atoms_of(axioms, rule, part):
+            about = set(atom.individuals)
+            if not all(map(atom.is_variable, about)):
+                return True
+            everyone |= about
+            if part == "body" and atom.kind in _CONNECTING:
+                touching = [group for group in groups if group & about]
+                groups = [group for group in groups if not group & about]
+                groups.append(about.union(*touching))
     return len(everyone) != 1 and not any(group >= everyone for group in groups)
-
-
-def _individuals(axioms: Axioms, atom: Term) -> Iterator[Term]:
-    """The arguments of an atom that stand for individuals."""
-    kind = axioms.value(atom, RDF_TYPE)
-    if kind in _ABOUT_VALUES:
-        return
-    for number in (1,) if kind in _OF_ONE else (1, 2):
-        end = axioms.value(atom, f"{_SWRL}argument{number}")
-        if end is not None:
-            yield end
-
-
-def _valued(axioms: Axioms, atom: Term) -> tuple[Term | None, Term | None]:
-    """Property and value of an atom about a datatype property."""
-    if axioms.value(atom, RDF_TYPE) != _OF_VALUE:
-        return None, None
-    prop = axioms.value(atom, f"{_SWRL}propertyPredicate")
-    return prop, axioms.value(atom, f"{_SWRL}argument2")
-
-
-def _atoms(axioms: Axioms, rule: Subject, part: str) -> list[Term]:
-    head = axioms.value(rule, f"{_SWRL}{part}")
-    return [] if head is None else axioms.members(head)
-
-
-def _is_variable(axioms: Axioms, term: Term) -> bool:
-    return any(p == RDF_TYPE and o == f"{_SWRL}Variable" for _, p, o in axioms.about(term))
 
 
 _SYMMETRIC: Final = IRI(f"{OWL}SymmetricProperty")
@@ -256,7 +254,12 @@ _MEMBERS: Final = frozenset({f"{OWL}distinctMembers", f"{OWL}members"})
 
 def named_individuals(axioms: Axioms) -> set[Subject]:
     """The individuals that axioms name."""
-    named = individuals_of_rules(axioms)
+    named: set[Subject] = {
+        end
+        for _, atom in _atoms(axioms, "body", "head")
+        for end in atom.individuals
+        if isinstance(end, IRI | BlankNode) and not atom.is_variable(end)
+    }
     for s, p, o in axioms.triples:
         if (p == OWL_HAS_VALUE or p in _ENDS_OF_NEGATIVE) and not isinstance(o, Literal):
             named.add(o)
@@ -282,7 +285,7 @@ def why_whole(axioms: Axioms, objects: frozenset[IRI]) -> tuple[str, ...]:
             reasons["the universal role (owl:topObjectProperty)"] = None
         elif triple[1] == _HAS_KEY and objects.isdisjoint(axioms.members(triple[2])):
             reasons["a key of nothing but values (owl:hasKey)"] = None
-    if joins_strangers(axioms):
+    if any(_joins_strangers(axioms, rule) for rule in axioms.typed(RULE)):
         reasons["a SWRL rule about individuals that no link of its body connects"] = None
     return tuple(reasons)
 

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
-from urllib.parse import quote
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
@@ -26,8 +25,6 @@ from sensorstream.model.vocabulary import (
     OWL_THING,
     RDF_FIRST,
     RDF_TYPE,
-    RDFS,
-    RDFS_SUBCLASS_OF,
 )
 from sensorstream.model.xsd import XSD
 from sensorstream.network.recursion.rule import constant
@@ -36,7 +33,6 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     OPEN,
     THING,
     VALUES,
-    Alternative,
     Clause,
     Crowd,
     Untreated,
@@ -46,56 +42,18 @@ from sensorstream.reasoning.dl.bounds.clauses import (
 from sensorstream.reasoning.dl.bounds.data_ranges import Value, known_value
 from sensorstream.reasoning.dl.bounds.expressions import UNION, Expressions
 from sensorstream.reasoning.dl.bounds.foreseen import Enumerations, enumerations, foreseen
-from sensorstream.reasoning.dl.bounds.needs import Needs, needs
-from sensorstream.reasoning.dl.bounds.property_axioms import (
-    KINDS,
-    PROPERTY_AXIOMS,
-    of_kind,
-    of_properties,
-    reach,
-)
-from sensorstream.reasoning.dl.bounds.rarer_axioms import (
-    NEGATIVE,
-    RULE,
-    SWRL,
-    disjoint,
-    key,
-    negative,
-    rule,
-)
+from sensorstream.reasoning.dl.bounds.stated import NUMBER, Needs, Stated
 from sensorstream.reasoning.dl.bounds.values import Values, stand_ins
-from sensorstream.reasoning.dl.gate import named_individuals
+from sensorstream.reasoning.dl.gate import SWRL, named_individuals
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
-_NUMBER: Final = f"{VALUES}number:"
-_FEW: Final = 3
 _X, _Y = Variable("x"), Variable("y")
-_ONE, _OTHER = Variable("one"), Variable("other")
-
-
-def all_different(name: str, members: Sequence[IRI | Literal]) -> Iterator[Clause]:
-    """Clauses for individuals of which no two are the same: each has a number in the list."""
-    members = list(dict.fromkeys(members))
-    if len(members) <= _FEW:
-        for place, one in enumerate(members):
-            for other in members[:place]:
-                yield implies(name, (), TriplePattern(other, OWL_DIFFERENT_FROM, one))
-        return
-    number = IRI(f"{_NUMBER}{quote(name, safe='')}")
-    for place, one in enumerate(members):
-        yield implies(name, (), TriplePattern(one, number, Literal(str(place))))
-    apart = ((_ONE, _OTHER),)
-    both = TriplePattern(_X, number, _ONE), TriplePattern(_X, number, _OTHER)
-    yield Clause(name, both, (), apart)
-    each = TriplePattern(_X, number, _ONE), TriplePattern(_Y, number, _OTHER)
-    differ = Alternative((TriplePattern(_X, OWL_DIFFERENT_FROM, _Y),))
-    yield Clause(name, each, (differ,), apart)
 
 
 def is_of_pairs(clause: Clause) -> bool:
     """Whether the clause derives a triple for each pair of different individuals."""
     return bool(clause.heads) and any(
-        isinstance(each.predicate, IRI) and each.predicate.startswith(_NUMBER)
+        isinstance(each.predicate, IRI) and each.predicate.startswith(NUMBER)
         for each in clause.body
     )
 
@@ -117,7 +75,7 @@ def alternatives_apart(clauses: Sequence[Clause]) -> Iterator[Clause]:
         elif not clause.body:
             for head in clause.heads:
                 for each in head.triples:
-                    if isinstance(each.predicate, IRI) and each.predicate.startswith(_NUMBER):
+                    if isinstance(each.predicate, IRI) and each.predicate.startswith(NUMBER):
                         assert isinstance(each.subject, IRI)
                         lists.setdefault(each.predicate, {})[each.subject] = clause.name
     for members in lists.values():
@@ -168,8 +126,6 @@ def _of_individuals(names: Iterable[Term]) -> list[IRI]:
 
 
 _OF_CLASSES: Final = frozenset({OWL_INTERSECTION_OF, UNION, OWL_COMPLEMENT_OF, OWL_ONE_OF})
-_DISJOINT: Final = f"{OWL}disjointWith"
-_DATATYPE: Final = IRI(f"{RDFS}Datatype")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +164,19 @@ def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozense
     named: set[str] = set()
     needed: dict[TriplePattern, None] = {}
     for triple in triples:
+        stated = Stated(axioms, expressions, triple)
         mark, crowds = len(expressions.clauses), len(expressions.crowds)
         try:
-            expressions.clauses += _clauses(axioms, expressions, triple)
+            expressions.clauses += stated.clauses()
             names = {each.name for each in expressions.clauses[mark:]}
             if names & left_out:
                 del expressions.clauses[mark:], expressions.crowds[crowds:]
                 raise Untreated("rules would find too much by it")
             named |= names
         except Untreated as error:
-            untreated[f"{_told(triple)}: {error}"] = None
+            untreated[f"{stated.name}: {error}"] = None
             expressions.forget()
-            needed.update(dict.fromkeys(needs(axioms, expressions, triple)))
+            needed.update(dict.fromkeys(stated.needs()))
     if expressions.crowds:
         needed[member(_X, OPEN)] = None
     values.connect()
@@ -282,62 +239,6 @@ def _mentioned(triples: Iterable[Triple]) -> dict[Value, Literal]:
             with suppress(Untreated):
                 found.setdefault(known_value(o), o)
     return found
-
-
-def _told(triple: Triple) -> str:
-    return " ".join(term.n3 for term in triple)
-
-
-def _clauses(axioms: Axioms, expressions: Expressions, triple: Triple) -> Iterator[Clause]:
-    s, p, o = triple
-    name = _told(triple)
-    if p == RDFS_SUBCLASS_OF:
-        expressions.include(name, s, o)
-    elif p == OWL_EQUIVALENT_CLASS:
-        of_data = ((each, RDF_TYPE, _DATATYPE) in axioms.about(each) for each in (s, o))
-        if not any(of_data):  # a datatype is read where it is used
-            expressions.include(name, s, o)
-            expressions.include(name, o, s)
-    elif p == _DISJOINT:
-        yield from _apart(expressions, name, [s, o])
-    elif p in PROPERTY_AXIOMS:
-        yield from of_properties(axioms, expressions, triple)
-    elif p == f"{OWL}hasKey":
-        yield from key(axioms, expressions, triple)
-    elif p == RDF_TYPE:
-        yield from _typed(axioms, expressions, triple)
-
-
-def _typed(axioms: Axioms, expressions: Expressions, triple: Triple) -> Iterator[Clause]:
-    s, _, o = triple
-    name = _told(triple)
-    if isinstance(o, BlankNode):
-        yield from reach(expressions, name, member(_X, IRI(str(constant(o)))), o)
-    elif o == f"{OWL}AllDisjointClasses":
-        # A list names a set: a class that it repeats stands there once.
-        yield from _apart(expressions, name, list(dict.fromkeys(_listed(axioms, s, "members"))))
-    elif o == f"{OWL}AllDifferent":
-        found = _listed(axioms, s, "distinctMembers") or _listed(axioms, s, "members")
-        yield from all_different(name, [constant(each) for each in found])
-    elif o == f"{OWL}AllDisjointProperties":
-        yield from disjoint(expressions, name, list(dict.fromkeys(_listed(axioms, s, "members"))))
-    elif o in KINDS:
-        yield from of_kind(expressions, s, name, str(o))
-    elif o == NEGATIVE:
-        yield from negative(axioms, expressions, s)
-    elif o == RULE:
-        yield from rule(axioms, expressions, s)
-
-
-def _listed(axioms: Axioms, node: Term, word: str) -> list[Term]:
-    head = axioms.value(node, f"{OWL}{word}")
-    return [] if head is None else axioms.members(head)
-
-
-def _apart(expressions: Expressions, name: str, classes: list[Term]) -> Iterator[Clause]:
-    named = [expressions.around(name, each) for each in classes]
-    for one, other in combinations(named, 2):
-        yield Clause(name, (member(_X, one), member(_X, other)), ())
 
 
 def _always() -> Iterator[Clause]:

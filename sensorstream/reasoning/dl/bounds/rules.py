@@ -33,8 +33,8 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     member,
 )
 from sensorstream.reasoning.dl.bounds.foreseen import MadeNames
-from sensorstream.reasoning.dl.bounds.needs import Needs
 from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
+from sensorstream.reasoning.dl.bounds.stated import Needs
 from sensorstream.reasoning.dl.bounds.values import Values, loosened
 from sensorstream.sparql.algebra import (
     BGP,
