@@ -29,7 +29,7 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
     RDFS_SUBPROPERTY_OF,
 )
-from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.axioms import AT_MOST, Axioms
 
 SWRL: Final = "http://www.w3.org/2003/11/swrl#"
 RULE: Final = f"{SWRL}Imp"
@@ -143,10 +143,6 @@ _SYMMETRIC: Final = IRI(f"{OWL}SymmetricProperty")
 _CHAIN: Final = IRI(f"{OWL}propertyChainAxiom")
 _COMPLEX_KINDS: Final = frozenset({f"{OWL}TransitiveProperty", f"{OWL}ReflexiveProperty"})
 _EQUATING_KINDS: Final = frozenset({f"{OWL}FunctionalProperty", f"{OWL}InverseFunctionalProperty"})
-_COUNTS: Final = frozenset(
-    f"{OWL}{word}"
-    for word in ("maxCardinality", "cardinality", "maxQualifiedCardinality", "qualifiedCardinality")
-)
 # A signed name, as one string so that hierarchies are computed by the usual function.
 _Signed: TypeAlias = IRI
 _BACKWARD: Final = "^"
@@ -211,7 +207,7 @@ def counts_individuals(axioms: Axioms, values: frozenset[IRI]) -> bool:
     ``values`` are the datatype properties: a limit on values makes no individuals equal.
     """
     for s, p, o in axioms.triples:
-        if p in _COUNTS and axioms.value(s, OWL_ON_PROPERTY) not in values:
+        if p in AT_MOST and axioms.value(s, OWL_ON_PROPERTY) not in values:
             return True
         if p == RDF_TYPE and o in _EQUATING_KINDS and s not in values:
             return True
@@ -221,7 +217,7 @@ def counts_individuals(axioms: Axioms, values: frozenset[IRI]) -> bool:
 def leaves_a_choice(axioms: Axioms, values: frozenset[IRI]) -> bool:
     """Whether some limit above one lets models differ in which neighbours are equal."""
     return any(
-        p in _COUNTS
+        p in AT_MOST
         and isinstance(o, Literal)
         and o.lexical.strip() not in {"0", "1"}
         and axioms.value(s, OWL_ON_PROPERTY) not in values

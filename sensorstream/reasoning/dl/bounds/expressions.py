@@ -30,7 +30,7 @@ from sensorstream.model.vocabulary import (
     RDFS,
 )
 from sensorstream.network.recursion.rule import constant
-from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.axioms import COUNTS, Axioms
 from sensorstream.reasoning.dl.bounds.clauses import (
     DIFFERENT_VALUE,
     OPEN,
@@ -56,15 +56,6 @@ from sensorstream.sparql.algebra import TriplePattern, Variable
 UNION: Final = IRI(f"{OWL}unionOf")
 ALL: Final = IRI(f"{OWL}allValuesFrom")
 SELF: Final = IRI(f"{OWL}hasSelf")
-COUNTS: Final = {
-    f"{OWL}minCardinality": (True, False),
-    f"{OWL}maxCardinality": (False, True),
-    f"{OWL}cardinality": (True, True),
-    f"{OWL}minQualifiedCardinality": (True, False),
-    f"{OWL}maxQualifiedCardinality": (False, True),
-    f"{OWL}qualifiedCardinality": (True, True),
-}
-"""Whether the number is a lower limit, and whether it is an upper one."""
 _KINDS: Final = frozenset(
     {
         OWL_INTERSECTION_OF,

@@ -40,7 +40,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.network.recursion.rule import constant
-from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.axioms import COUNTS, Axioms, name_of
 from sensorstream.reasoning.dl.bounds.clauses import (
     NAMED,
     THING,
@@ -54,7 +54,6 @@ from sensorstream.reasoning.dl.bounds.clauses import (
 )
 from sensorstream.reasoning.dl.bounds.data_ranges import Listed, known_value, read_range, without
 from sensorstream.reasoning.dl.bounds.expressions import (
-    COUNTS,
     SELF,
     UNION,
     Expressions,
@@ -85,7 +84,7 @@ class Stated:
     @property
     def name(self) -> str:
         """The axiom as text, which names its clauses."""
-        return " ".join(term.n3 for term in self.triple)
+        return name_of(self.triple)
 
     @property
     def ends(self) -> tuple[Term, Term]:
