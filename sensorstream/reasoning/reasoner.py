@@ -10,6 +10,7 @@ from sensorstream.errors import Inconsistent, Overrun, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
+from sensorstream.network.budget import Budget
 
 
 class Reasoner(Protocol):
@@ -61,6 +62,22 @@ def without_limits(reasoner: Reasoner) -> Iterator[None]:
         yield
     finally:
         reasoner.lifted = before
+
+
+class Limited:
+    """A reasoner with a budget for each change."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+
+    @property
+    def lifted(self) -> bool:
+        """See :class:`Reasoner`."""
+        return self.budget.lifted
+
+    @lifted.setter
+    def lifted(self, lifted: bool) -> None:
+        self.budget.lifted = lifted
 
 
 class NoReasoner:
