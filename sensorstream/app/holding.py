@@ -25,10 +25,14 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.entailment import Entailed, assertions_near, entailed
-from sensorstream.reasoning.explained_by import rules_of
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.reasoning.rulesets.applications import Application, Applications
-from sensorstream.reasoning.rulesets.derivation import derivation, minimal
+from sensorstream.reasoning.profiles import rules_of
+from sensorstream.reasoning.rulesets.derivation import (
+    Application,
+    Applications,
+    derivation,
+    minimal,
+)
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.settings import ReasoningSettings

@@ -97,7 +97,7 @@ def minimise(rulesets: str, ontologies: tuple[Path, ...], queries: tuple[Path, .
 
     from sensorstream.errors import ProgramError
     from sensorstream.reasoning.ontology import deployed_ontology
-    from sensorstream.reasoning.rulesets.excerpt import excerpt
+    from sensorstream.reasoning.rulesets.blocks import excerpt
     from sensorstream.reasoning.rulesets.minimising import kinds_asked, minimised
     from sensorstream.reasoning.rulesets.reader import read
     from sensorstream.reasoning.rulesets.rule_set import combined

@@ -37,8 +37,7 @@ from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Alert, Cleared, Delta, Event, Message
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
-from sensorstream.reasoning.aside import Aside
-from sensorstream.reasoning.reasoner import Reasoner, without_limits
+from sensorstream.reasoning.reasoner import Aside, Reasoner, without_limits
 from sensorstream.rules.answers import Answer, Asked
 from sensorstream.rules.conditions import ConditionEvaluator, unlimited
 from sensorstream.rules.memory import RuleMemory

@@ -30,7 +30,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.reasoning.aside import Aside
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.reasoning.rulesets.library import text_of
 from sensorstream.settings import (
     OntologySettings,

@@ -21,7 +21,7 @@ from sensorstream.errors import SettingsError
 from sensorstream.model.events import Individual, Message
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.reasoning.aside import Aside
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.resources import bundled
 from sensorstream.settings import PolicySettings, SheddingSettings, TimeSettings, WindowSettings
 from tests.engine import feeding

@@ -136,64 +136,40 @@ Message: TypeAlias = (
 )
 
 
+_KINDS: Final[dict[str, type[Any]]] = {
+    "load": LoadAxioms,
+    "ask": AskTypes,
+    "answer": Answer,
+    "explain": Explain,
+    "explained": Explained,
+    "realise": Realise,
+    "realised": Realised,
+    "verify": Verify,
+    "verified": Verified,
+}
+_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+
+
 def encode(message: Message) -> bytes:
-    """The frame of one message."""
-    body: Any
-    if isinstance(message, LoadAxioms):
-        body = ["load", message.reasoner, message.axioms]
-    elif isinstance(message, AskTypes):
-        body = [
-            "ask",
-            [
-                (i.names, i.types, i.links, i.values, i.same, i.different, i.asked)
-                for i in message.islands
-            ],
-        ]
-    elif isinstance(message, Answer):
-        body = ["answer", message.islands, message.error]
-    elif isinstance(message, Explain):
-        body = ["explain", message.axioms, message.triples, message.seconds, message.candidates]
-    elif isinstance(message, Explained):
-        body = ["explained", message.axioms, message.consistent, message.error, message.chosen]
-    elif isinstance(message, Realise):
-        body = ["realise", message.document, message.values]
-    elif isinstance(message, Realised):
-        body = ["realised", message.statements, message.error]
-    elif isinstance(message, Verify):
-        body = ["verify", message.statements]
-    else:
-        body = ["verified", message.holds, message.error]
-    data = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+    """The frame of one message: its name and its fields, in JSON."""
+    body = [_NAMES[type(message)], *_fields(message)]
+    data = json.dumps(body, separators=(",", ":"), ensure_ascii=False, default=_fields).encode()
     return HEADER.pack(len(data)) + data
 
 
+def _fields(message: Any) -> list[Any]:
+    return [getattr(message, name) for name in type(message).__slots__]
+
+
 def decode(body: bytes) -> Message:
-    """The message in one frame's body."""
+    """The message in one frame's body; what were tuples are lists."""
     match json.loads(body):
-        case ["load", reasoner, axioms]:
-            return LoadAxioms(reasoner, axioms)
         case ["ask", islands]:
             return AskTypes([IslandFacts(*each) for each in islands])
-        case ["answer", islands, error]:
-            return Answer(islands, error)
-        case ["explain", axioms, triples, seconds, candidates]:
-            return Explain(axioms, triples, seconds, candidates)
-        case ["explained", axioms, consistent, error, chosen]:
-            return Explained(axioms, consistent, error, chosen)
-        case ["realise", document, values]:
-            return Realise(document, [(p, o) for p, o in values])
-        case ["realised", statements, error]:
-            return Realised(None if statements is None else _statements(statements), error)
-        case ["verify", statements]:
-            return Verify(_statements(statements))
-        case ["verified", holds, error]:
-            return Verified(holds, error)
+        case [str() as name, *parts] if name in _KINDS:
+            return _KINDS[name](*parts)  # type: ignore[no-any-return]
         case other:
             raise ValueError(f"'{str(other)[:80]}' is not a message of the protocol")
-
-
-def _statements(read: list[list[str]]) -> list[Statement]:
-    return [(s, p, o) for s, p, o in read]
 
 
 def read(receive: Callable[[int], bytes]) -> Message | None:

@@ -10,11 +10,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from sensorstream.pipes import wait_for_hang_up
-from sensorstream.reasoning.dl.justification import Justifier
+from sensorstream.reasoning.dl.hermit import Hermit, Justifier, Realisation
 from sensorstream.reasoning.dl.protocol import (
     Answer,
     AskTypes,
@@ -22,6 +23,7 @@ from sensorstream.reasoning.dl.protocol import (
     Explained,
     IslandFacts,
     LoadAxioms,
+    Message,
     Realise,
     Realised,
     Types,
@@ -30,7 +32,6 @@ from sensorstream.reasoning.dl.protocol import (
     encode,
     read,
 )
-from sensorstream.reasoning.dl.realisation import Realisation
 
 _STACK_BYTES = 256 * 1024 * 1024
 
@@ -95,52 +96,57 @@ def load_axioms(request: LoadAxioms) -> OntologyReasoner:
         from sensorstream.reasoning.dl.pellet import Pellet
 
         return Pellet(axioms)
-    from sensorstream.reasoning.dl.hermit import Hermit
-
     return Hermit(axioms)
+
+
+_NOTHING: Final[dict[type, Answer | Explained | Realised | Verified]] = {
+    LoadAxioms: Answer([]),
+    AskTypes: Answer([]),
+    Explain: Explained(None),
+    Realise: Realised(None),
+    Verify: Verified([]),
+}
+"""What is answered to a request that fails, beside the error."""
 
 
 def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> None:
     """Answer requests until there are no more."""
-    engine: OntologyReasoner | None = None
-    justifier: Justifier | None = None
-    realisation: Realisation | None = None
+    served = _Served()
     while (request := read(receive)) is not None:
-        if isinstance(request, Realise):
-            try:
-                realisation = Realisation(request.document, request.values)
-                found = [*realisation.statements()] if realisation.consistent else None
-                send(encode(Realised(found)))
-            except Exception as error:
-                send(encode(Realised(None, _told(error))))
-            continue
-        if isinstance(request, Verify):
-            try:
-                assert realisation is not None
-                send(encode(Verified([realisation.holds(each) for each in request.statements])))
-            except Exception as error:
-                send(encode(Verified([], _told(error))))
-            continue
-        if isinstance(request, Explain):
-            try:
-                if justifier is None or justifier.axioms != request.axioms:
-                    justifier = Justifier(request.axioms)
-                explained = justifier.justify(request.triples, request.seconds, request.candidates)
-                send(encode(explained))
-            except Exception as error:
-                send(encode(Explained(None, error=_told(error))))
-            continue
         try:
-            if isinstance(request, LoadAxioms):
-                engine = load_axioms(request)
-                answer = Answer([[] if engine.is_consistent() else None])
-            else:
-                assert isinstance(request, AskTypes)
-                assert engine is not None
-                answer = Answer([engine.types(island) for island in request.islands])
+            answer = served.answer(request)
         except Exception as error:  # also Java's exceptions: the owner decides what they mean
-            answer = Answer([], _told(error))
+            answer = replace(_NOTHING[type(request)], error=_told(error))
         send(encode(answer))
+
+
+class _Served:
+    """What earlier requests have made, for those after them."""
+
+    def __init__(self) -> None:
+        self._engine: OntologyReasoner | None = None
+        self._justifier: Justifier | None = None
+        self._realisation: Realisation | None = None
+
+    def answer(self, request: Message) -> Message:
+        match request:
+            case LoadAxioms():
+                self._engine = load_axioms(request)
+                return Answer([[] if self._engine.is_consistent() else None])
+            case AskTypes(islands):
+                assert self._engine is not None
+                return Answer([self._engine.types(island) for island in islands])
+            case Explain(axioms, triples, seconds, candidates):
+                if self._justifier is None or self._justifier.axioms != axioms:
+                    self._justifier = Justifier(axioms)
+                return self._justifier.justify(triples, seconds, candidates)
+            case Realise(document, values):
+                found = self._realisation = Realisation(document, values)
+                return Realised([*found.statements()] if found.consistent else None)
+            case Verify(statements):
+                assert self._realisation is not None
+                return Verified([self._realisation.holds(each) for each in statements])
+        raise ValueError(f"{type(request).__name__} is no request")
 
 
 def _told(error: Exception) -> str:

@@ -1,19 +1,4 @@
-"""The rules with which it can be told why a reasoner inferred a triple."""
-
-from __future__ import annotations
-
-from typing import Final
-
-from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.reasoning.resilient import ResilientReasoner
-from sensorstream.reasoning.rulesets.reader import read
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
-from sensorstream.reasoning.rulesets.rule_set import RuleSet
-from sensorstream.reasoning.schema_closure import SchemaClosure
-
-# At run time :mod:`sensorstream.reasoning.schema_closure` composes the same from the schema.
-
-TEXT: Final = """
+# The plain profile: its reasoner composes the same from the schema, these say why.
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
 PREFIX owl: <http://www.w3.org/2002/07/owl#>
@@ -81,22 +66,3 @@ WHERE {
   ?p rdfs:range ?e . ?e owl:intersectionOf ?l . ?l rdf:rest*/rdf:first ?c .
   ?x ?p ?y
 } ;
-"""
-
-
-def plain_rules() -> RuleSet:
-    """The rules of the plain profile."""
-    return read(TEXT, "plain")
-
-
-def rules_of(reasoner: Reasoner) -> RuleSet | None:
-    """The rules of a reasoner; None: it has none, because it is HermiT or Pellet, or infers
-    nothing.
-    """
-    if isinstance(reasoner, RuleReasoner):
-        return reasoner.rule_set
-    if isinstance(reasoner, SchemaClosure):
-        return plain_rules()
-    if isinstance(reasoner, ResilientReasoner) and reasoner.degraded:
-        return plain_rules()
-    return None
