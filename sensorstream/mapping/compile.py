@@ -13,7 +13,7 @@ from sensorstream.mapping.document import Element
 from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import lookup_of, only_root
-from sensorstream.mapping.part_paths import ROOT, looks_up
+from sensorstream.mapping.moved_paths import ROOT, looks_up
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData

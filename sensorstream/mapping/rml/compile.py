@@ -18,6 +18,7 @@ from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import any_of, lookup_of
+from sensorstream.mapping.moved_paths import absolute
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.rml.model import (
@@ -30,7 +31,6 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.rml.paths import absolute
 from sensorstream.mapping.rml.rml_check import faults
 from sensorstream.mapping.rml.rml_expressions import RmlExpressions, Row, Terms
 from sensorstream.mapping.rml.term_maps import TermCompiler

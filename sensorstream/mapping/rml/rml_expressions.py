@@ -16,6 +16,7 @@ from sensorstream.mapping import xpath
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.function_chain import compile_calls
 from sensorstream.mapping.functions import Library
+from sensorstream.mapping.moved_paths import from_document
 from sensorstream.mapping.plan import Harvest
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
@@ -26,7 +27,6 @@ from sensorstream.mapping.rml.model import (
     StringTemplate,
     TriplesMap,
 )
-from sensorstream.mapping.rml.paths import from_document
 from sensorstream.model.terms import Literal, Subject, Term
 
 
