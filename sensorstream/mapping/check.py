@@ -14,7 +14,7 @@ from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
 from sensorstream.mapping.function_chain import call_faults
 from sensorstream.mapping.functions import Library
-from sensorstream.mapping.part_paths import at_part
+from sensorstream.mapping.moved_paths import at_part
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import check_graph_name, literal_maker
 from sensorstream.model.schema import Schema

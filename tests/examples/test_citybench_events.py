@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.errors import SimulationError
-from sensorstream.simulation.citybench_events import (
+from examples.citybench.prepare import (
     CITY,
     SERVICE,
     SSN,
     Sensors,
     events,
 )
+from sensorstream.errors import SimulationError
 from sensorstream.simulation.observation import read_time
 from sensorstream.streams.event_lines import EventLines
 
