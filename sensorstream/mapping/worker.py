@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Final
 
 from sensorstream.errors import Overrun
-from sensorstream.pipes import Pulse, readable
+from sensorstream.processes.pipes import Pulse, readable
 
 FRAME: Final = Struct("<Q")
 """The length of what follows in a pipe."""

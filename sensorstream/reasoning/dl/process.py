@@ -13,7 +13,7 @@ from typing import IO, Final
 
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import ReasonerError
-from sensorstream.pipes import readable, writable
+from sensorstream.processes.pipes import readable, writable
 from sensorstream.reasoning.dl.protocol import (
     HEADER,
     Answer,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from sensorstream.pipes import wait_for_hang_up
+from sensorstream.processes.pipes import wait_for_hang_up
 from sensorstream.reasoning.dl.justification import Justifier
 from sensorstream.reasoning.dl.protocol import (
     Answer,
