@@ -61,6 +61,8 @@ class Child:
         self._end = weakref.finalize(
             self, _kill, self._process, self._owner, self.socket, self.connection
         )
+        # Where the owner ends otherwise, that it hangs up is what ends the process.
+        self._end.atexit = False
         self._allow(_STUCK)
 
     @property
@@ -100,7 +102,7 @@ class Child:
 
         Raises:
             TimeoutError: nothing comes.
-            EOFError, OSError: it has ended.
+            EOFError: it has ended.
         """
         descriptor, pulse = self.connection.fileno(), Pulse(self.pid)
         while not readable(descriptor, seconds):
@@ -110,6 +112,8 @@ class Child:
             return self.connection.recv_bytes()
         except BlockingIOError:
             raise TimeoutError from None
+        except ConnectionResetError:  # it had not read all
+            raise EOFError from None
 
     def close(self, seconds: float = 0.0) -> None:
         """Hang up, and end it if it is still there after so many seconds; may be repeated."""

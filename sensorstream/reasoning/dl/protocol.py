@@ -1,18 +1,13 @@
 """The messages between the reasoner's process and its owner.
 
-A frame is four bytes of length (big-endian) and that many bytes of JSON. Requests and answers
-alternate; the owner sends the requests.
+Requests and answers alternate; the owner sends the requests.
 """
 
 from __future__ import annotations
 
-import json
-import struct
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import TypeAlias
 
-HEADER: Final = struct.Struct(">I")
 Types: TypeAlias = list[list[str]]
 """Per member of an island the IRIs of all named classes it belongs to, ``owl:Thing`` left out."""
 
@@ -134,72 +129,3 @@ class Verified:
 Message: TypeAlias = (
     LoadAxioms | AskTypes | Answer | Explain | Explained | Realise | Realised | Verify | Verified
 )
-
-
-def encode(message: Message) -> bytes:
-    """The frame of one message."""
-    body: Any
-    if isinstance(message, LoadAxioms):
-        body = ["load", message.reasoner, message.axioms]
-    elif isinstance(message, AskTypes):
-        body = [
-            "ask",
-            [
-                (i.names, i.types, i.links, i.values, i.same, i.different, i.asked)
-                for i in message.islands
-            ],
-        ]
-    elif isinstance(message, Answer):
-        body = ["answer", message.islands, message.error]
-    elif isinstance(message, Explain):
-        body = ["explain", message.axioms, message.triples, message.seconds, message.candidates]
-    elif isinstance(message, Explained):
-        body = ["explained", message.axioms, message.consistent, message.error, message.chosen]
-    elif isinstance(message, Realise):
-        body = ["realise", message.document, message.values]
-    elif isinstance(message, Realised):
-        body = ["realised", message.statements, message.error]
-    elif isinstance(message, Verify):
-        body = ["verify", message.statements]
-    else:
-        body = ["verified", message.holds, message.error]
-    data = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
-    return HEADER.pack(len(data)) + data
-
-
-def decode(body: bytes) -> Message:
-    """The message in one frame's body."""
-    match json.loads(body):
-        case ["load", reasoner, axioms]:
-            return LoadAxioms(reasoner, axioms)
-        case ["ask", islands]:
-            return AskTypes([IslandFacts(*each) for each in islands])
-        case ["answer", islands, error]:
-            return Answer(islands, error)
-        case ["explain", axioms, triples, seconds, candidates]:
-            return Explain(axioms, triples, seconds, candidates)
-        case ["explained", axioms, consistent, error, chosen]:
-            return Explained(axioms, consistent, error, chosen)
-        case ["realise", document, values]:
-            return Realise(document, [(p, o) for p, o in values])
-        case ["realised", statements, error]:
-            return Realised(None if statements is None else _statements(statements), error)
-        case ["verify", statements]:
-            return Verify(_statements(statements))
-        case ["verified", holds, error]:
-            return Verified(holds, error)
-        case other:
-            raise ValueError(f"'{str(other)[:80]}' is not a message of the protocol")
-
-
-def _statements(read: list[list[str]]) -> list[Statement]:
-    return [(s, p, o) for s, p, o in read]
-
-
-def read(receive: Callable[[int], bytes]) -> Message | None:
-    """One message from ``receive(n)``, which returns n bytes, or b"" at the end (then: None)."""
-    header = receive(HEADER.size)
-    if not header:
-        return None
-    (length,) = HEADER.unpack(header)
-    return decode(receive(length))

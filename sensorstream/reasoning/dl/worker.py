@@ -1,15 +1,11 @@
-"""The reasoner's process: ``python -m sensorstream.reasoning.dl.worker JAVA_HOME MIB NICE``.
-
-It reads requests from standard input and writes answers to the original standard output; the output
-of Java libraries goes to standard error. It ends when its owner ends, in any way.
-"""
+"""The reasoner's process. It ends when its owner ends, in any way."""
 
 from __future__ import annotations
 
 import os
-import sys
+import pickle
 import threading
-from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Protocol
 
@@ -22,13 +18,12 @@ from sensorstream.reasoning.dl.protocol import (
     Explained,
     IslandFacts,
     LoadAxioms,
+    Message,
     Realise,
     Realised,
     Types,
     Verified,
     Verify,
-    encode,
-    read,
 )
 from sensorstream.reasoning.dl.realisation import Realisation
 
@@ -45,20 +40,15 @@ class OntologyReasoner(Protocol):
         """The named classes of each member; None when there is no model."""
 
 
-def main() -> None:
-    """Serve until standard input ends."""
-    # A separate descriptor for answers: a library that prints cannot damage a frame.
-    answers = os.dup(1)
-    os.dup2(2, 1)
-    home, heap, nice = sys.argv[1:]
+def main(owner: Connection, home: str, heap: str, nice: str) -> None:
+    """Serve until the owner hangs up, with the Java of a folder, and a heap of so many MiB."""
     os.nice(int(nice))
     start_java(Path(home), int(heap))
     # Tableau algorithms recurse with the size of an island.
     threading.stack_size(_STACK_BYTES)
-    served = threading.Thread(target=_serve_and_exit, args=(answers,), daemon=True)
-    served.start()
+    threading.Thread(target=_serve_and_exit, args=(owner,), daemon=True).start()
     # Even while Java is busy.
-    wait_for_hang_up(0)
+    wait_for_hang_up(owner.fileno())
     os._exit(0)
 
 
@@ -100,67 +90,57 @@ def load_axioms(request: LoadAxioms) -> OntologyReasoner:
     return Hermit(axioms)
 
 
-def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> None:
-    """Answer requests until there are no more."""
-    engine: OntologyReasoner | None = None
-    justifier: Justifier | None = None
-    realisation: Realisation | None = None
-    while (request := read(receive)) is not None:
-        if isinstance(request, Realise):
-            try:
-                realisation = Realisation(request.document, request.values)
-                found = [*realisation.statements()] if realisation.consistent else None
-                send(encode(Realised(found)))
-            except Exception as error:
-                send(encode(Realised(None, _told(error))))
-            continue
-        if isinstance(request, Verify):
-            try:
-                assert realisation is not None
-                send(encode(Verified([realisation.holds(each) for each in request.statements])))
-            except Exception as error:
-                send(encode(Verified([], _told(error))))
-            continue
-        if isinstance(request, Explain):
-            try:
-                if justifier is None or justifier.axioms != request.axioms:
-                    justifier = Justifier(request.axioms)
-                explained = justifier.justify(request.triples, request.seconds, request.candidates)
-                send(encode(explained))
-            except Exception as error:
-                send(encode(Explained(None, error=_told(error))))
-            continue
+class Served:
+    """What answers requests, and remembers what they are about."""
+
+    def __init__(self) -> None:
+        self._engine: OntologyReasoner | None = None
+        self._justifier: Justifier | None = None
+        self._realisation: Realisation | None = None
+
+    def answer(self, request: Message) -> Message:
+        """The answer to a request; a failure is an answer, too: the owner says what it means."""
         try:
-            if isinstance(request, LoadAxioms):
-                engine = load_axioms(request)
-                answer = Answer([[] if engine.is_consistent() else None])
-            else:
-                assert isinstance(request, AskTypes)
-                assert engine is not None
-                answer = Answer([engine.types(island) for island in request.islands])
-        except Exception as error:  # also Java's exceptions: the owner decides what they mean
-            answer = Answer([], _told(error))
-        send(encode(answer))
+            return self._answer(request)
+        except Exception as error:  # also Java's exceptions
+            told = " ".join(str(error).split()) or type(error).__name__
+            match request:
+                case Realise():
+                    return Realised(None, told)
+                case Verify():
+                    return Verified([], told)
+                case Explain():
+                    return Explained(None, error=told)
+                case _:
+                    return Answer([], told)
+
+    def _answer(self, request: Message) -> Message:
+        match request:
+            case Realise(document, values):
+                self._realisation = Realisation(document, values)
+                found = [*self._realisation.statements()] if self._realisation.consistent else None
+                return Realised(found)
+            case Verify(statements):
+                assert self._realisation is not None
+                return Verified([self._realisation.holds(each) for each in statements])
+            case Explain(axioms, triples, seconds, candidates):
+                if self._justifier is None or self._justifier.axioms != axioms:
+                    self._justifier = Justifier(axioms)
+                return self._justifier.justify(triples, seconds, candidates)
+            case LoadAxioms():
+                self._engine = load_axioms(request)
+                return Answer([[] if self._engine.is_consistent() else None])
+            case AskTypes(islands):
+                assert self._engine is not None
+                return Answer([self._engine.types(island) for island in islands])
+            case _:
+                raise ValueError(f"'{request}' is no request")
 
 
-def _told(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def _serve_and_exit(answers: int) -> None:
-    requests = os.fdopen(os.dup(0), "rb")
-    with os.fdopen(answers, "wb", buffering=0) as out:
-
-        def send(frame: bytes) -> None:
-            view = memoryview(frame)
-            while view:
-                view = view[out.write(view) :]
-
-        try:
-            serve(requests.read, send)
-        finally:
-            os._exit(0)
-
-
-if __name__ == "__main__":
-    main()
+def _serve_and_exit(owner: Connection) -> None:
+    served = Served()
+    try:
+        while True:
+            owner.send_bytes(pickle.dumps(served.answer(pickle.loads(owner.recv_bytes()))))
+    finally:
+        os._exit(0)
