@@ -93,7 +93,7 @@ from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings import Settings
 from sensorstream.spark.jobs.protocol import Task
-from sensorstream.spark.jobs.runner import Runner
+from sensorstream.spark.jobs.worker_process import Runner
 from sensorstream.spark.snapshot import Place
 
 _LOG = logging.getLogger(__name__)

@@ -29,7 +29,7 @@ from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.processes.pipes import wait_for_hang_up
 from sensorstream.spark import bulk_sql
-from sensorstream.spark.described import prepare
+from sensorstream.spark.bulk_sql import prepare
 from sensorstream.spark.jobs.answer_files import write_plan, write_table, write_terms
 from sensorstream.spark.jobs.protocol import (
     SPARQL,
