@@ -62,7 +62,6 @@ from sensorstream.app.wiring import (
     version_of,
 )
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import CacheLimits
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
@@ -89,11 +88,12 @@ from sensorstream.journal.kinds import replay
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.model.timeline import Timeline
+from sensorstream.processes.forks import QuestionLimits
 from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings import Settings
 from sensorstream.spark.jobs.protocol import Task
-from sensorstream.spark.jobs.runner import Runner
+from sensorstream.spark.jobs.worker_process import Runner
 from sensorstream.spark.snapshot import Place
 
 _LOG = logging.getLogger(__name__)
@@ -237,7 +237,7 @@ class Application:
         self.cache = Cache(
             machine.engine.kb,
             self._pipeline.lock,
-            CacheLimits(limits.question_seconds, limits.question_memory, limits.question_rows),
+            QuestionLimits(limits.question_seconds, limits.question_memory, limits.question_rows),
         )
         stack.callback(self.cache.close)
         self.asking = Asking(

@@ -20,15 +20,15 @@ from sensorstream.history.asking.live import Present
 from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
 from sensorstream.kb.snapshot import read_answerable
+from sensorstream.processes.stopping import Stop
 from sensorstream.settings import ArchiveSettings, Settings
 from sensorstream.sparql.bounds import MOST_TOKENS
 from sensorstream.sparql.printing import query_text
 
 if TYPE_CHECKING:
-    from sensorstream.archive.sparql.asking import Archive
+    from sensorstream.archive.asking import Archive
 
 _OXIGRAPH: Final = (
     "Oxigraph answers this from a copy of the window, and orders the parts itself; expressions are "
@@ -180,7 +180,7 @@ class Asking:
 
     def _archive(self) -> Archive:
         told = self._archived()
-        from sensorstream.archive.sparql.asking import Archive
+        from sensorstream.archive.asking import Archive
 
         return Archive(self._url(), told.folder, self._memory)
 

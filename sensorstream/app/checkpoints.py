@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, Final
 
-from sensorstream.apart import run_apart
 from sensorstream.app.durable import Durable
 from sensorstream.app.in_work import InWork
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import SensorStreamError, Unavailable
 from sensorstream.kb.graph import Origin
+from sensorstream.processes.apart import run_apart
 
 LARGE: Final = 20_000
 """Statements in the window, from which on a fork makes the checkpoint: about 0.2 s."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sensorstream.apart import Turns
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.origins import Origin as Saying
 from sensorstream.app.origins import Origins
@@ -24,6 +23,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
+from sensorstream.processes.apart import Turns
 from sensorstream.reasoning.dl.entailment import Entailed, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import rules_of

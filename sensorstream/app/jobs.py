@@ -32,8 +32,7 @@ from sensorstream.errors import (
 )
 from sensorstream.model.schema import Schema
 from sensorstream.spark.jobs.protocol import JobText, Progress
-from sensorstream.spark.jobs.runner import Runner
-from sensorstream.spark.jobs.worker_process import WorkerProcess
+from sensorstream.spark.jobs.worker_process import Runner, WorkerProcess
 
 _LOG = logging.getLogger(__name__)
 ON_SPARK: Final = "spark"

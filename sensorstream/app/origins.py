@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from sensorstream.apart import run_apart
 from sensorstream.app.exchange import FROM_SETTINGS, Exchange
 from sensorstream.app.rule_texts import parse_texts, path_of, with_others
 from sensorstream.app.wiring import Deployment
@@ -19,6 +18,7 @@ from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.places import Place, places
 from sensorstream.model.terms import Subject, Triple
+from sensorstream.processes.apart import run_apart
 
 MOST_MESSAGES: Final = 20
 """So many messages are mapped again for one question, the newest."""

@@ -10,7 +10,6 @@ from typing import Final
 from sqlalchemy import Engine
 
 from sensorstream.alerts.records import RaisedAlert
-from sensorstream.apart import Turns
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.origins import Origin, Origins, RulesThen, Sought
 from sensorstream.errors import LanguageError, Overrun, Position, SensorStreamError
@@ -21,6 +20,7 @@ from sensorstream.mapping.places import Place
 from sensorstream.model.evidence import Basis, Evidence, Matched
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.processes.apart import Turns
 from sensorstream.rules.makers import makers
 from sensorstream.rules.rule_compiler import digest_of
 from sensorstream.rules.triggers import conditions_of

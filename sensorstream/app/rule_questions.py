@@ -21,9 +21,9 @@ from sensorstream.engine.engine import Engine
 from sensorstream.errors import HistoryError, Overrun, ReasonerError, SensorStreamError, Unavailable
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import ALL, question_before
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.journal.answer import AnswerRule
 from sensorstream.journal.notice import ReportDifferences
+from sensorstream.processes.stopping import Stop
 from sensorstream.reasoning.dl.cross_check import Differences, cross_check
 from sensorstream.rules.answers import Answer, Asked
 from sensorstream.rules.history import HistoryQuery

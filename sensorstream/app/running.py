@@ -18,7 +18,7 @@ from sensorstream.errors import (
     Unavailable,
     UnknownJob,
 )
-from sensorstream.history.asking.stopping import Stop
+from sensorstream.processes.stopping import Stop
 
 _PREFIX: Final = "question_"
 

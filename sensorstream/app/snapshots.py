@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
-from sensorstream.apart import Turns, run_apart
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.errors import Unavailable
+from sensorstream.processes.apart import Turns, run_apart
 
 _AT_ONCE: Final = 2
 _NICENESS: Final = 10

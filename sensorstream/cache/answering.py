@@ -1,113 +1,76 @@
-"""One question, answered in a process of its own: a fork of the one with the copy."""
+"""The process with a copy of the cache: each question is answered in a fork of it."""
 
 from __future__ import annotations
 
 import io
-import os
-import resource
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import IO, Any, Final, Never, cast
+from typing import IO, Any, Final, cast
 
 import pyoxigraph as ox
 
-from sensorstream.cache.protocol import Answered, Ask, Begun, CacheQuestion, Failed, Formats
-from sensorstream.errors import Overrun, QueryError, SensorStreamError
+from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
 from sensorstream.history.asking import formats
 from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions, limited
+from sensorstream.kb.mirror import QuadStore
 from sensorstream.kb.snapshot import Results, read_answerable
 from sensorstream.model.terms import Triple
 from sensorstream.network.exact import Asked, exact, term_of
+from sensorstream.processes.fork_server import serve_forks
+from sensorstream.processes.forks import QuestionLimits
 
-_NICENESS: Final = 10
-_SPARE_SECONDS: Final = 5
-_MIB: Final = 1024 * 1024
 _PIECE: Final = 64 * 1024
 _BATCH: Final = 1024
 
 
-def answer_and_exit(store: ox.Store, asked: Ask, replies: Connection) -> Never:
-    """Answer a question, within its limits; ends the process."""
-    code = 1
-    try:
-        _limit(asked)
-        replies.send(Begun())
-        replies.send(_reply(store, asked, replies))
-        code = 0
-    except (BrokenPipeError, ConnectionResetError):
-        code = 0  # Nobody wants the answer any more.
-    finally:
-        os._exit(code)
+def main(owner: Connection) -> None:
+    """Serve until the server hangs up."""
+    serve_forks(owner, _Copy())
 
 
-def _limit(asked: Ask) -> None:
-    """Let the kernel limit this process; it must not take the cores from the engine."""
-    os.nice(_NICENESS)
-    # Of all processes, the kernel ends this one first when memory is short.
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # The server ends it earlier, if the server still is there.
-    seconds = int(asked.limits.seconds) + _SPARE_SECONDS
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    with suppress(OSError, ValueError):
-        size = _address_space() + asked.limits.memory * _MIB
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
-    # Oxigraph says there where it ran out of memory, which the exit code says as well.
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
+class _Copy:
+    """The knowledge base as the server has told it."""
+
+    def __init__(self) -> None:
+        self._quads = QuadStore()
+        # The first question must not wait for the tables of the grammar, nor each one load them.
+        exact(read_answerable("ASK { }"), self._quads.store).answer(self._quads.store)
+
+    def tell(self, message: tuple[bytes, bytes]) -> None:
+        """Add quads and remove others."""
+        added, removed = message
+        self._quads.change(_read(added), _read(removed))
+
+    def answer(
+        self, question: CacheQuestion, limits: QuestionLimits, send: Callable[[bytes], None]
+    ) -> Answered:
+        """Send the answer in its format."""
+        store = self._quads.store
+        asked = exact(
+            read_answerable(
+                question.text,
+                question.default_graphs,
+                question.named_graphs,
+                names_only=question.names_only,
+            ),
+            store,
+        )
+        found = asked.answer(store, question.default_graphs, question.named_graphs)
+        asked.check()
+        answer = _answer_of(found, limits.rows, asked)
+        offered = formats.writers(answer)
+        media_type = _wanted(answer, question.formats)
+        if media_type is None:
+            return Answered(None, tuple(offered))
+        out = _Pieces(send)
+        offered[media_type](answer, cast(IO[bytes], out))
+        out.flush()
+        return Answered(media_type)
 
 
-def _address_space() -> int:
-    """Bytes that this process has mapped; the copy of the knowledge base is among them."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    return pages * resource.getpagesize()
-
-
-def _reply(store: ox.Store, asked: Ask, replies: Connection) -> Answered | Failed:
-    try:
-        return _answer(store, asked.question, asked.limits.rows, _Pieces(replies))
-    except SensorStreamError as error:
-        return Failed(error)
-    except MemoryError:
-        return Failed(Overrun(out_of_memory(asked.limits.memory)))
-    except (BrokenPipeError, ConnectionResetError):
-        raise
-    except Exception as error:
-        return Failed(QueryError(f"the query cannot be answered: {error}"))
-
-
-def out_of_memory(memory: int) -> str:
-    """What to tell of a question that needed more than so many MiB."""
-    return (
-        f"the question needs more than {memory} MiB of memory: ask for less "
-        "(limits.question_memory)"
-    )
-
-
-def _answer(store: ox.Store, question: CacheQuestion, rows: int, out: _Pieces) -> Answered:
-    asked = exact(
-        read_answerable(
-            question.text,
-            question.default_graphs,
-            question.named_graphs,
-            names_only=question.names_only,
-        ),
-        store,
-    )
-    found = asked.answer(store, question.default_graphs, question.named_graphs)
-    asked.check()
-    answer = _answer_of(found, rows, asked)
-    offered = formats.writers(answer)
-    media_type = _wanted(answer, question.formats)
-    if media_type is None:
-        return Answered(None, tuple(offered))
-    offered[media_type](answer, cast(IO[bytes], out))
-    out.flush()
-    return Answered(media_type)
+def _read(quads: bytes) -> list[ox.Quad]:
+    return list(ox.parse(quads, format=ox.RdfFormat.N_QUADS, lenient=True))
 
 
 def _wanted(answer: Answer, wanted: Formats) -> str | None:
@@ -147,8 +110,8 @@ def _batches(
 class _Pieces(io.RawIOBase):
     """A file that sends what is written to it, in pieces that are neither small nor large."""
 
-    def __init__(self, replies: Connection) -> None:
-        self._replies = replies
+    def __init__(self, send: Callable[[bytes], None]) -> None:
+        self._send = send
         self._kept = bytearray()
         self._sent = 0
 
@@ -162,7 +125,7 @@ class _Pieces(io.RawIOBase):
 
     def flush(self) -> None:
         if self._kept:
-            self._replies.send(bytes(self._kept))
+            self._send(bytes(self._kept))
             self._sent += len(self._kept)
             self._kept.clear()
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from io import BytesIO
 from threading import Lock, Timer
 from typing import IO, Final
 
-from sensorstream.cache.copy import CacheCopy, Question
-from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion, Formats
+from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
 from sensorstream.errors import SensorStreamError, Unavailable
-from sensorstream.history.asking.stopping import Stop
-from sensorstream.kb.changes import ALL_GRAPHS, Changes
+from sensorstream.kb.changes import ALL_GRAPHS, Changes, Quad
 from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.network.exact import stored_text
+from sensorstream.processes.forks import Forks, Question, QuestionLimits
+from sensorstream.processes.stopping import Stop
 
 _IDLE: Final = 600.0
 """Seconds without a question after which the copy is dropped."""
@@ -35,7 +36,7 @@ class Cache:
         self,
         kb: KnowledgeBase,
         lock: Lock,
-        limits: CacheLimits,
+        limits: QuestionLimits,
         *,
         idle: float = _IDLE,
     ) -> None:
@@ -45,7 +46,7 @@ class Cache:
         self._limits = limits
         self._idle = idle
         self._asking = Lock()
-        self._copy: CacheCopy | None = None
+        self._copy: Forks | None = None
         self._changes: Changes | None = None
         self._timer: Timer | None = None
         self._closed = False
@@ -69,7 +70,7 @@ class Cache:
         except (OSError, Unavailable) as error:
             self.trouble = str(error)
             raise Unavailable(f"the cache cannot be asked now: {error}") from error
-        return begun.write(out, stop)
+        return _written(begun, out, stop)
 
     def probe(self) -> None:
         """Answer a query, unless one was answered before and the copy is not there by now.
@@ -83,7 +84,7 @@ class Cache:
             return
         out = BytesIO()
         try:
-            self._begin(_PROBE, used=False).write(out, Stop())
+            _written(self._begin(_PROBE, used=False), out, Stop())
         except (OSError, SensorStreamError) as error:
             self.trouble = str(error)
             raise Unavailable(f"the cache cannot be asked now: {error}") from error
@@ -102,7 +103,7 @@ class Cache:
                 raise Unavailable("the server stops")
             if self._copy is None or not self._copy.alive:
                 self._drop()
-                self._copy = CacheCopy()
+                self._copy = Forks("sensorstream.cache.answering", "the cache")
             if used or self._timer is None:
                 self._rest()
             try:
@@ -112,14 +113,14 @@ class Cache:
                 self._drop()
                 raise
 
-    def _sync(self, copy: CacheCopy) -> None:
+    def _sync(self, copy: Forks) -> None:
         with self._quiet():
             if self._changes is None:
                 self._changes = Changes(self._kb, ALL_GRAPHS, exact=True)
             added, removed = self._changes.read()
             self._changes.done()
         if added or removed:
-            copy.change(added, removed)
+            copy.tell((_lines(added), _lines(removed)))
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
@@ -157,3 +158,26 @@ class Cache:
             with self._quiet():
                 self._changes.stop()
             self._changes = None
+
+
+def _written(question: Question, out: IO[bytes], stop: Stop) -> Answered:
+    """Write the pieces of the answer."""
+    pieces = question.pieces(stop)
+    with closing(pieces):
+        while True:
+            try:
+                out.write(next(pieces))
+            except StopIteration as end:
+                found: Answered = end.value
+                return found
+
+
+def _lines(quads: Iterable[Quad]) -> bytes:
+    lines = (
+        f"{s.n3} {p.n3} {stored_text(o)} .\n"
+        if graph is None
+        else f"{s.n3} {p.n3} {stored_text(o)} {graph.n3} .\n"
+        for (s, p, o), graph in quads
+    )
+    # UTF-8 cannot hold a lone surrogate.
+    return "".join(lines).encode("utf-8", "replace")

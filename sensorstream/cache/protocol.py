@@ -1,18 +1,9 @@
-"""What a server and the process with the copy of its cache say to each other.
-
-The server sends :class:`Change`, :class:`Ask` and :class:`End` over a socket, and after each
-``Ask`` two descriptors for what comes back: the process that answers writes to the first one,
-:class:`Begun`, then pieces of the answer (bytes), then :class:`Answered` or :class:`Failed`. When
-it has ended, its exit code is written to the second one.
-"""
+"""A question to the cache, and what is said of its answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
-
-from sensorstream.errors import SensorStreamError
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,47 +30,6 @@ class CacheQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class CacheLimits:
-    """Of one question: seconds, MiB, and rows (solutions, or triples) of the answer."""
-
-    seconds: float
-    memory: int
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What the copy is to remove, then to add: N-Quads in UTF-8."""
-
-    added: bytes
-    removed: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Answer a question from the copy as it is now."""
-
-    number: int
-    question: CacheQuestion
-    limits: CacheLimits
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """End the process that answers a question, if it still does."""
-
-    number: int
-
-
-Request: TypeAlias = Change | Ask | End
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """The question is being answered."""
-
-
-@dataclass(frozen=True, slots=True)
 class Answered:
     """All of the answer has been sent. ``media_type`` None: the client takes none of ``offered``,
     and nothing has been sent.
@@ -87,13 +37,3 @@ class Answered:
 
     media_type: str | None
     offered: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The question cannot be answered."""
-
-    error: SensorStreamError
-
-
-Reply: TypeAlias = Begun | bytes | Answered | Failed

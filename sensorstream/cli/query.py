@@ -18,7 +18,7 @@ from sensorstream.cli.options import server_options, server_url
 from sensorstream.extras import require
 
 if TYPE_CHECKING:
-    from sensorstream.archive.sparql.asking import Archive
+    from sensorstream.archive.asking import Archive
     from sensorstream.settings import Settings
 
 _JSON: Final = "application/sparql-results+json"
@@ -285,7 +285,7 @@ def archive_of(settings: Settings, url: str) -> Archive:
         MissingExtra: the modules that read it are not installed.
     """
     require("archive", "the archive")
-    from sensorstream.archive.sparql.asking import Archive
+    from sensorstream.archive.asking import Archive
 
     told = settings.archive
     return Archive(url, told.folder, settings.limits.question_memory)

@@ -97,7 +97,7 @@ class _Shell:
         from sensorstream.history.opening import open_kept
         from sensorstream.reasoning.ontology import deployed_ontology
         from sensorstream.spark.jobs.protocol import Task
-        from sensorstream.spark.jobs.runner import Runner
+        from sensorstream.spark.jobs.worker_process import Runner
         from sensorstream.spark.snapshot import Place
 
         self._folder = stack.enter_context(own_folder("sensorstream-shell-"))
@@ -204,7 +204,7 @@ def _question(lines: list[str]) -> Iterator[str]:
 def _show_table(answer: IO[bytes]) -> int:
     """Show the first rows of an answer to SQL; how many these are."""
     from sensorstream.cli.terminal import print_table
-    from sensorstream.spark.jobs.results import first_rows
+    from sensorstream.spark.jobs.answer_files import first_rows
 
     columns, shown = first_rows(answer, _MOST_SHOWN)
     print_table(columns, shown)

@@ -8,7 +8,7 @@ import sys
 from threading import Thread
 
 from sensorstream.cli import main
-from sensorstream.pipes import wait_for_hang_up
+from sensorstream.processes.pipes import wait_for_hang_up
 
 
 def _end_with_owner() -> None:

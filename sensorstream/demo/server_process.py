@@ -11,7 +11,7 @@ from typing import Final
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import ServerUnreachable, SparkError
-from sensorstream.pipes import readable
+from sensorstream.processes.pipes import readable
 
 _SERVE: Final = (sys.executable, "-m", "sensorstream.demo.served")
 _READY: Final = "listening on "

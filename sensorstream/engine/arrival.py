@@ -12,7 +12,6 @@ from typing import Final
 
 from lxml import etree
 
-from sensorstream.apart import run_apart
 from sensorstream.engine.spacing import Spacing
 from sensorstream.errors import MappingError, MessageTooLarge
 from sensorstream.mapping.document import parse_document
@@ -21,6 +20,7 @@ from sensorstream.mapping.rule_cost import size_of
 from sensorstream.model.events import Event, Message
 from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant
+from sensorstream.processes.apart import run_apart
 
 DEEPEST: Final = 64
 """How deep the elements of a message may be nested, where nothing else is said."""

@@ -19,8 +19,8 @@ import psutil
 from psycopg2 import extensions
 
 from sensorstream.errors import HistoryError, Overrun
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.embedded import binaries
+from sensorstream.processes.stopping import Stop
 
 _LOG: Final = logging.getLogger(__name__)
 GRACE: Final = 5.0

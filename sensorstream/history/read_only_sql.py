@@ -19,11 +19,11 @@ from sqlalchemy.engine import make_url
 from sensorstream.errors import HistoryError, Overrun, Position, QueryError
 from sensorstream.history.allowed_functions import check_functions
 from sensorstream.history.asking.live import LiveSource, begin_question
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.backends import ending
 from sensorstream.history.database import connect
 from sensorstream.history.reader_role import reader_url
 from sensorstream.history.row_batches import NEXT_ROWS, TOO_LARGE, Row, bounded, fetching
+from sensorstream.processes.stopping import Stop
 
 _BEGIN: Final = (
     # Without a place of their own in the path, temporary tables would come first.

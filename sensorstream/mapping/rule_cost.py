@@ -2,7 +2,7 @@
 
 What a rule takes is not linear where its loops multiply, or where an expression looks through the
 message again for each of many nodes. Such rules run in this process for small messages only; see
-:mod:`sensorstream.apart`.
+:mod:`sensorstream.processes.apart`.
 """
 
 from __future__ import annotations

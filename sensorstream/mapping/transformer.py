@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from multiprocessing.connection import Connection
 from typing import Final
 
 from lxml import etree
 
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.stylesheet import Failure
-from sensorstream.mapping.worker import Worker
+from sensorstream.mapping.stylesheet import Failure, output_of, read_stylesheet
+from sensorstream.mapping.worker import Worker, serve
 
-OUTPUT: Final = b"+"
+_OUTPUT: Final = b"+"
 """Before an output; a failure has another sign before it."""
-MOST_OUTPUT: Final = 64 << 20
+_MOST_OUTPUT: Final = 64 << 20
 """Bytes that a stylesheet may make of a message."""
-_PROCESS: Final = "sensorstream.mapping.transformer_process"
 
 
 class Transformer:
@@ -23,7 +24,7 @@ class Transformer:
 
     def __init__(self, content: bytes, file: str, seconds: float) -> None:
         self._worker = Worker(
-            _PROCESS,
+            __name__,
             (file.encode(), content),
             f"stylesheet {file}",
             seconds,
@@ -40,4 +41,28 @@ class Transformer:
         """
         document = etree.tostring(root, with_tail=False)
         answer = self._worker.ask(document, message, again=again)
-        return answer[1:] if answer[:1] == OUTPUT else Failure(*json.loads(answer[1:]))
+        return answer[1:] if answer[:1] == _OUTPUT else Failure(*json.loads(answer[1:]))
+
+
+def main(owner: Connection) -> None:
+    """The process of a :class:`Transformer`."""
+    serve(owner, _prepare)
+
+
+def _prepare(given: list[bytes]) -> Callable[[bytes], bytes]:
+    """The stylesheet as a function of documents; given are the name of its file, and its text."""
+    file, content = given
+    transform = read_stylesheet(content, file.decode()).transform
+
+    def answer(document: bytes) -> bytes:
+        try:
+            found = output_of(transform, etree.fromstring(document))
+        except MemoryError:
+            found = Failure("it takes too much memory", None)
+        if isinstance(found, bytes) and len(found) > _MOST_OUTPUT:
+            found = Failure(f"its output is larger than {_MOST_OUTPUT >> 20} MiB", None)
+        if isinstance(found, bytes):
+            return _OUTPUT + found
+        return b"-" + json.dumps([found.reason, found.line]).encode()
+
+    return answer

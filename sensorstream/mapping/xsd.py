@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote, unquote, urlsplit
@@ -14,13 +15,14 @@ from urllib.parse import quote, unquote, urlsplit
 from lxml import etree
 
 from sensorstream.errors import InvalidMessage
-from sensorstream.mapping.document import Document
-from sensorstream.mapping.worker import Worker
+from sensorstream.mapping.document import Document, parse_document
+from sensorstream.mapping.worker import Worker, serve
 from sensorstream.model.events import Message
 
 _SHOWN: Final = 50
 """The most violations that an error lists; a document can have one at each element."""
-_PROCESS: Final = "sensorstream.mapping.validator_process"
+_MAX_DEPTH: Final = 256
+"""What libxml2 allows; the owner has looked at the depth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class MessageSchema:
             None
             if seconds is None
             else Worker(
-                _PROCESS,
+                __name__,
                 tuple(given),
                 f"the validation by {Path(files.root).name}",
                 seconds,
@@ -130,3 +132,21 @@ class MessageSchemas:
         found = schema.violations(document, message, again=again)
         if found:
             raise InvalidMessage(f"the message is not valid against its schema: {'; '.join(found)}")
+
+
+def main(owner: Connection) -> None:
+    """The process of a :class:`MessageSchema`."""
+    serve(owner, _prepare)
+
+
+def _prepare(given: list[bytes]) -> Callable[[bytes], bytes]:
+    """The violations of documents; given are paths and texts in turn, that of the schema first."""
+    paths, texts = given[::2], given[1::2]
+    files = {path.decode(): text for path, text in zip(paths, texts, strict=True)}
+    schema = compile_schema(SchemaFiles(next(iter(files)), files))
+
+    def answer(content: bytes) -> bytes:
+        document = parse_document(content, max_depth=_MAX_DEPTH)
+        return json.dumps(violations(schema, document)).encode()
+
+    return answer

@@ -7,7 +7,6 @@ from itertools import islice
 
 import pyoxigraph as ox
 
-from sensorstream.apart import run_apart
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI
@@ -20,6 +19,7 @@ from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.plan.one_shot import one_shot
 from sensorstream.network.rows import Bag, Row, net
 from sensorstream.network.sources import Source
+from sensorstream.processes.apart import run_apart
 from sensorstream.sparql.oxigraph_steps import STEPS, steps_of
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from sensorstream.apart import run_apart
 from sensorstream.errors import QueryError, RuleError
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
+from sensorstream.processes.apart import run_apart
 from sensorstream.sparql.algebra import (
     Graph,
     Minus,

@@ -19,7 +19,7 @@ from sensorstream.app.readiness import Part
 from sensorstream.app.running import Asked
 from sensorstream.errors import Busy, JobCancelled
 from sensorstream.history.asking.question import ARCHIVE, CACHE, HISTORY
-from sensorstream.history.asking.stopping import Stop
+from sensorstream.processes.stopping import Stop
 from sensorstream.server.addresses import sender_of
 
 

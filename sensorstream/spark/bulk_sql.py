@@ -2,30 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from psycopg2 import extensions
+from sqlglot import exp
+
 from sensorstream.errors import ArchiveError, QueryError, SparkError
 from sensorstream.extras import require
-from sensorstream.history.read_only_sql import SqlResult
-from sensorstream.history.view_definitions import View, numbered, terms_of, view_definitions
+from sensorstream.history.read_only_sql import SqlResult, describe_sql
+from sensorstream.history.view_definitions import (
+    View,
+    look_up_all,
+    numbered,
+    terms_of,
+    view_definitions,
+)
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.described import Prepared, prepare
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.numerics import register
 from sensorstream.spark.relations import over_history
 from sensorstream.spark.snapshot import Place, snapshot_of
-from sensorstream.spark.views import view_query, with_views
-from sensorstream.sql.postgres.reading import view_name
+from sensorstream.sql.postgres.reading import Catalog, Translated, translate, view_name
+from sensorstream.sql.types import BY_OID, Kind, SqlType
 
 if TYPE_CHECKING:
     from py4j.protocol import Py4JJavaError
     from pyspark.sql import DataFrame, SparkSession
 
     from sensorstream.spark.snapshot import Snapshot
+
+_COLUMNS = """
+select c.relname, a.attname, a.atttypid
+from pg_catalog.pg_class c
+join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+where n.nspname = 'history' and c.relkind = 'v'
+order by c.oid, a.attnum
+"""
+# Spark compares texts, and changes their case, as this locale does; others know a language, or
+# change the case of ASCII only.
+_LOCALE = """
+select datlocprovider = 'b' and datlocale = 'C.UTF-8'
+from pg_catalog.pg_database where datname = pg_catalog.current_database()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A query for Spark; ``names`` are its columns as PostgreSQL calls them."""
+
+    query: Translated
+    names: tuple[str, ...]
+
+
+def prepare(url: str, text: str, *, timeout: float) -> Prepared:
+    """Let PostgreSQL read a query, and translate it.
+
+    Raises:
+        QueryError: PostgreSQL or the translation refuses it.
+        HistoryError: the history cannot be reached.
+    """
+    with describe_sql(url, text, timeout=timeout) as (columns, cursor):
+        catalog = read_catalog(cursor)
+    translated = translate(text, catalog)
+    names = tuple(each.name for each in columns)
+    starred = translated.starred and names != tuple(name for name, _ in translated.columns)
+    if starred or len(names) != len(translated.columns):
+        raise QueryError("not on Spark: the columns of * are not clear; write their names")
+    for column, (_, type_) in zip(columns, translated.columns, strict=True):
+        told = BY_OID.get(column.type)
+        if told is None or (told.kind, told.item) != (type_.kind, type_.item):
+            expected = told.kind.value if told else "not on the list of types"
+            raise QueryError(
+                f"not on Spark: column {column.name} would be {type_.kind.value}, in PostgreSQL it "
+                f"is {expected}: write a cast"
+            )
+    return Prepared(translated, names)
+
+
+def read_catalog(cursor: extensions.cursor) -> Catalog:
+    """The views of schema ``history`` as they are in the database."""
+    cursor.execute(_COLUMNS)
+    views: dict[str, dict[str, SqlType]] = {}
+    for view, column, oid in cursor.fetchall():
+        columns = views.setdefault(view, {})
+        type_ = BY_OID.get(oid)
+        # A numeric of any digits has no type in Spark.
+        if type_ is not None and type_.kind is not Kind.NUMERIC:
+            columns[column] = type_
+    cursor.execute(_LOCALE)
+    row = cursor.fetchone()
+    return Catalog(views, by_code_point=bool(row and row[0]))
+
 
 # In every session, also one that another program started.
 _MEANING: Final = {
@@ -235,3 +308,64 @@ def _reason(error: Exception) -> str:
         named = [line for line in told if "Error: " in line]
         return named[-1].partition(": ")[2] if named else lines[0]
     return lines[0]
+
+
+def with_views(tree: exp.Expr, views: Mapping[str, View]) -> exp.Expr:
+    """The tree with the query of a view in the place of its name.
+
+    ``views`` are those of schema ``history``, by the names that the tree has for them.
+    """
+    tree = tree.copy()
+    for table in list(tree.find_all(exp.Table)):
+        if not table.db and table.name in views:
+            query = exp.Subquery(this=view_query(views[table.name]))
+            for name, value in table.args.items():
+                if name != "this":
+                    query.set(name, value)
+            table.replace(query)
+    return tree
+
+
+def view_query(view: View) -> exp.Select:
+    """The query of a view over the base tables."""
+    query = view.query.copy()
+    look_up_all(query)
+    _join_tests(query)
+    _group(query)
+    return query
+
+
+def _join_tests(query: exp.Select) -> None:
+    """Turn EXISTS into a join: into one that it made itself, Spark moves no conditions."""
+    where = query.args.get("where")
+    if where is not None and isinstance(where.this, exp.Exists):
+        looked_up = where.this.this
+        table, test = looked_up.args["from_"].this, looked_up.args["where"].this
+        join = exp.Join(this=table, side="LEFT", kind="SEMI", on=test)
+        query.set("joins", [join, *query.args["joins"]])
+        query.set("where", None)
+
+
+def _group(query: exp.Expr) -> None:
+    """Turn a look-up per row (LATERAL) into one join with all groups.
+
+    Spark would do the same, but would compute the left side twice.
+    """
+    for lateral in list(query.find_all(exp.Lateral)):
+        join, values = lateral.parent, lateral.this.this
+        assert isinstance(join, exp.Join)
+        assert isinstance(values, exp.Select)
+        here: list[exp.Expr] = []
+        outer: list[exp.Expr] = []
+        for test in values.args["where"].this.flatten():
+            tables = {column.table for column in test.find_all(exp.Column)}
+            (here if len(tables) == 1 else outer).append(test.copy())
+        alias = lateral.alias
+        for test in outer:
+            key = test.this
+            values.select(exp.alias_(key.copy(), key.name), copy=False)
+            values.group_by(key.copy(), copy=False)
+            key.set("table", exp.to_identifier(alias))
+        values.set("where", exp.Where(this=exp.and_(*here)) if here else None)
+        join.set("this", exp.Subquery(this=values, alias=lateral.args["alias"].copy()))
+        join.set("on", exp.and_(*outer))

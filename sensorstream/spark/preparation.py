@@ -19,8 +19,7 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from sensorstream.errors import SparkError
 from sensorstream.own_folders import own_folder
 from sensorstream.spark.class_cache import cache_file, keep
-from sensorstream.spark.launch import spark_session
-from sensorstream.spark.stream_settings import STREAM_SETTINGS
+from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -23,9 +23,8 @@ from psycopg2 import extensions, sql
 
 from sensorstream.history.database import connect, translating
 from sensorstream.history.partitions import END, FIRST, Partition, partition_of
-from sensorstream.spark.conditions import Condition
 from sensorstream.spark.snapshot import Snapshot
-from sensorstream.spark.source_tables import SourceTable, tests
+from sensorstream.spark.source_tables import Condition, SourceTable, tests
 
 if TYPE_CHECKING:
     import pyarrow as pa

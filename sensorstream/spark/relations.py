@@ -18,10 +18,9 @@ from sqlglot import exp
 
 from sensorstream.errors import QueryError
 from sensorstream.history.tables.schema import STORE
-from sensorstream.spark.conditions import Comparison, Condition
 from sensorstream.spark.reading import HistoryReader
 from sensorstream.spark.snapshot import Snapshot
-from sensorstream.spark.source_tables import SOURCE_TABLES, SourceTable
+from sensorstream.spark.source_tables import SOURCE_TABLES, Comparison, Condition, SourceTable
 from sensorstream.spark.wanted import Wanted, wanted
 from sensorstream.sql.postgres.reading import spark_text
 

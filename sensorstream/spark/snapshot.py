@@ -17,8 +17,7 @@ from sensorstream.history.database import connect, translating
 from sensorstream.history.read_only_sql import reading_url
 from sensorstream.history.terms import Kind, TermKey, look_up
 from sensorstream.model.terms import IRI, Term
-from sensorstream.spark.conditions import Condition, span
-from sensorstream.spark.source_tables import SOURCE_TABLES, SourceTable, tests
+from sensorstream.spark.source_tables import SOURCE_TABLES, Condition, SourceTable, span, tests
 
 if TYPE_CHECKING:
     from sensorstream.archive.manifest import Part

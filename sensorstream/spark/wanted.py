@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
-from sensorstream.spark.conditions import Comparison, Condition, Value
+from sensorstream.spark.source_tables import Comparison, Condition, Value
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

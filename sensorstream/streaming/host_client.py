@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import SparkError
-from sensorstream.streaming.sockets import connected, listening_at
-from sensorstream.streaming.work import Done, Failed, HostTask, Work
+from sensorstream.streaming.work import Done, Failed, HostTask, Work, connected, listening_at
 
 _PARENT: Final = "hosts.sock"
 """The socket of the process that the hosts are forks of."""

@@ -25,8 +25,7 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
 from sensorstream.own_folders import own_folder
 from sensorstream.settings import Settings
-from sensorstream.spark.launch import spark_session
-from sensorstream.spark.stream_settings import STREAM_SETTINGS
+from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import start_hosts
 from sensorstream.streaming.routing import key_reader

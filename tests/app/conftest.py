@@ -15,7 +15,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.cache.protocol import CacheQuestion, Formats
-from sensorstream.history.asking.stopping import Stop
+from sensorstream.processes.stopping import Stop
 from sensorstream.resources import bundled
 from sensorstream.settings import (
     HistorySettings,

@@ -70,7 +70,7 @@ def test_a_large_checkpoint_is_made_while_messages_are_taken(
         return dump(state)
 
     # What a fork inherits of open files, it closes: a fork of this test keeps one.
-    monkeypatch.setattr("sensorstream.apart.os.closerange", lambda *_: None)
+    monkeypatch.setattr("sensorstream.processes.apart.os.closerange", lambda *_: None)
     monkeypatch.setattr(checkpoints, "LARGE", 0)
     monkeypatch.setattr(checkpoints, "dump", held)
     store = MemoryStore()

@@ -26,8 +26,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.jobs.answer_files import ANSWER
 from sensorstream.spark.jobs.protocol import JobText, Progress, Task
-from sensorstream.spark.jobs.runner import Runner
-from sensorstream.spark.jobs.worker_process import WorkerProcess
+from sensorstream.spark.jobs.worker_process import Runner, WorkerProcess
 from sensorstream.spark.snapshot import Place
 from sensorstream.testing import ManualClock
 

@@ -109,7 +109,7 @@ def test_processes_that_hang_are_named_replaced_and_ready_again(
     for name, seconds in (("LATE", 0.3), ("_EVERY", 0.1), ("_FRESH", 0.2)):
         monkeypatch.setattr(f"sensorstream.app.readiness.{name}", seconds)
     monkeypatch.setattr("sensorstream.app.health.LATE", 0.3)
-    monkeypatch.setattr("sensorstream.cache.copy._BEGIN_SECONDS", 3.0)
+    monkeypatch.setattr("sensorstream.processes.forks._BEGIN_SECONDS", 3.0)
     hermit = replace(settings.reasoning, profile="hermit", timeout=3.0, explain=0)
     application = open_application(replace(settings, reasoning=hermit))
 
@@ -122,7 +122,7 @@ def test_processes_that_hang_are_named_replaced_and_ready_again(
     eventually(lambda: not away())
     for name, pattern in (
         ("reasoner", "sensorstream.reasoning.dl.worker"),
-        ("cache", "sensorstream.cache.copy_process"),
+        ("cache", "sensorstream.cache.answering"),
     ):
         hanging = _children(pattern)  # HermiT has another process, for contradictions.
         for pid in hanging:

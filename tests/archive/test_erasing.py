@@ -16,11 +16,10 @@ import pytest
 from pyarrow import parquet
 
 from sensorstream.archive import erasing
-from sensorstream.archive.erasing import KEPT, erase
+from sensorstream.archive.erasing import KEPT, erase, names
 from sensorstream.archive.layout import TABLES
 from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.archive.moving import archive
-from sensorstream.archive.told import names
 from sensorstream.engine.checkpoint import dump, text_of
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.notices import Notices

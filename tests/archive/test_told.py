@@ -14,8 +14,7 @@ from sqlalchemy import Engine
 from sensorstream.alerts.incidents import Silence
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import Webhook
-from sensorstream.archive.erasing import erase
-from sensorstream.archive.told import names
+from sensorstream.archive.erasing import erase, names
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status

@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion, Formats
+from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
 from sensorstream.errors import JobCancelled, Overrun, QueryError, Unavailable
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.processes.forks import QuestionLimits
+from sensorstream.processes.stopping import Stop
 
 JSON = "application/sparql-results+json"
 FORMATS = Formats(JSON, JSON, "application/n-triples")
@@ -32,7 +33,7 @@ ALL = "SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
 class Asked:
     """A knowledge base of 300 triples, or one that is given, and its cache."""
 
-    def __init__(self, limits: CacheLimits, kb: KnowledgeBase | None = None) -> None:
+    def __init__(self, limits: QuestionLimits, kb: KnowledgeBase | None = None) -> None:
         self.kb = kb or KnowledgeBase()
         if kb is None:
             self.kb.add(Origin.WINDOW, [(IRI(f"urn:s{n}"), P, Literal(f"{n}")) for n in range(300)])
@@ -55,7 +56,7 @@ class Asked:
 @pytest.fixture(scope="module")
 def asked() -> Iterator[Asked]:
     # On a busy machine a question may take seconds to get beyond another limit.
-    asked = Asked(CacheLimits(6, 512, 1000))
+    asked = Asked(QuestionLimits(6, 512, 1000))
     yield asked
     asked.cache.close()
 
@@ -87,7 +88,7 @@ def test_it_answers_what_a_copy_made_anew_answers(
         for origin, added, removed in step:
             gone = tuple(each for each in removed if each not in added)
             asked.kb.apply(origin, Delta(0, added=tuple(added), removed=gone))
-        anew = Asked(CacheLimits(6, 512, 1000), asked.kb)
+        anew = Asked(QuestionLimits(6, 512, 1000), asked.kb)
         assert asked.rows(ALL) == anew.rows(ALL)
         anew.cache.close()
         kept = {triple for origin in Origin for triple in asked.kb.triples(origin)}
@@ -175,13 +176,13 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def test_a_copy_without_questions_is_dropped_with_its_notes() -> None:
-    asked = Asked(CacheLimits(0.01, 64, 10))
+    asked = Asked(QuestionLimits(0.01, 64, 10))
     asked.cache._idle = 0.01
     try:
         asked.kb.apply(Origin.WINDOW, Delta(0, added=((IRI("urn:x"), P, Literal("x")),)))
-        asked.cache._limits = CacheLimits(5, 64, 10)
+        asked.cache._limits = QuestionLimits(5, 64, 10)
         asked("ASK { }")
-        asked.cache._limits = CacheLimits(0.01, 64, 10)
+        asked.cache._limits = QuestionLimits(0.01, 64, 10)
         asked.cache._rest()
         wait_until(lambda: asked.cache._copy is None)
         wait_until(lambda: not asked.kb._listeners)

@@ -12,14 +12,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
+from sensorstream.archive.asking import Archive
 from sensorstream.archive.moving import archive
-from sensorstream.archive.sparql.asking import Archive, archive_answered
+from sensorstream.archive.sparql.asking import archive_answered
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import CacheLimits, CacheQuestion, Formats
+from sensorstream.cache.protocol import CacheQuestion, Formats
 from sensorstream.engine.outcome import Status
 from sensorstream.history.asking.question import Question, read_question
 from sensorstream.history.asking.run import Limits, answered
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
@@ -29,6 +29,8 @@ from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline
+from sensorstream.processes.forks import QuestionLimits
+from sensorstream.processes.stopping import Stop
 from sensorstream.spark.snapshot import Place
 from sensorstream.sparql.parser import parse_query
 from sensorstream.sparql.printing import query_text
@@ -130,7 +132,7 @@ def now(tools: Tools, triples: Sequence[Triple]) -> Callable[[str, str], Iterato
     """A knowledge base whose window has some statements: asks its network and its cache."""
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, triples)
-    cache = Cache(kb, Lock(), CacheLimits(LIMITS.timeout, _MEMORY, LIMITS.rows))
+    cache = Cache(kb, Lock(), QuestionLimits(LIMITS.timeout, _MEMORY, LIMITS.rows))
     tools.stack.enter_context(closing(cache))
 
     def of_network(text: str) -> str:

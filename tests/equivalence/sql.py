@@ -77,8 +77,7 @@ def of_tables(tools: Tools) -> Iterator[Item]:
 def of_spark(tools: Tools) -> Iterator[Item]:
     """Each text on Spark, the history's views held by it."""
     from sensorstream.history.view_definitions import view_definitions
-    from sensorstream.spark.bulk_sql import collected, define_views, prepare_session
-    from sensorstream.spark.described import prepare
+    from sensorstream.spark.bulk_sql import collected, define_views, prepare, prepare_session
     from sensorstream.spark.snapshot import snapshot_of
     from sensorstream.sql.postgres.reading import view_name
 

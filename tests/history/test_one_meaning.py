@@ -14,18 +14,17 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
+from sensorstream.archive.asking import Archive
 from sensorstream.archive.moving import archive
-from sensorstream.archive.sparql import asking
-from sensorstream.archive.sparql.asking import Archive, archive_answered
+from sensorstream.archive.sparql.asking import archive_answered
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import CacheLimits, CacheQuestion, Formats
+from sensorstream.cache.protocol import CacheQuestion, Formats
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.live import FOREVER, Present, Standing
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.asking.run import Limits, answered
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
@@ -37,6 +36,8 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import XSD_DOUBLE, XSD_FLOAT
+from sensorstream.processes.forks import QuestionLimits
+from sensorstream.processes.stopping import Stop
 from tests.history import oddities
 
 LINE = Timeline.INTEGER
@@ -73,7 +74,7 @@ class Deployed:
         self.archive = Archive(self.moved, folder, 512)
         kb = KnowledgeBase()
         kb.add(Origin.WINDOW, self.triples)
-        self.cache = Cache(kb, Lock(), CacheLimits(60, 512, LIMITS.rows))
+        self.cache = Cache(kb, Lock(), QuestionLimits(60, 512, LIMITS.rows))
 
     def of_history(self, text: str) -> AbstractContextManager[Answer]:
         return answered(self.history, read_question(text, LINE), LIMITS)
@@ -117,11 +118,7 @@ def deployed(
     new_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deployed]:
     made = Deployed(new_database, tmp_path_factory.mktemp("archive"))
-    # To open the archive costs as much as to ask it, and each question would.
-    with asking._opened(made.archive) as opened, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asking, "_opened", lambda _: opened)
-        patch.setattr(asking, "closing", nullcontext)
-        yield made
+    yield made
     made.cache.close()
 
 

@@ -27,7 +27,7 @@ from sensorstream.app.running import Running
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.window_view import IndividualView, WindowView
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import Answered, CacheLimits, CacheQuestion
+from sensorstream.cache.protocol import Answered, CacheQuestion
 from sensorstream.clock import SystemClock
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import (
@@ -43,7 +43,6 @@ from sensorstream.history.alerts import Behind
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.quarantine import EVERY, Chosen, Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
@@ -52,6 +51,8 @@ from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
+from sensorstream.processes.forks import QuestionLimits
+from sensorstream.processes.stopping import Stop
 from sensorstream.settings import ServerSettings, Settings
 from sensorstream.sparql.algebra import Ask, Select
 from tests.server.resources import (
@@ -200,7 +201,7 @@ class MemoryApplication(Application):
         for origin, name in ((Origin.WINDOW, "Ada"), (Origin.STATIC, "Room")):
             self.kb.add(origin, [(IRI(f"{EX}{name.lower()}"), IRI(f"{EX}name"), Literal(name))])
         self.running = Running(SystemClock(), Metrics().observe_question)
-        self.cache = Cache(self.kb, threading.Lock(), CacheLimits(30, 512, 1000))
+        self.cache = Cache(self.kb, threading.Lock(), QuestionLimits(30, 512, 1000))
         self.asking = MemoryAsking(self.cache)
 
     @property

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from sensorstream.errors import JobCancelled, QueryError
-from sensorstream.history.asking.stopping import Stop
+from sensorstream.processes.stopping import Stop
 from tests.server.memory import MemoryApplication
 from tests.waiting import eventually
 

@@ -23,8 +23,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.terms import IRI
 from sensorstream.spark import bulk_sql, relations
-from sensorstream.spark.bulk_sql import answering, ask
-from sensorstream.spark.described import prepare
+from sensorstream.spark.bulk_sql import answering, ask, prepare
 from sensorstream.spark.reading import HistoryReader, Range
 from sensorstream.spark.snapshot import Place
 from tests.archive.conftest import DAY, EX, LINE, SCHEMA, START, make

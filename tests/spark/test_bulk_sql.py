@@ -13,8 +13,7 @@ from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.bulk_sql import answering, ask
-from sensorstream.spark.described import prepare
+from sensorstream.spark.bulk_sql import answering, ask, prepare
 from sensorstream.spark.snapshot import Place
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.spark.conditions import Comparison, Condition, span
+from sensorstream.spark.source_tables import Comparison, Condition, span
 
 NAIVE: Mapping[Comparison, Callable[[int, int], bool]] = {
     Comparison.LESS: operator.lt,

@@ -12,8 +12,7 @@ from sensorstream.history.read_only_sql import run_sql
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.bulk_sql import collected, define_views, prepare_session
-from sensorstream.spark.described import prepare
+from sensorstream.spark.bulk_sql import collected, define_views, prepare, prepare_session
 from sensorstream.spark.snapshot import Place, snapshot_of
 from sensorstream.sql.postgres.reading import view_name
 from tests.spark.corpus import Text, sql_texts

@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pyspark
 
 from sensorstream.resources import bundled
-from sensorstream.spark.java import java_home
+from sensorstream.spark.launch import java_home
 
 
 def test_the_job_for_spark_submit_writes_its_answer_as_parquet(url: str, tmp_path: Path) -> None:

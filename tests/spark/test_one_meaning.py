@@ -16,7 +16,7 @@ from sensorstream.spark.bulk_sql import prepare_session
 from sensorstream.spark.relations import over_tables
 from sensorstream.spark.snapshot import Place, snapshot_of
 from sensorstream.spark.source_tables import SOURCE_TABLES
-from sensorstream.spark.sparql import closures, run
+from sensorstream.spark.sparql import run
 from sensorstream.spark.sparql.run import ask, check
 from tests.history import oddities
 from tests.history.test_one_meaning import LIMITS, LINE, Ask, Deployed, comparable
@@ -91,7 +91,7 @@ def of_spark(spark: SparkSession, deployed: Deployed, folder: Path) -> Iterator[
         return nullcontext(ask(spark, place, read_question(text, LINE), row_limit=LIMITS.rows))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(closures, "over_tables", over_held)
+        patch.setattr(run, "over_tables", over_held)
         yield asked
 
 

@@ -16,10 +16,9 @@ from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark import copying, reading
-from sensorstream.spark.conditions import Comparison, Condition
 from sensorstream.spark.reading import HistoryReader
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
-from sensorstream.spark.source_tables import SOURCE_TABLES
+from sensorstream.spark.source_tables import SOURCE_TABLES, Comparison, Condition
 
 ROWS = 30_000
 

@@ -21,7 +21,7 @@ from sensorstream.spark.bulk_sql import prepare_session
 from sensorstream.spark.relations import over_tables
 from sensorstream.spark.snapshot import Place, snapshot_of
 from sensorstream.spark.source_tables import SOURCE_TABLES
-from sensorstream.spark.sparql import closures
+from sensorstream.spark.sparql import run
 from sensorstream.spark.sparql.run import ask, check, plan_of
 from tests.history import house
 from tests.spark.conftest import UNCOMPILED
@@ -67,7 +67,7 @@ def held(
             tables[table.name].createOrReplaceTempView(name)
         return spark.sql(text)
 
-    monkeypatch.setattr(closures, "over_tables", over_tables)
+    monkeypatch.setattr(run, "over_tables", over_tables)
     return spark
 
 

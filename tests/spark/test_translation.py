@@ -10,8 +10,8 @@ from sensorstream.errors import Position, QueryError
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.java import java_home
-from sensorstream.spark.views import with_views
+from sensorstream.spark.bulk_sql import with_views
+from sensorstream.spark.launch import java_home
 from sensorstream.sql.postgres.reading import Catalog, translate
 from sensorstream.sql.types import BIGINT, DOUBLE, MOMENT, TEXT
 

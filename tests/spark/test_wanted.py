@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sensorstream.spark.conditions import Comparison, Condition
+from sensorstream.spark.source_tables import Comparison, Condition
 from sensorstream.spark.wanted import Wanted, wanted_by
 
 Tree = list[dict[str, Any]]

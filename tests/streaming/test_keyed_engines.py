@@ -26,8 +26,8 @@ from sensorstream.model.events import Alert
 from sensorstream.settings import Settings
 from sensorstream.streaming import engine_host
 from sensorstream.streaming.chunk import pack
-from sensorstream.streaming.controls import Controls
 from sensorstream.streaming.engine_host import EngineHost
+from sensorstream.streaming.keyed_engine import Controls
 from sensorstream.streaming.routing import CONTROLS, key_reader
 from sensorstream.streaming.work import Done, Place, Work
 from tests.streaming.conftest import START, seen, write_deployment

@@ -3,48 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from contextlib import contextmanager
 
-import duckdb
-
-from sensorstream.archive.asking import batches, interrupted, open_archive
-from sensorstream.archive.manifest import State, kept_parts
-from sensorstream.archive.sparql.functions import install
+from sensorstream.archive.asking import Archive, asked
 from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import Limits
-from sensorstream.history.asking.stopping import Stop
+from sensorstream.history.row_batches import bounded
 from sensorstream.model.terms import Literal, Term
+from sensorstream.processes.stopping import Stop
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sql.dialects import DUCKDB
 from sensorstream.sql.sparql.forms import compile_query, constants
 from sensorstream.sql.sparql.scope import Id, SqlQuery
 from sensorstream.sql.writing import duckdb_query, text_of
-
-# Only a term that is computed, and described, is looked for among all.
-TERMS: Final = """
-create view store.terms as
-select id, term_kind(id) as kind, term_text(id, literal_parts(id)) as text,
-    term_datatype(literal_parts(id)) as datatype, term_language(literal_parts(id)) as language,
-    null::double[] as number, null::timestamptz as moment
-from (select subject as id from store.statements union select predicate from store.statements
-    union select object from store.statements)
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """Where an archive is, and how it is asked; ``memory`` in MiB."""
-
-    url: str
-    folder: Path
-    memory: int
 
 
 @contextmanager
@@ -64,11 +39,8 @@ def archive_answered(
     """
     query = archive_query(question)
     text = text_of(query.tree, DUCKDB)
-    with (
-        closing(_opened(archive)) as connection,
-        interrupted(connection, limits.timeout, stop),
-    ):
-        yield answer_of(query, limited(batches(connection, text), limits.rows))
+    with asked(archive, text, limits, None, stop) as (_, batches):
+        yield answer_of(query, limited(bounded(batches), limits.rows))
 
 
 def archive_plan(
@@ -89,13 +61,10 @@ def archive_plan(
     query = archive_query(question)
     text = text_of(query.tree, DUCKDB)
     options = "analyze" if analyze else ""
-    with (
-        closing(_opened(archive)) as connection,
-        interrupted(connection, limits.timeout, stop),
-    ):
-        rows = connection.execute(f"explain {options} {text}").fetchall()
+    with asked(archive, f"explain {options} {text}", limits, None, stop) as (_, batches):
+        plan = "\n".join(row[1] for rows in batches for row in rows)
     sql = text_of(query.tree, DUCKDB, pretty=True)
-    return question_plan(question.query, sql, "\n".join(row[1] for row in rows))
+    return question_plan(question.query, sql, plan)
 
 
 def archive_query(question: Question) -> SqlQuery:
@@ -119,14 +88,3 @@ def _id(term: Term) -> str:
         return str(term)
     kind = f"^^{term.datatype}" if term.language is None else f"@{term.language}"
     return f'"{term.lexical}"{kind}'
-
-
-def _opened(archive: Archive) -> duckdb.DuckDBPyConnection:
-    parts = kept_parts(archive.url, State.ARCHIVED)
-
-    def prepare(connection: duckdb.DuckDBPyConnection) -> None:
-        install(connection)
-        connection.execute(TERMS)
-
-    # The views for people are not asked.
-    return open_archive(parts, archive.folder, (), archive.memory, prepare)

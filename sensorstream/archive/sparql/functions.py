@@ -1,29 +1,104 @@
-"""The functions that a rewritten query needs in DuckDB."""
+"""The functions that a rewritten query needs in DuckDB; those of times are the network's.
+
+See :mod:`sensorstream.history.time_functions` for what each of these gives.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from decimal import Decimal
+from functools import wraps
 from typing import Any, Final
 
 import duckdb
 from duckdb.func import FunctionNullHandling
 from sqlglot import exp
 
-from sensorstream.archive.sparql import numbers, times
+from sensorstream.archive.sparql import numbers
+from sensorstream.model.numerals import doubles
+from sensorstream.model.terms import Literal, Term
 from sensorstream.model.xsd import NUMERIC_TYPES, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.sparql.functions import FUNCTIONS as BUILTINS
+from sensorstream.sparql.values import (
+    calculated_time,
+    signed_time,
+    time_cast,
+    time_key,
+    time_of,
+    time_order,
+)
 from sensorstream.sql.dialects import DUCKDB
 from sensorstream.sql.kinds import Kind
 from sensorstream.sql.sparql.lexical import moment_of
 from sensorstream.sql.writing import rewritten_expression
 
 
-def _upper(text: str) -> str:
-    return text.upper()
+def _is_time(text: str, datatype: str) -> bool:
+    return time_of(Literal(text, datatype)) is not None
 
 
-def _lower(text: str) -> str:
-    return text.lower()
+def _order(a: str, a_type: str, b: str, b_type: str) -> int | None:
+    return time_order(Literal(a, a_type), Literal(b, b_type))
+
+
+def _key(text: str, datatype: str) -> list[float] | None:
+    found = time_key(Literal(text, datatype))
+    return None if found is None else doubles(found[1])
+
+
+def _tie(text: str, datatype: str) -> list[float] | None:
+    found = time_key(Literal(text, datatype))
+    return None if found is None else doubles(Decimal(found[2]))
+
+
+def _sum(a: str, a_type: str, b: str, b_type: str, way: int) -> str | None:
+    operator = "+" if way > 0 else "-"
+    found = calculated_time(operator, Literal(a, a_type), Literal(b, b_type))
+    return None if found is None else f"{found.datatype} {found.lexical}"
+
+
+def _negative(text: str, datatype: str) -> str | None:
+    return _lexical(signed_time("-", Literal(text, datatype)))
+
+
+def _cast(text: str, datatype: str, target: str) -> str | None:
+    return _lexical(time_cast(Literal(text, datatype), target))
+
+
+def _part(text: str, datatype: str, part: str) -> str | None:
+    return _lexical(BUILTINS[part].value(Literal(text, datatype)))  # type: ignore[misc]
+
+
+def _lexical(term: Term | None) -> str | None:
+    return term.lexical if type(term) is Literal else None
+
+
+def _of_nothing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function; null of null."""
+
+    @wraps(function)
+    def or_null(*given: Any) -> Any:
+        return None if None in given else function(*given)
+
+    return or_null
+
+
+_TEXT: Final = "VARCHAR"
+_TIMES: Final[tuple[tuple[str, Callable[..., Any], list[Any], str], ...]] = tuple(
+    (name, _of_nothing(function), arguments, result)
+    for name, function, arguments, result in (
+        ("is_time", _is_time, [_TEXT] * 2, "BOOLEAN"),
+        ("time_order", _order, [_TEXT] * 4, "INTEGER"),
+        ("time_key", _key, [_TEXT] * 2, "DOUBLE[]"),
+        ("time_tie", _tie, [_TEXT] * 2, "DOUBLE[]"),
+        ("time_sum", _sum, [*[_TEXT] * 4, "INTEGER"], _TEXT),
+        ("time_negative", _negative, [_TEXT] * 2, _TEXT),
+        ("time_cast", _cast, [_TEXT] * 3, _TEXT),
+        ("time_part", _part, [_TEXT] * 3, _TEXT),
+    )
+)
+"""Name, function, types of arguments, type of the result."""
 
 
 def _sha384(text: str) -> str:
@@ -34,9 +109,9 @@ def _sha512(text: str) -> str:
     return hashlib.sha512(text.encode()).hexdigest()
 
 
-_TEXTS: Final = (
-    ("unicode_upper", _upper),
-    ("unicode_lower", _lower),
+_TEXTS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
+    ("unicode_upper", str.upper),
+    ("unicode_lower", str.lower),
     ("sha384_text", _sha384),
     ("sha512_text", _sha512),
 )
@@ -75,7 +150,7 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
         _create(connection, name, function, arguments, result, FunctionNullHandling.DEFAULT)
     for name, text in _TEXTS:
         connection.create_function(name, text, ["VARCHAR"], "VARCHAR")
-    for name, function, arguments, result in (*numbers.NULLABLE, *times.FUNCTIONS):
+    for name, function, arguments, result in (*numbers.NULLABLE, *_TIMES):
         _create(connection, name, function, arguments, result, FunctionNullHandling.SPECIAL)
     connection.execute(numbers.MACROS)
     connection.execute(_MACROS)

@@ -15,7 +15,6 @@ from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.relations import scope_of, tell_spans
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.read_only_sql import (
     described,
     explained,
@@ -25,6 +24,7 @@ from sensorstream.history.read_only_sql import (
 )
 from sensorstream.history.row_batches import bounded
 from sensorstream.history.terms import look_up, term_key
+from sensorstream.processes.stopping import Stop
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sql.sparql.forms import compile_query, constants
 from sensorstream.sql.sparql.scope import SqlQuery

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import pickle
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,24 +12,20 @@ from typing import IO, Final, TypedDict
 
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import ReasonerError
-from sensorstream.pipes import readable, writable
+from sensorstream.processes.child import Child
 from sensorstream.reasoning.dl.protocol import (
-    HEADER,
     Answer,
     AskTypes,
     IslandFacts,
     LoadAxioms,
     Message,
     Types,
-    decode,
-    encode,
 )
 
 HEAP: Final = 1024
 """MiB; classified ontologies of ten thousand axioms and islands of hundreds fit well."""
 _START_SECONDS: Final = 40.0
 """With a question, so that a start of which nothing comes ends within a minute."""
-_CHUNK: Final = 1 << 16
 _TOLD_BYTES: Final = 2000
 
 
@@ -49,7 +44,7 @@ class JavaProcess:
         self._heap = heap
         self._nice = nice
         self._clock = clock
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
         self._said: IO[bytes] | None = None
         self._asked: float | None = None
 
@@ -72,18 +67,8 @@ class JavaProcess:
         """
         home = java_home(self._java)
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
-        module = "sensorstream.reasoning.dl.worker"
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", module, str(home), str(self._heap), str(self._nice)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-            bufsize=0,
-            # Ctrl-C goes to the owner only, which then closes this process.
-            start_new_session=True,
-        )
-        assert self._process.stdin is not None
-        os.set_blocking(self._process.stdin.fileno(), False)
+        told = str(home), str(self._heap), str(self._nice)
+        self._process = Child("sensorstream.reasoning.dl.worker", *told, said=self._said)
 
     def exchange(self, request: Message, seconds: float, limit: float | None = None) -> Message:
         """The answer to a request.
@@ -93,11 +78,13 @@ class JavaProcess:
         Raises:
             ReasonerError: no answer within the time limit, or the process died; it is ended.
         """
+        assert self._process is not None
         self._asked = self._clock.counter()
-        deadline = self._asked + seconds
         try:
-            self._send(encode(request), deadline)
-            return decode(self._receive(deadline))
+            self._process.send(pickle.dumps(request), seconds)
+            left = self._asked + seconds - self._clock.counter()
+            answer: Message = pickle.loads(self._process.receive(left))
+            return answer
         except TimeoutError:
             self.close()
             waited = seconds if limit is None else limit
@@ -111,51 +98,12 @@ class JavaProcess:
 
     def close(self) -> None:
         """End the process; a second call does nothing."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                assert stream is not None
-                stream.close()
+        if self._process is not None:
+            self._process.close()
+            self._process = None
         if self._said is not None:
             self._said.close()
             self._said = None
-
-    def _send(self, frame: bytes, deadline: float) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        pipe = self._process.stdin.fileno()
-        left = memoryview(frame)
-        while left:
-            try:
-                left = left[os.write(pipe, left[:_CHUNK]) :]
-            except BlockingIOError:
-                writable(pipe, self._remaining(deadline))
-
-    def _receive(self, deadline: float) -> bytes:
-        """The body of the answer's frame; no other frame can follow."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        pipe = self._process.stdout.fileno()
-        frame = bytearray()
-        end = HEADER.size
-        while len(frame) < end:
-            if not readable(pipe, self._remaining(deadline)):
-                continue
-            part = os.read(pipe, _CHUNK)
-            if not part:
-                raise EOFError
-            frame += part
-            if len(frame) >= HEADER.size:
-                end = HEADER.size + HEADER.unpack_from(frame)[0]
-        return bytes(frame[HEADER.size :])
-
-    def _remaining(self, deadline: float) -> float:
-        remaining = deadline - self._clock.counter()
-        if remaining <= 0:
-            raise TimeoutError
-        return remaining
 
     def _last_words(self) -> str:
         assert self._said is not None

@@ -1,18 +1,13 @@
 """The messages between the reasoner's process and its owner.
 
-A frame is four bytes of length (big-endian) and that many bytes of JSON. Requests and answers
-alternate; the owner sends the requests.
+Requests and answers alternate; the owner sends the requests.
 """
 
 from __future__ import annotations
 
-import json
-import struct
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import TypeAlias
 
-HEADER: Final = struct.Struct(">I")
 Types: TypeAlias = list[list[str]]
 """Per member of an island the IRIs of all named classes it belongs to, ``owl:Thing`` left out."""
 
@@ -134,48 +129,3 @@ class Verified:
 Message: TypeAlias = (
     LoadAxioms | AskTypes | Answer | Explain | Explained | Realise | Realised | Verify | Verified
 )
-
-
-_KINDS: Final[dict[str, type[Any]]] = {
-    "load": LoadAxioms,
-    "ask": AskTypes,
-    "answer": Answer,
-    "explain": Explain,
-    "explained": Explained,
-    "realise": Realise,
-    "realised": Realised,
-    "verify": Verify,
-    "verified": Verified,
-}
-_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
-
-
-def encode(message: Message) -> bytes:
-    """The frame of one message: its name and its fields, in JSON."""
-    body = [_NAMES[type(message)], *_fields(message)]
-    data = json.dumps(body, separators=(",", ":"), ensure_ascii=False, default=_fields).encode()
-    return HEADER.pack(len(data)) + data
-
-
-def _fields(message: Any) -> list[Any]:
-    return [getattr(message, name) for name in type(message).__slots__]
-
-
-def decode(body: bytes) -> Message:
-    """The message in one frame's body; what were tuples are lists."""
-    match json.loads(body):
-        case ["ask", islands]:
-            return AskTypes([IslandFacts(*each) for each in islands])
-        case [str() as name, *parts] if name in _KINDS:
-            return _KINDS[name](*parts)  # type: ignore[no-any-return]
-        case other:
-            raise ValueError(f"'{str(other)[:80]}' is not a message of the protocol")
-
-
-def read(receive: Callable[[int], bytes]) -> Message | None:
-    """One message from ``receive(n)``, which returns n bytes, or b"" at the end (then: None)."""
-    header = receive(HEADER.size)
-    if not header:
-        return None
-    (length,) = HEADER.unpack(header)
-    return decode(receive(length))

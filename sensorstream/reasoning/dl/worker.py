@@ -1,20 +1,16 @@
-"""The reasoner's process: ``python -m sensorstream.reasoning.dl.worker JAVA_HOME MIB NICE``.
-
-It reads requests from standard input and writes answers to the original standard output; the output
-of Java libraries goes to standard error. It ends when its owner ends, in any way.
-"""
+"""The reasoner's process. It ends when its owner ends, in any way."""
 
 from __future__ import annotations
 
 import os
-import sys
+import pickle
 import threading
-from collections.abc import Callable
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final, Protocol
 
-from sensorstream.pipes import wait_for_hang_up
+from sensorstream.processes.pipes import wait_for_hang_up
 from sensorstream.reasoning.dl.hermit import Hermit, Justifier, Realisation
 from sensorstream.reasoning.dl.protocol import (
     Answer,
@@ -29,8 +25,6 @@ from sensorstream.reasoning.dl.protocol import (
     Types,
     Verified,
     Verify,
-    encode,
-    read,
 )
 
 _STACK_BYTES = 256 * 1024 * 1024
@@ -46,20 +40,15 @@ class OntologyReasoner(Protocol):
         """The named classes of each member; None when there is no model."""
 
 
-def main() -> None:
-    """Serve until standard input ends."""
-    # A separate descriptor for answers: a library that prints cannot damage a frame.
-    answers = os.dup(1)
-    os.dup2(2, 1)
-    home, heap, nice = sys.argv[1:]
+def main(owner: Connection, home: str, heap: str, nice: str) -> None:
+    """Serve until the owner hangs up, with the Java of a folder, and a heap of so many MiB."""
     os.nice(int(nice))
     start_java(Path(home), int(heap))
     # Tableau algorithms recurse with the size of an island.
     threading.stack_size(_STACK_BYTES)
-    served = threading.Thread(target=_serve_and_exit, args=(answers,), daemon=True)
-    served.start()
+    threading.Thread(target=_serve_and_exit, args=(owner,), daemon=True).start()
     # Even while Java is busy.
-    wait_for_hang_up(0)
+    wait_for_hang_up(owner.fileno())
     os._exit(0)
 
 
@@ -109,19 +98,8 @@ _NOTHING: Final[dict[type, Answer | Explained | Realised | Verified]] = {
 """What is answered to a request that fails, beside the error."""
 
 
-def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> None:
-    """Answer requests until there are no more."""
-    served = _Served()
-    while (request := read(receive)) is not None:
-        try:
-            answer = served.answer(request)
-        except Exception as error:  # also Java's exceptions: the owner decides what they mean
-            answer = replace(_NOTHING[type(request)], error=_told(error))
-        send(encode(answer))
-
-
-class _Served:
-    """What earlier requests have made, for those after them."""
+class Served:
+    """The answers to requests, and what these have made for those after them."""
 
     def __init__(self) -> None:
         self._engine: OntologyReasoner | None = None
@@ -129,6 +107,14 @@ class _Served:
         self._realisation: Realisation | None = None
 
     def answer(self, request: Message) -> Message:
+        """The answer to a request; a failure is an answer, too: the owner says what it means."""
+        try:
+            return self._answer(request)
+        except Exception as error:  # also Java's exceptions
+            told = " ".join(str(error).split()) or type(error).__name__
+            return replace(_NOTHING[type(request)], error=told)
+
+    def _answer(self, request: Message) -> Message:
         match request:
             case LoadAxioms():
                 self._engine = load_axioms(request)
@@ -149,24 +135,10 @@ class _Served:
         raise ValueError(f"{type(request).__name__} is no request")
 
 
-def _told(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def _serve_and_exit(answers: int) -> None:
-    requests = os.fdopen(os.dup(0), "rb")
-    with os.fdopen(answers, "wb", buffering=0) as out:
-
-        def send(frame: bytes) -> None:
-            view = memoryview(frame)
-            while view:
-                view = view[out.write(view) :]
-
-        try:
-            serve(requests.read, send)
-        finally:
-            os._exit(0)
-
-
-if __name__ == "__main__":
-    main()
+def _serve_and_exit(owner: Connection) -> None:
+    served = Served()
+    try:
+        while True:
+            owner.send_bytes(pickle.dumps(served.answer(pickle.loads(owner.recv_bytes()))))
+    finally:
+        os._exit(0)

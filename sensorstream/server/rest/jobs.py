@@ -22,9 +22,8 @@ from sensorstream.server.known import AskedBody, routed
 from sensorstream.server.negotiation import choose
 from sensorstream.server.problems import ProblemBody, problem_of
 from sensorstream.server.results import answer_response
-from sensorstream.spark.jobs.answer_files import read_answer
+from sensorstream.spark.jobs.answer_files import PIECES, read_answer
 from sensorstream.spark.jobs.protocol import JobText
-from sensorstream.spark.jobs.results import PIECES
 
 PATH: Final = "/jobs"
 _LONGEST: Final = 65_536

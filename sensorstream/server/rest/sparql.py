@@ -29,7 +29,7 @@ from sensorstream.history.asking.question import (
     check_no_time,
     read_question,
 )
-from sensorstream.history.asking.stopping import Stop
+from sensorstream.processes.stopping import Stop
 from sensorstream.server.known import routed
 from sensorstream.server.negotiation import media_type_of
 from sensorstream.server.questions import Questions, client_of

@@ -17,9 +17,9 @@ from sensorstream.app.running import Asked
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Overrun
 from sensorstream.history.asking.question import ARCHIVE, HISTORY
-from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.sql_formats import PIECES, WHOLE, json_value
+from sensorstream.processes.stopping import Stop
 from sensorstream.server.known import AskedBody, routed
 from sensorstream.server.negotiation import choose
 from sensorstream.server.questions import Questions, client_of

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 from dataclasses import asdict, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -28,9 +27,9 @@ from sensorstream.errors import (
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
-from sensorstream.pipes import wait_for_hang_up
+from sensorstream.processes.pipes import wait_for_hang_up
 from sensorstream.spark import bulk_sql
-from sensorstream.spark.described import prepare
+from sensorstream.spark.bulk_sql import prepare
 from sensorstream.spark.jobs.answer_files import write_plan, write_table, write_terms
 from sensorstream.spark.jobs.protocol import (
     SPARQL,
@@ -228,12 +227,11 @@ def _size(folder: Path) -> int:
     return size
 
 
-def main() -> None:
-    """``python -m sensorstream.spark.jobs.worker DESCRIPTOR SCRATCH``; the task comes first."""
+def main(connection: Connection, folder: str) -> None:
+    """Serve until the caller hangs up; ``folder`` is for Spark's own files."""
     # A terminal's Ctrl-C is for the caller, who then says what is to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    connection, scratch = Connection(int(sys.argv[1])), Path(sys.argv[2])
-    started = Flag()
+    scratch, started = Path(folder), Flag()
     watched = (connection.fileno(), scratch, started)
     Thread(target=_end_with_caller, args=watched, name="caller", daemon=True).start()
     task: Task = connection.recv()
@@ -257,7 +255,3 @@ def _end_with_caller(descriptor: int, scratch: Path, started: Flag) -> None:
         sleep(_FAREWELL)
     shutil.rmtree(scratch, ignore_errors=True)
     os.killpg(os.getpid(), signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import count
-from multiprocessing.connection import Connection
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from sensorstream.errors import JobCancelled, LostJob
+from sensorstream.errors import JobCancelled, LostJob, QueryError
+from sensorstream.extras import require
+from sensorstream.history.asking.question import read_question
 from sensorstream.model.schema import Schema
+from sensorstream.processes.child import Child
 from sensorstream.spark.jobs.protocol import (
+    SPARQL,
     Answered,
     Ask,
     Cancel,
@@ -51,33 +48,16 @@ class WorkerProcess:
         self._scratch = scratch
         self._numbers = count(1)
         self._ready = False
-        here, there = socket.socketpair()
-        with there:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "sensorstream.spark.jobs.worker",
-                    str(there.fileno()),
-                    str(scratch),
-                ],
-                pass_fds=[there.fileno()],
-                stdin=subprocess.DEVNULL,
-                # Its own group, which ends as one: a terminal's Ctrl-C is not for it.
-                start_new_session=True,
-                env=os.environ
-                | {
-                    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-                    "TMPDIR": str(scratch),
-                },
-            )
-        self._connection = Connection(here.detach())
+        self._process = Child(
+            "sensorstream.spark.jobs.worker", str(scratch), environment={"TMPDIR": str(scratch)}
+        )
+        self._connection = self._process.connection
         self._connection.send(task)
 
     @property
     def alive(self) -> bool:
         """Whether it can be asked."""
-        return self._process.poll() is None
+        return self._process.alive
 
     def ask(
         self,
@@ -143,20 +123,52 @@ class WorkerProcess:
                 raise JobCancelled("the question was cancelled") from None
             raise LostJob(
                 "the process that ran Spark has ended: it was killed, or had too little memory; "
-                f"exit code {self._process.returncode}"
+                f"exit code {self._process.code()}"
             ) from error
 
     def close(self) -> None:
         """Stop Spark and the process, if it runs, and remove its files."""
-        self._connection.close()
-        try:
-            self._process.wait(_STOPPING)
-        except subprocess.TimeoutExpired:
-            self.kill()
+        self._process.close(_STOPPING)
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def kill(self) -> None:
         """End the process and Spark's JVM at once, from any thread."""
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        self._process.kill()
+
+
+class Runner:
+    """Checks questions, and starts the process that answers them."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def check(self, question: JobText) -> None:
+        """Refuse what cannot be answered before it waits for Spark; no JVM is started.
+
+        Raises:
+            QueryError, UnsupportedQuery: it cannot be answered, with the place.
+            MissingExtra: the extra "spark" is not installed.
+            HistoryError: the history cannot be reached.
+        """
+        require("spark", "a question to Spark")
+        task = self._task
+        # What translates is loaded with the first question: most servers get none.
+        if question.language == SPARQL:
+            from sensorstream.spark.sparql.run import check
+
+            check(
+                read_question(question.text, task.timeline, at=question.at, during=question.during)
+            )
+            return
+        for name, value in (("at", question.at), ("during", question.during)):
+            if value is not None:
+                raise QueryError(
+                    f"{name}: SQL says its valid time itself, by valid_from and valid_to"
+                )
+        from sensorstream.spark.bulk_sql import prepare
+
+        prepare(task.place.url, question.text, timeout=task.timeout)
+
+    def start(self, scratch: Path) -> WorkerProcess:
+        """A process whose Spark starts; ``scratch`` is for its files."""
+        return WorkerProcess(self._task, scratch)

@@ -18,19 +18,22 @@ from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
 from sensorstream.spark.bulk_sql import plan_text, prepare_session, spark_errors
 from sensorstream.spark.launch import spark_session
+from sensorstream.spark.relations import over_tables
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
-from sensorstream.spark.sparql.closures import closure_of, over_snapshot
+from sensorstream.spark.source_tables import SOURCE_TABLES
 from sensorstream.spark.sparql.numbers import register
 from sensorstream.sparql.algebra import Dataset, Graph
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sparql.walk import nodes
-from sensorstream.sql.spark import Text, spark_query
+from sensorstream.sql.spark import Closure, Text, spark_query
 from sensorstream.sql.sparql.forms import compile_query, constants
 from sensorstream.sql.sparql.scope import SqlQuery
 
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
+
+    from sensorstream.spark.snapshot import Snapshot
 
 _LIVE: Final = (GRAPH_WINDOW, GRAPH_STATIC)
 
@@ -171,3 +174,29 @@ def _batches(rows: pyarrow.Table) -> Iterator[Sequence[Sequence[Any]]]:
     for batch in rows.to_batches():
         columns = [column.to_pylist() for column in batch.columns]
         yield list(zip(*columns, strict=True))
+
+
+def over_snapshot(spark: SparkSession, snapshot: Snapshot, text: Text) -> DataFrame:
+    """The answer to a query over the tables of the history."""
+    tables = {name: SOURCE_TABLES[table] for name, table in text.tables.items()}
+    return over_tables(spark, snapshot, text.sql, tables)
+
+
+def closure_of(spark: SparkSession, snapshot: Snapshot, closure: Closure) -> DataFrame:
+    """The rows of a closure.
+
+    In each round only the rows that are new are looked at; none comes twice, so it ends where
+    there are cycles, too.
+    """
+    columns = list(closure.columns)
+    new = over_snapshot(spark, snapshot, closure.first).toDF(*columns).distinct().localCheckpoint()
+    steps = over_snapshot(spark, snapshot, closure.steps).distinct().localCheckpoint()
+    steps.createOrReplaceTempView(closure.steps_name)
+    known = new
+    while not new.isEmpty():
+        new.createOrReplaceTempView(closure.name)
+        found = spark.sql(closure.more).toDF(*columns).distinct()
+        # Without the plans of the rounds before.
+        new = found.join(known, columns, "left_anti").localCheckpoint()
+        known = known.union(new).localCheckpoint()
+    return known

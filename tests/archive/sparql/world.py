@@ -8,7 +8,8 @@ from typing import Any
 import duckdb
 from sqlglot import exp, parse_one
 
-from sensorstream.archive.sparql.asking import TERMS, ids_of
+from sensorstream.archive.answering import TERMS
+from sensorstream.archive.sparql.asking import ids_of
 from sensorstream.archive.sparql.functions import install
 from sensorstream.history.terms import number_of, rounded
 from sensorstream.model.terms import IRI, Literal, Term, Triple

@@ -14,12 +14,12 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Final, NoReturn, TypeVar
 
 from sensorstream.errors import Busy, Overrun
-from sensorstream.pipes import Pulse, readable
+from sensorstream.processes.limits import end_first, limit_memory
+from sensorstream.processes.pipes import Pulse, readable
 
 MEMORY: Final = 1 << 30
 """Bytes of memory that the work may take, beside what this process has."""
@@ -187,16 +187,11 @@ def _work_and_exit(work: Callable[[], object], pipe: int, seconds: float) -> NoR
 
 def _confine(pipe: int, seconds: float) -> None:
     gc.disable()
-    # Of all processes this is the one to end if the machine has no memory left.
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
+    end_first()
     # Where this process is killed, its address and its clients must not wait for the fork.
     os.closerange(3, pipe)
     os.closerange(pipe + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    most = taken + MEMORY if hard == resource.RLIM_INFINITY else min(taken + MEMORY, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    limit_memory(MEMORY)
     # What has taken its processor time ends; so does what hangs, if the owner is gone.
     for number, timer, least in (
         (signal.SIGPROF, signal.ITIMER_PROF, max(seconds, _LEAST)),

@@ -12,9 +12,9 @@ from threading import Event, Lock, Thread
 import psutil
 import pytest
 
-from sensorstream import apart
-from sensorstream.apart import Turns, run_apart
 from sensorstream.errors import Busy, LanguageError, Overrun, Position
+from sensorstream.processes import apart
+from sensorstream.processes.apart import Turns, run_apart
 from tests.waiting import eventually
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from sensorstream.pipes import readable, writable
+from sensorstream.processes.pipes import readable, writable
 
 
 @pytest.fixture

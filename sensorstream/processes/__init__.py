@@ -1,0 +1,1 @@
+"""Processes of our own: how one is started, asked, limited and ended."""

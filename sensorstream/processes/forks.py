@@ -1,0 +1,238 @@
+"""Questions that are answered in forks of a process of its own, each with its limits.
+
+The process has one thread, so that a fork of it has all that it has: what it has imported and what
+it was told. The owner sends :class:`Tell`, :class:`Ask` and :class:`End`, and after each ``Ask``
+two descriptors for what comes back: the fork writes to the first one, :class:`Begun`, then pieces
+of the answer, then :class:`Over` or :class:`Failed`. When it has ended, its exit code is written to
+the second one.
+"""
+
+from __future__ import annotations
+
+import pickle
+import socket
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from multiprocessing.connection import Connection
+from threading import Lock
+from time import monotonic
+from typing import Any, Final
+
+from sensorstream.errors import Overrun, SensorStreamError, Unavailable
+from sensorstream.processes.child import Child
+from sensorstream.processes.stopping import Stop
+
+_START_SECONDS: Final = 120.0
+"""Seconds until the first question is begun: the process may be told much before."""
+_BEGIN_SECONDS: Final = 20.0
+"""Seconds until each other question is begun; then the process hangs, and is ended."""
+_END_SECONDS: Final = 5.0
+"""Seconds until a process that was ended is gone."""
+_OUT_OF_MEMORY: Final = (-6, -9)
+"""Libraries abort that get no memory; SIGKILL comes from the kernel that has none left."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLimits:
+    """Of one question: seconds, MiB, and rows (solutions, or triples) of the answer."""
+
+    seconds: float
+    memory: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """What counts for all questions that are asked later."""
+
+    message: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Answer a question from what was told by now."""
+
+    number: int
+    question: Any
+    limits: QuestionLimits
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """End the fork that answers a question, if it still does."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The question is being answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """All of the answer has been sent; ``result`` is what remains to be said of it."""
+
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The question cannot be answered."""
+
+    error: SensorStreamError
+
+
+class Forks(Child):
+    """A process of ``module`` that answers ``subject``, for errors, in forks. Thread-safe.
+
+    The module's ``main`` calls :func:`.serve_forks`.
+    """
+
+    def __init__(self, module: str, subject: str) -> None:
+        # Arrow's other pools reserve more addresses than a question may have.
+        super().__init__(module, environment={"ARROW_DEFAULT_MEMORY_POOL": "system"})
+        self._subject = subject
+        self._numbers = count(1)
+        self._sending = Lock()
+        self.patience = _START_SECONDS
+        """Seconds until a question is begun, if nothing is wrong."""
+
+    @property
+    def name(self) -> str:
+        """What the process is, for errors."""
+        return f"the process that answers questions to {self._subject}"
+
+    def tell(self, message: object) -> None:
+        """Tell the process something; it counts for all questions that are begun later.
+
+        Raises:
+            Unavailable: the process has ended.
+        """
+        self._put(Tell(message))
+
+    def begin(self, question: object, limits: QuestionLimits) -> Question:
+        """Put a question; it is answered from what the process was told by now.
+
+        Raises:
+            Unavailable: the process has ended.
+        """
+        asked = Ask(next(self._numbers), question, limits)
+        answer, there = socket.socketpair()
+        status, told = socket.socketpair()
+        with there, told:
+            try:
+                self._put(asked, (there.fileno(), told.fileno()))
+            except BaseException:
+                answer.close()
+                status.close()
+                raise
+        return Question(self, asked, Connection(answer.detach()), Connection(status.detach()))
+
+    def end(self, number: int) -> None:
+        """End the answering of a question."""
+        if self.alive:
+            try:
+                self._put(End(number))
+            except Unavailable:
+                return
+
+    def close(self, seconds: float = _END_SECONDS) -> None:
+        """End the process, and what it still answers."""
+        super().close(seconds)
+
+    def _put(self, request: Tell | Ask | End, descriptors: Sequence[int] = ()) -> None:
+        try:
+            with self._sending:
+                # One that does not read must not hold up who sends to it.
+                self.send(pickle.dumps(request), _START_SECONDS)
+                if descriptors:
+                    socket.send_fds(self.socket, [b"."], list(descriptors))
+        except OSError as error:
+            self.kill()
+            raise Unavailable(f"{self.name} has ended: {error}; ask again") from None
+
+
+class Question:
+    """A question that is being answered."""
+
+    def __init__(self, forks: Forks, asked: Ask, answer: Connection, status: Connection) -> None:
+        self._forks = forks
+        self._asked = asked
+        self._answer = answer
+        self._status = status
+
+    def pieces(self, stop: Stop) -> Generator[Any, None, Any]:
+        """The pieces of the answer, as they come; what remains to be said of it is returned.
+
+        To close it ends the question.
+
+        Raises:
+            QueryError: it cannot be answered.
+            Overrun: it took more than its limits.
+            Unavailable: the process has ended.
+            SensorStreamError: it was stopped.
+        """
+        with self._answer, self._status:
+            try:
+                with stop.by(self._end):
+                    return (yield from self._pieces())
+            except BaseException:
+                self._end()
+                raise
+
+    def _end(self) -> None:
+        self._forks.end(self._asked.number)
+
+    def _pieces(self) -> Generator[Any, None, Any]:
+        deadline = monotonic() + self._forks.patience
+        begun = False
+        try:
+            while True:
+                if not self._answer.poll(max(0.0, deadline - monotonic())):
+                    raise self._late(begun)
+                match self._answer.recv():
+                    case Begun():
+                        begun = True
+                        self._forks.patience = _BEGIN_SECONDS
+                        deadline = monotonic() + self._asked.limits.seconds
+                    case Over(result):
+                        return result
+                    case Failed(error):
+                        raise error
+                    case piece:
+                        yield piece
+        except (EOFError, ConnectionResetError):
+            raise self._died() from None
+
+    def _late(self, begun: bool) -> Overrun | Unavailable:
+        if begun:
+            return Overrun(
+                f"the question took longer than {self._asked.limits.seconds:g} seconds: ask for "
+                "less (limits.question_seconds)"
+            )
+        self._forks.kill()
+        return Unavailable(f"{self._forks.name} does not answer")
+
+    def _died(self) -> Overrun | Unavailable:
+        """Why the process that answered has ended without an answer."""
+        try:
+            code = self._status.recv() if self._status.poll(_END_SECONDS) else None
+        except (EOFError, OSError):
+            code = None
+        if code is None:
+            return Unavailable(f"{self._forks.name} ended: ask again")
+        if code in _OUT_OF_MEMORY:
+            return out_of_memory(self._asked.limits)
+        return Overrun(
+            f"the query is too large to be answered: the process that answered it ended with {code}"
+        )
+
+
+def out_of_memory(limits: QuestionLimits) -> Overrun:
+    """What to tell of a question that needed more than it may have."""
+    return Overrun(
+        f"the question needs more than {limits.memory} MiB of memory: ask for less "
+        "(limits.question_memory)"
+    )
