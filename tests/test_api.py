@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import sensorstream
-from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.client.asynchronous import AsyncClient
 from sensorstream.client.blocking import Client
 from sensorstream.client.reports import EventReader, ReportReader
