@@ -129,7 +129,7 @@ def command(
         )
     chosen = chosen_format(form, output)
     text = sys.stdin.read() if query == "-" else query
-    asked = _Asked(text, Scope(place, at, during), FORMATS[chosen], chosen == "json")
+    asked = _Asked(text, Scope(on=place, at=at, during=during), FORMATS[chosen], chosen == "json")
     if place == "spark" and url is not None:
         raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
     with target(output) as out:
@@ -199,10 +199,10 @@ def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
 
     scope = asked.scope
     line = settings.time.timeline
-    question = read_question(asked.text, line, at=scope.at, during=scope.during)
+    question = read_question(asked.text, line, at=scope["at"], during=scope["during"])
     with opened(settings, quiet=asked.quiet) as (url, say, stack):
         limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
-        if scope.on == SPARK:
+        if scope["on"] == SPARK:
             from sensorstream.spark.snapshot import Place
             from sensorstream.spark.sparql.run import run_spark_sparql
 
@@ -213,7 +213,7 @@ def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
                 master=settings.spark.master,
                 row_limit=limits.rows,
             )
-        elif scope.on == ARCHIVE:
+        elif scope["on"] == ARCHIVE:
             from sensorstream.archive.sparql.asking import archive_answered
 
             say("DuckDB answers")

@@ -21,7 +21,7 @@ import pyarrow.parquet
 import pytest
 
 from sensorstream.cli.init import TEMPLATES, make_workspace
-from sensorstream.client.blocking import Client
+from sensorstream.client.clients import Client
 from sensorstream.demo.server_process import ServerProcess
 from sensorstream.simulation.tracker import tracker_messages
 
