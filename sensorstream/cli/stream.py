@@ -15,6 +15,7 @@ import click
 
 from sensorstream.cli.options import config_option
 from sensorstream.cli.signals import signalled
+from sensorstream.cli.terminal import lasting
 from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
@@ -56,7 +57,6 @@ def command(config: Path, source: str, once: bool, quiet: bool) -> None:
     if once:
         read_by_now(settings)
     from sensorstream.app.application import Application
-    from sensorstream.cli.lasting import lasting
     from sensorstream.history.opening import open_history
     from sensorstream.history.position import PositionReader
     from sensorstream.inputs.inputs import Inputs

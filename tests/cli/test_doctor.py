@@ -79,7 +79,7 @@ def test_each_fault_has_a_way_out(
         )
         usage = SimpleNamespace(free=1 << 20)
         monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
-        monkeypatch.setattr("sensorstream.cli.findings._answers", lambda _: False)
+        monkeypatch.setattr("sensorstream.cli.doctor._answers", lambda _: False)
         found = levels(run, config)
     for name in ("permissions", "disk", "port", "certificate", "java", "postgres"):
         faults = [each for each in found[name] if each[0] == "fault"]
