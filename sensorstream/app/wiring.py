@@ -24,6 +24,7 @@ from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
 from sensorstream.clock import thread_seconds
 from sensorstream.engine.arrival import Mapper
+from sensorstream.engine.core import Parts
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.live_queries import QueryTerms
@@ -328,7 +329,7 @@ def build_machine(
     if reasoner is None:
         reasoner = reasoner_of(deployment)
     try:
-        engine = Engine(
+        parts = Parts(
             knowledge=knowledge,
             window=make_window(deployment.window, deployment.partition),
             reasoner=reasoner,
@@ -351,6 +352,7 @@ def build_machine(
             ),
             silence=Silence(settings.time.silence),
         )
+        engine = Engine(parts)
     except BaseException:
         reasoner.close()
         raise

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sensorstream.engine.archive import departure, statements_of
-from sensorstream.engine.filters import Filter, kinds_of
+from sensorstream.engine.core import Core
+from sensorstream.engine.filters import kinds_of
 from sensorstream.engine.outcome import Withheld
 from sensorstream.engine.shedding import LoadShedder
 from sensorstream.engine.synopsis import Summary
-from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Departure, Event
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.window import Window
 
 
 @dataclass(slots=True)
@@ -48,19 +47,13 @@ class Verdicts:
         self.summaries[about] = summary if known is None else known.with_(summary)
 
 
-def admit(
-    event: Event,
-    filters: Sequence[Filter],
-    shedder: LoadShedder | None,
-    kb: KnowledgeBase,
-    window: Window,
-    verdicts: Verdicts,
-) -> Event | None:
+def admit(core: Core, event: Event, verdicts: Verdicts) -> Event | None:
     """The part of an event that enters the window; None where nothing does.
 
     Filters are asked in their order, the first that drops an individual decides. What they let
     through may be shed, while there is too much of it.
     """
+    filters, shedder, window = core.filters, core.shedder, core.window
     if shedder is not None and not shedder.state.active:
         shedder = None
     if not filters and shedder is None:
@@ -68,7 +61,7 @@ def admit(
     kept: list[Triple] = []
     parts = statements_of(event)
     for name, said in parts.items():
-        kinds = kinds_of(name, said, kb)
+        kinds = kinds_of(name, said, core.kb)
         dropping = next(
             (each for each in filters if each.drops(name, kinds, said, event.time, window)), None
         )

@@ -62,8 +62,10 @@ class Changes:
 class Run:
     """The rules' work for one message, or for a time that has come.
 
-    ``said`` are the subjects of what the message says. Names and alert ids begin with ``prefix``;
-    "": with the message's id. ``late``: a note for alerts that should have been raised earlier.
+    ``time`` is application time, never less than that of the message before. ``memory`` is what has
+    been kept of the messages before; it is not changed. ``said`` are the subjects of what the
+    message says. Names and alert ids begin with ``prefix``; "": with the message's id. ``late``: a
+    note for alerts that should have been raised earlier.
     """
 
     host: RuleHost

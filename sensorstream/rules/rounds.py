@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from sensorstream.errors import Overrun, RuleCycle, SensorStreamError
-from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Message
+from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event
 from sensorstream.model.frozen import frozen
-from sensorstream.model.terms import Subject, Term
-from sensorstream.model.timeline import Instant
-from sensorstream.rules.answers import Answer
+from sensorstream.model.terms import Term
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.effects import Changes, Firing, RuleHost, Run
+from sensorstream.rules.effects import Changes, Firing, Run
 from sensorstream.rules.index import RuleIndex
-from sensorstream.rules.memory import News, RuleMemory
+from sensorstream.rules.memory import News
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import Moment
 
@@ -37,22 +35,14 @@ class RuleResult:
 
 def run_rules(
     rules: RuleIndex,
-    host: RuleHost,
-    *,
-    message: Message,
-    time: Instant,
+    run: Run,
     delta: Delta,
     departures: Sequence[Departure],
-    memory: RuleMemory,
+    *,
     max_rounds: int = 16,
     silent: bool = False,
-    said: Collection[Subject] = (),
-    prefix: str = "",
-    late: str = "",
-    in_turn: Collection[str] | None = None,
-    answer: Answer | None = None,
 ) -> RuleResult:
-    """Let the rules react to a message that the host has taken in (paper section 4.4).
+    """Let the rules react to a message that their host has taken in (paper section 4.4).
 
     In each round every rule sees the state at the round's beginning; all changes are then made
     together, and the next round sees their delta. Within one message a rule fires once for
@@ -60,39 +50,21 @@ def run_rules(
 
     Args:
         rules: in the order in which their actions are to be carried out.
-        host: the engine.
-        message: the message at hand; names and alert ids derive from its id.
-        time: application time, never less than that of the message before.
+        run: their work for the message, of which nothing is done yet.
         delta: what the message changed in the union of the graphs.
         departures: the individuals that left the window because of the message.
-        memory: what has been kept of the messages before; it is not changed.
         max_rounds: how many rounds may change the knowledge base.
         silent: no message has come, only time has passed.
-        said: the subjects of what the message says.
-        prefix: what names and alert ids begin with; "": the message's id.
-        late: a note for alerts that should have been raised earlier.
-        in_turn: the rules whose time has come; None: all of which something is due.
-        answer: what the history has answered to one of the rules.
 
     Raises:
         RuleCycle: the rules still request changes after ``max_rounds`` rounds.
         RuleError: an action cannot be carried out.
         Overrun: the conditions take more than they may.
     """
+    host = run.host
     # Changes must not accumulate when no rule evaluates a condition.
     host.evaluator.begin()
     host.evaluator.settle()
-    run = Run(
-        host,
-        message,
-        time,
-        memory,
-        said=said,
-        prefix=prefix,
-        late=late,
-        in_turn=in_turn,
-        answer=answer,
-    )
     fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
     latest: list[list[str]] = []
     moment = Moment(run, True, delta, departures, by_message=not silent)
