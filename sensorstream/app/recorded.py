@@ -35,8 +35,8 @@ from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, make_reasoner, rule_set_of
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.rules.unnamed_classes import check_classes_named
 from sensorstream.settings import RuleSettings, WindowSettings
 from sensorstream.streams.background import Background
 from sensorstream.streams.event_lines import EventLines

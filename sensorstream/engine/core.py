@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sensorstream.engine.admission import Admission
-from sensorstream.engine.arrival import Arrived
+from sensorstream.engine.arrival import Admission, Arrived
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.live_queries import LiveQueries, QueryTerms
@@ -29,8 +28,8 @@ from sensorstream.model.waits import Silence
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.rules.conditions import ConditionEvaluator
-from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.rounds import RuleIndex
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import Window, make_window

@@ -21,10 +21,9 @@ from sensorstream.errors import QueryError, SensorStreamError
 from sensorstream.model.events import Cleared, Event, Message
 from sensorstream.model.timeline import Instant
 from sensorstream.model.waits import Waits
-from sensorstream.rules.answers import Answer, Asked
 from sensorstream.rules.effects import Run
 from sensorstream.rules.history import waiting
-from sensorstream.rules.memory import News
+from sensorstream.rules.memory import Answer, Asked, News
 
 _MOST_STEPS: Final = 1000
 """Times at which something was due that one entry works off one by one; the rest at once."""

@@ -22,7 +22,7 @@ from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.rules.conditions import unlimited
-from sensorstream.rules.index import RuleIndex
+from sensorstream.rules.rounds import RuleIndex
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.window.window import Window
 

@@ -1,20 +1,57 @@
-"""Between a message and the window: what filters and load shedding let through."""
+"""Between a message and the window: what filters and load shedding let through.
+
+Individuals that go straight to history are kept with what they say; the window never holds them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sensorstream.engine.archive import departure, statements_of
 from sensorstream.engine.core import Core
 from sensorstream.engine.filters import kinds_of
 from sensorstream.engine.outcome import Withheld
 from sensorstream.engine.shedding import LoadShedder
 from sensorstream.engine.synopsis import Summary
-from sensorstream.model.events import Departure, Event
+from sensorstream.model.events import Departure, Event, Individual, Provenance
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.window.partition import owners_of
+
+
+def statements_of(event: Event) -> dict[Subject, list[Triple]]:
+    """What an event says, by individual, in order; blank nodes are with their owners."""
+    owners = owners_of(event, {})
+    found: dict[Subject, list[Triple]] = {}
+    for triple in event.triples:
+        found.setdefault(owners[triple[0]], []).append(triple)
+    return found
+
+
+def archived(events: Iterable[Event], count: int) -> tuple[Departure, ...]:
+    """All individuals of some events; ``count`` have gone straight to history before."""
+    parts = [(event, *part) for event in events for part in statements_of(event).items()]
+    return tuple(departure(*part, number) for number, part in enumerate(parts, count + 1))
+
+
+def departure(event: Event, name: Subject, triples: Sequence[Triple], number: int) -> Departure:
+    """An individual as it departs without having stayed.
+
+    It holds at the time of its message and no longer, because the window never held it. Its stay
+    is ``-number``: the window numbers its own from 1 upwards. Nothing is inferred for it.
+    """
+    said = Provenance(event.message, event.time)
+    individual = Individual(
+        name,
+        -number,
+        event.time,
+        event.time,
+        number,
+        event.message,
+        dict.fromkeys(triples, said),
+    )
+    return Departure(individual, event.time)
 
 
 @dataclass(slots=True)

@@ -11,9 +11,9 @@ from collections.abc import Container, Iterable
 from dataclasses import replace
 from typing import Final
 
-from sensorstream.engine.archive import archived
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.core import Core
+from sensorstream.engine.intake import archived
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.reorder import ReorderBuffer, ReorderState, Waiting
 from sensorstream.engine.taking import outcome_of, take_in

@@ -9,8 +9,8 @@ from itertools import chain, islice
 from typing import Final
 
 from sensorstream.errors import NotIncremental, Overrun, QueryError, UnsupportedQuery
+from sensorstream.kb.changes import GRAPH_MARKS, GraphIndex
 from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.graph_index import GRAPH_MARKS, GraphIndex
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import IRI, Term

@@ -10,11 +10,9 @@ from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Individual, Message
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.rules.answers import Answer
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
 from sensorstream.rules.lineage import Lineage
-from sensorstream.rules.memory import AlertKey, News, RuleMemory
-from sensorstream.rules.timers import Holding, SolutionKey
+from sensorstream.rules.memory import AlertKey, Answer, Holding, News, RuleMemory, SolutionKey
 
 
 class RuleHost(Protocol):

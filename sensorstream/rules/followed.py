@@ -15,7 +15,7 @@ from sensorstream.model.terms import IRI, Term
 from sensorstream.network.rows import Bag, Row
 from sensorstream.rules.given import GIVEN
 from sensorstream.rules.keyed import key_triples
-from sensorstream.rules.timers import SolutionKey
+from sensorstream.rules.memory import SolutionKey
 
 if TYPE_CHECKING:
     from sensorstream.rules.effects import Run

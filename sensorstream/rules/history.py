@@ -15,11 +15,9 @@ from sensorstream.errors import LanguageError, RuleError
 from sensorstream.language import syntax
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.answers import Asked
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.memory import Asked, Holding, RuleMemory, SolutionKey
 from sensorstream.rules.reading import in_rule_file
-from sensorstream.rules.timers import Holding, SolutionKey
 from sensorstream.rules.triggers import LAST, NOW, Moment, Solutions, Trigger, compile_trigger
 from sensorstream.sparql.algebra import (
     BGP,

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from sensorstream.errors import NotIncremental
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.rules.given import GIVEN, needs_values, property_of
-from sensorstream.rules.timers import SolutionKey
+from sensorstream.rules.memory import SolutionKey
 from sensorstream.sparql.algebra import (
     BGP,
     Distinct,

@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sensorstream.model.events import Delta, Ended, Individual
-from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.references import References
+
+
+class References:
+    """Those of one individual, while one change takes statements out. O(1) for each of them."""
+
+    __slots__ = ("_about", "_to")
+
+    def __init__(self, statements: Iterable[Triple]) -> None:
+        self._to: Counter[BlankNode] = Counter()
+        self._about: dict[BlankNode, dict[Triple, None]] = {}
+        for triple in statements:
+            if isinstance(triple[2], BlankNode):
+                self._to[triple[2]] += 1
+            if isinstance(triple[0], BlankNode):
+                self._about.setdefault(triple[0], {})[triple] = None
+
+    def drop(self, triple: Triple) -> None:
+        """A statement has been taken out."""
+        if isinstance(triple[2], BlankNode):
+            self._to[triple[2]] -= 1
+        if isinstance(triple[0], BlankNode):
+            del self._about[triple[0]][triple]
+
+    def refer_to(self, node: BlankNode) -> bool:
+        """Whether a statement has a blank node as its object."""
+        return self._to[node] > 0
+
+    def about(self, node: BlankNode) -> list[Triple]:
+        """The statements with a blank node as their subject, in order."""
+        return list(self._about.get(node, ()))
+
 
 Undo: TypeAlias = Callable[[], object]
 GraphChange: TypeAlias = tuple[tuple[IRI, ...], tuple[IRI, ...]]

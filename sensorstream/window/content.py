@@ -14,11 +14,10 @@ from typing import Final
 from sensorstream.model.events import Ended, Event, Individual, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import Recorder
+from sensorstream.window.change import Recorder, References
 from sensorstream.window.late import Latecomer
-from sensorstream.window.ownership import owners_of
+from sensorstream.window.partition import owners_of
 from sensorstream.window.past import Past, Update
-from sensorstream.window.references import References
 from sensorstream.window.state import Counters
 
 _NO_GRAPHS: Final[Mapping[Triple, tuple[IRI, ...]]] = {}

@@ -12,7 +12,7 @@ from sensorstream.model.events import Ended, Event, Individual
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.change import Recorder, WindowChange
-from sensorstream.window.ownership import owners_of
+from sensorstream.window.partition import owners_of
 from sensorstream.window.spec import Elements, Partition, WindowSpec
 from sensorstream.window.state import WindowState
 from sensorstream.window.stepping import SteppingWindow

@@ -29,8 +29,15 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.runner import Runner, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert, Individual, Message, Provenance
-from sensorstream.model.evidence import Basis, Evidence, Matched
+from sensorstream.model.events import (
+    Alert,
+    Basis,
+    Evidence,
+    Individual,
+    Matched,
+    Message,
+    Provenance,
+)
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.resources import bundled

@@ -26,9 +26,8 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.effects import Run
-from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.rules.rounds import RuleResult, run_rules
+from sensorstream.rules.rounds import RuleIndex, RuleResult, run_rules
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 
 HEAD = """\
