@@ -124,7 +124,7 @@ def readmit(core: Core, message: Message, aside: Aside) -> Outcome:
         alerts=alerts,
         cleared=restored_ends(alerts[0]),
         departures=tuple(Departure(each, now) for each in change.departures),
-        ended=change.ended,
+        ended=tuple(change.ended),
     )
     return core.with_queries(outcome)
 

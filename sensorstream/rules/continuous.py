@@ -30,8 +30,7 @@ from sensorstream.rules.conditions import (
     unlimited,
 )
 from sensorstream.rules.followed import Followed
-from sensorstream.rules.given import GIVEN, given_triples, with_given
-from sensorstream.rules.keyed import with_keys
+from sensorstream.rules.given import GIVEN, given_triples, with_given, with_keys
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
 from sensorstream.sparql.walk import nodes

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term
 from sensorstream.network.rows import Bag, Row
-from sensorstream.rules.given import GIVEN
-from sensorstream.rules.keyed import key_triples
+from sensorstream.rules.given import GIVEN, key_triples
 from sensorstream.rules.memory import SolutionKey
 
 if TYPE_CHECKING:

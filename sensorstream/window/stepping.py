@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 from sensorstream.model.events import Ended, Event, Individual
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import Recorder, WindowChange
+from sensorstream.window.change import WindowChange
 from sensorstream.window.content import Content
 from sensorstream.window.partition import key_of, owners_of, part, regroup
 from sensorstream.window.past import Past
@@ -47,7 +47,7 @@ class Pane(Generic[E]):
         # Oldest first; an entry that differs from ``ages`` is stale.
         self.queue: list[tuple[Instant, int, E]] = []
 
-    def begin(self, record: Recorder) -> None:
+    def begin(self, record: WindowChange) -> None:
         """Make what follows undoable: the position and the waiting events as they are now."""
         pending, waiting = self.pending, self.waiting
         entered, boundary, length = self.entered, self.boundary, len(self.pending)
@@ -59,7 +59,7 @@ class Pane(Generic[E]):
 
         record.undo.append(undo)
 
-    def wait(self, event: Event, elements: Iterable[E], record: Recorder) -> None:
+    def wait(self, event: Event, elements: Iterable[E], record: WindowChange) -> None:
         """Keep an event with these ``elements`` for the next step."""
         self.pending.append(event)
         fresh = [element for element in elements if element not in self.waiting]
@@ -72,7 +72,7 @@ class Pane(Generic[E]):
         events, self.pending, self.waiting = self.pending, [], set()
         return events
 
-    def renew(self, element: E, time: Instant, arrival: int, record: Recorder) -> None:
+    def renew(self, element: E, time: Instant, arrival: int, record: WindowChange) -> None:
         """Give an element its age; it may be new."""
         old = self.ages.get(element)
         record.undo.append(
@@ -80,7 +80,7 @@ class Pane(Generic[E]):
         )
         self._put((time, arrival, element))
 
-    def drop(self, element: E, record: Recorder) -> None:
+    def drop(self, element: E, record: WindowChange) -> None:
         """Remove an element, if it is in the pane."""
         entry = self.ages.pop(element, None)
         if entry is not None:
@@ -141,7 +141,7 @@ class SteppingWindow(ABC, Generic[E]):
         return self._content.individuals.get(name)
 
     def number_stays_after(self, number: int) -> None:
-        """See :meth:`.Window.number_stays_after`."""
+        """Give stays that begin from now on numbers above ``number``, and above all before."""
         counters = self._content.counters
         counters.stays = max(counters.stays, number)
 
@@ -184,7 +184,7 @@ class SteppingWindow(ABC, Generic[E]):
         An event that arrives late enters with its own time: it renews nothing, and an element older
         than all others of a full window departs immediately.
         """
-        record = Recorder()
+        record = WindowChange()
         now = self._content.begin(event.time, record)
         if self.partition is None:
             self._insert(self._whole, event, now, record)
@@ -192,26 +192,26 @@ class SteppingWindow(ABC, Generic[E]):
             for pane, its_part in self._parts(event, self.partition, record):
                 self._insert(pane, its_part, now, record)
             self._leave_homes(record)
-        return record.change(now)
+        return record.complete(now)
 
     def retract(self, triples: Iterable[Triple], time: Instant) -> WindowChange:
         """Take statements out; an individual that loses its last one departs whole.
 
         Triples that the window does not hold are ignored.
         """
-        record = Recorder()
+        record = WindowChange()
         now = self._content.begin(time, record)
         self._content.retract(triples, time, record)
         self._drop_ages(record.ended, record)
         self._drop_departed(record.departures, record)
         self._leave_homes(record)
-        return record.change(now)
+        return record.complete(now)
 
     def undo(self, change: WindowChange) -> None:
         """Undo the last change that is not undone yet."""
-        for step in reversed(change.undo_log):
+        for step in reversed(change.undo):
             step()
-        change.undo_log.clear()
+        change.undo.clear()
 
     def state(self) -> WindowState:
         """Everything that must survive a restart."""
@@ -268,18 +268,18 @@ class SteppingWindow(ABC, Generic[E]):
         """The elements of an event, each once, in order."""
 
     @abstractmethod
-    def _renew(self, event: Event, renewed: list[Individual], record: Recorder) -> None:
+    def _renew(self, event: Event, renewed: list[Individual], record: WindowChange) -> None:
         """Date the elements of an event that has entered; ``renewed`` became younger by it."""
 
     @abstractmethod
-    def _expel(self, elements: list[E], now: Instant, record: Recorder) -> None:
+    def _expel(self, elements: list[E], now: Instant, record: WindowChange) -> None:
         """Let elements, oldest first, leave the content; they have left their pane."""
 
     @abstractmethod
-    def _drop_departed(self, departures: Iterable[Individual], record: Recorder) -> None:
+    def _drop_departed(self, departures: Iterable[Individual], record: WindowChange) -> None:
         """Drop the elements of individuals that left on request from their panes."""
 
-    def _drop_ages(self, ended: Iterable[Ended], record: Recorder) -> None:
+    def _drop_ages(self, ended: Iterable[Ended], record: WindowChange) -> None:
         """Drop single statements that left, where they are elements, from their panes."""
 
     @abstractmethod
@@ -294,7 +294,7 @@ class SteppingWindow(ABC, Generic[E]):
 
     # -- by count ---------------------------------------------------------------------------
 
-    def _insert(self, pane: Pane[E], event: Event, now: Instant, record: Recorder) -> None:
+    def _insert(self, pane: Pane[E], event: Event, now: Instant, record: WindowChange) -> None:
         if self.spec.physical and not event.triples:
             # Time passes, which such a window does not count.
             return
@@ -304,7 +304,9 @@ class SteppingWindow(ABC, Generic[E]):
         else:
             self._insert_by_time(pane, event, now, record)
 
-    def _insert_by_count(self, pane: Pane[E], event: Event, now: Instant, record: Recorder) -> None:
+    def _insert_by_count(
+        self, pane: Pane[E], event: Event, now: Instant, record: WindowChange
+    ) -> None:
         ages, waiting, step = pane.ages, pane.waiting, self.spec.step
         before = pane.entered
         elements = self._elements(event)
@@ -325,7 +327,9 @@ class SteppingWindow(ABC, Generic[E]):
 
     # -- by time ----------------------------------------------------------------------------
 
-    def _insert_by_time(self, pane: Pane[E], event: Event, now: Instant, record: Recorder) -> None:
+    def _insert_by_time(
+        self, pane: Pane[E], event: Event, now: Instant, record: WindowChange
+    ) -> None:
         spec, last = self.spec, pane.boundary
         boundary = pane.boundary = spec.boundary(now)
         if last is not None and boundary > last:
@@ -344,7 +348,7 @@ class SteppingWindow(ABC, Generic[E]):
             pane.wait(event, (), record)
         self._expire(pane, spec.lower_bound(boundary), now, record)
 
-    def _expire(self, pane: Pane[E], lower: Instant, now: Instant, record: Recorder) -> None:
+    def _expire(self, pane: Pane[E], lower: Instant, now: Instant, record: WindowChange) -> None:
         gone = []
         while pane.ages:
             time, _, element = pane.oldest()
@@ -357,14 +361,14 @@ class SteppingWindow(ABC, Generic[E]):
 
     # -- entering ---------------------------------------------------------------------------
 
-    def _enter_pending(self, pane: Pane[E], record: Recorder) -> None:
+    def _enter_pending(self, pane: Pane[E], record: WindowChange) -> None:
         if pane.pending:
             events = pane.take_pending()
             for event in events:
                 self._enter(pane, event, record)
             self._settle(events, record)
 
-    def _enter(self, pane: Pane[E], event: Event, record: Recorder) -> None:
+    def _enter(self, pane: Pane[E], event: Event, record: WindowChange) -> None:
         ended, departures = len(record.ended), len(record.departures)
         renewed = self._content.enter(event, record)
         if self.partition is not None:
@@ -391,7 +395,7 @@ class SteppingWindow(ABC, Generic[E]):
         return self._whole if self.partition is None else self._homes[name]
 
     def _parts(
-        self, event: Event, partition: Partition, record: Recorder
+        self, event: Event, partition: Partition, record: WindowChange
     ) -> list[tuple[Pane[E], Event]]:
         """Give each individual of an event a pane; the event, split by pane."""
         owners = owners_of(event, self._content.owners)
@@ -409,12 +413,12 @@ class SteppingWindow(ABC, Generic[E]):
             return [(pane, event) for pane in names]
         return [(pane, part(event, frozenset(its), owners)) for pane, its in names.items()]
 
-    def _settle_in(self, name: Subject, pane: Pane[E], record: Recorder) -> None:
+    def _settle_in(self, name: Subject, pane: Pane[E], record: WindowChange) -> None:
         if name not in self._homes:
             self._homes[name] = pane
             record.undo.append(partial(self._homes.__delitem__, name))
 
-    def _settle(self, events: Iterable[Event], record: Recorder) -> None:
+    def _settle(self, events: Iterable[Event], record: WindowChange) -> None:
         """Remove the panes of blank nodes that got an owner while they waited."""
         for event in events if self._homes else ():
             for subject, _, _ in event.triples:
@@ -422,7 +426,7 @@ class SteppingWindow(ABC, Generic[E]):
                     pane = self._homes.pop(subject)
                     record.undo.append(partial(self._homes.__setitem__, subject, pane))
 
-    def _leave_homes(self, record: Recorder) -> None:
+    def _leave_homes(self, record: WindowChange) -> None:
         """Remove the panes of individuals that left, and empty panes."""
         for individual in record.departures:
             name = individual.name

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from sensorstream.model.events import Ended, Event, Individual
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import Recorder, WindowChange
+from sensorstream.window.change import WindowChange
 from sensorstream.window.partition import owners_of
 from sensorstream.window.spec import Elements, Partition, WindowSpec
 from sensorstream.window.state import WindowState
@@ -30,7 +30,7 @@ class TripleWindow(SteppingWindow[Triple]):
     def _elements(self, event: Event) -> Iterable[Triple]:
         return event.triples
 
-    def _renew(self, event: Event, renewed: list[Individual], record: Recorder) -> None:
+    def _renew(self, event: Event, renewed: list[Individual], record: WindowChange) -> None:
         content = self._content
         for triple in event.triples:
             name = content.owner(triple[0])
@@ -43,17 +43,17 @@ class TripleWindow(SteppingWindow[Triple]):
             if entry is None or event.time >= entry[0]:
                 pane.renew(triple, event.time, content.counters.arrivals, record)
 
-    def _expel(self, elements: list[Triple], now: Instant, record: Recorder) -> None:
+    def _expel(self, elements: list[Triple], now: Instant, record: WindowChange) -> None:
         self._content.expire(elements, now, record)
 
-    def _drop_ages(self, ended: Iterable[Ended], record: Recorder) -> None:
+    def _drop_ages(self, ended: Iterable[Ended], record: WindowChange) -> None:
         individuals = self._content.individuals
         for each in ended:
             held = individuals.get(each.name)
             if held is None or each.triple not in held.statements:
                 self._home(each.name).drop(each.triple, record)
 
-    def _drop_departed(self, departures: Iterable[Individual], record: Recorder) -> None:
+    def _drop_departed(self, departures: Iterable[Individual], record: WindowChange) -> None:
         for individual in departures:
             pane = self._home(individual.name)
             for triple in individual.statements:
@@ -89,15 +89,15 @@ class IndividualWindow(SteppingWindow[Subject]):
     def _elements(self, event: Event) -> Iterable[Subject]:
         return dict.fromkeys(owners_of(event, self._content.owners).values())
 
-    def _renew(self, event: Event, renewed: list[Individual], record: Recorder) -> None:
+    def _renew(self, event: Event, renewed: list[Individual], record: WindowChange) -> None:
         for each in renewed:
             self._home(each.name).renew(each.name, each.time, each.arrival, record)
 
-    def _expel(self, elements: list[Subject], now: Instant, record: Recorder) -> None:
+    def _expel(self, elements: list[Subject], now: Instant, record: WindowChange) -> None:
         for name in elements:
             self._content.depart(self._content.individuals[name], record)
 
-    def _drop_departed(self, departures: Iterable[Individual], record: Recorder) -> None:
+    def _drop_departed(self, departures: Iterable[Individual], record: WindowChange) -> None:
         for individual in departures:
             self._home(individual.name).drop(individual.name, record)
 
@@ -108,61 +108,8 @@ class IndividualWindow(SteppingWindow[Subject]):
         return [(individuals[name].time, individuals[name].arrival, name) for name in names]
 
 
-class Window(Protocol):
-    """The individuals that are in the window now, each with the statements it has there."""
-
-    @property
-    def spec(self) -> WindowSpec: ...
-
-    @property
-    def partition(self) -> Partition | None: ...
-
-    @property
-    def now(self) -> Instant | None:
-        """Application time: the latest time any event brought."""
-
-    @property
-    def pending(self) -> int:
-        """Events that wait for the window's next step."""
-
-    @property
-    def due(self) -> Instant | None:
-        """From which instant on passing time changes the content; None: it never does."""
-
-    @property
-    def partitions(self) -> int:
-        """Partitions that hold something or have events waiting."""
-
-    def __len__(self) -> int:
-        """How many individuals there are."""
-
-    def __contains__(self, name: Subject) -> bool: ...
-
-    def __iter__(self) -> Iterator[Individual]: ...
-
-    def get(self, name: Subject) -> Individual | None:
-        """The individual of that name, if it is in the window now."""
-
-    def owner(self, subject: Subject) -> Subject:
-        """The individual a subject's triples belong to: itself, or a blank node's owner."""
-
-    def insert(self, event: Event) -> WindowChange:
-        """Take an event in; elements that the window's definition excludes now depart."""
-
-    def retract(self, triples: Iterable[Triple], time: Instant) -> WindowChange:
-        """Take statements out; an individual that loses its last one departs whole."""
-
-    def number_stays_after(self, number: int) -> None:
-        """Give stays that begin from now on numbers above ``number``, and above all before."""
-
-    def undo(self, change: WindowChange) -> None:
-        """Undo the last change that is not undone yet."""
-
-    def state(self) -> WindowState:
-        """Everything that must survive a restart."""
-
-    def restore(self, state: WindowState) -> None:
-        """Restore the window from a state."""
+Window: TypeAlias = IndividualWindow | TripleWindow
+"""The individuals that are in the window now, each with the statements it has there."""
 
 
 def make_window(spec: WindowSpec, partition: Partition | None = None) -> Window:
