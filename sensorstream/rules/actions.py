@@ -64,9 +64,8 @@ def parsed_update(
     Raises:
         LanguageError: not SPARQL 1.1 Update, or a part of it that rules cannot use.
     """
-
-    def read() -> Parsed[Update]:
-        parsed = _checked(
+    with in_rule_file():
+        return _checked(
             read_update(
                 block.text,
                 start=block.position,
@@ -75,10 +74,6 @@ def parsed_update(
                 given=given,
             )
         )
-        check_answerable(parsed)
-        return parsed
-
-    return in_rule_file(read)
 
 
 def parsed_deletion(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Update]:
@@ -87,17 +82,12 @@ def parsed_deletion(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Updat
     Raises:
         LanguageError: the pattern is not a set of triples.
     """
-
-    def read() -> Parsed[Update]:
-        parsed = _checked(
+    with in_rule_file():
+        return _checked(
             read_deletion(
                 block.text, start=block.position, prefixes=file.prefix_map, base=file.base
             )
         )
-        check_answerable(parsed)
-        return parsed
-
-    return in_rule_file(read)
 
 
 def operations(parsed: Parsed[Update], given: Collection[str]) -> tuple[Operation, ...]:
@@ -148,6 +138,7 @@ def _checked(parsed: Parsed[Update]) -> Parsed[Update]:
                 raise _no_place(verb, operation, parsed)
             case _:
                 raise _no_place(type(operation).__name__.upper(), operation, parsed)
+    check_answerable(parsed)
     return parsed
 
 

@@ -175,7 +175,7 @@ class ContinuousCondition:
         ]
 
 
-class NetworkEvaluator:
+class NetworkEvaluator(ConditionEvaluator):
     """Answers the conditions it was prepared for from a network over the knowledge base.
 
     The cost of an answer depends on its size and on the change, not on the size of the knowledge

@@ -72,8 +72,7 @@ def read_history_query(question: syntax.Sparql, file: syntax.RuleFile) -> Histor
     Raises:
         LanguageError: not a SELECT over history, or ``?now`` or ``?last`` where it cannot stand.
     """
-
-    def read() -> Parsed[Query]:
+    with in_rule_file():
         parsed = read_query(
             question.text,
             start=question.position,
@@ -82,9 +81,6 @@ def read_history_query(question: syntax.Sparql, file: syntax.RuleFile) -> Histor
             most_tokens=MOST_TOKENS,
         )
         check_answerable(parsed, history=True)
-        return parsed
-
-    parsed = in_rule_file(read)
     query = parsed.meaning
     if not isinstance(query.form, Select):
         raise LanguageError("not a SELECT: expected 'SELECT …'", position=parsed.start)

@@ -169,6 +169,42 @@ class RuleMemory:
         return RuleMemory(dict(self.quiet), dict(self.ticks), held, self.time)
 
 
+class Remembering:
+    """Knows what rules remember, as the message at hand has left it so far."""
+
+    __slots__ = ()
+
+    memory: RuleMemory
+    news: News
+
+    def holding(self, rule: str, key: SolutionKey) -> Holding | None:
+        """What a rule waits with, as this message has left it so far."""
+        news = self.news.held.get(rule)
+        if news is not None and key in news:
+            return news[key]
+        known = self.memory.held.get(rule)
+        return None if known is None else known.get(key)
+
+    def held(self, rule: str) -> Mapping[SolutionKey, Holding]:
+        """All that a rule waits with; not to be kept."""
+        known = self.memory.held.get(rule, {})
+        news = self.news.held.get(rule)
+        if not news:
+            return known
+        return {key: each for key, each in {**known, **news}.items() if each is not None}
+
+    def hold(self, rule: str, key: SolutionKey, holding: Holding | None) -> None:
+        """Let a rule wait with this from now on; None: no more."""
+        self.news.held.setdefault(rule, {})[key] = holding
+
+    def begins(self, rule: str) -> bool:
+        """Whether a rule that waits is evaluated for the first time; it is not, then."""
+        if rule in self.memory.held or rule in self.news.held:
+            return False
+        self.news.held[rule] = {}
+        return True
+
+
 @frozen
 class Asked:
     """A question of a rule that waits for its answer.

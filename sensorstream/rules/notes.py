@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from sensorstream.analysis import Known, Note, query_notes, update_notes
@@ -338,7 +337,8 @@ def unnamed_class_faults(files: Iterable[syntax.RuleFile]) -> Iterator[LanguageE
                 continue
             try:
                 for query in queries:
-                    in_rule_file(partial(check_named, query))
+                    with in_rule_file():
+                        check_named(query)
             except LanguageError as error:
                 yield error
 

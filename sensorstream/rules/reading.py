@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Final, TypeVar
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
 
 import pyoxigraph as ox
 
@@ -32,18 +33,18 @@ from sensorstream.sparql.parser import Parsed, read_query
 from sensorstream.sparql.printing.patterns import is_sub_select, modified
 from sensorstream.sparql.walk import variables, visible
 
-_Of = TypeVar("_Of")
 _TRUE: Final = Literal("true", XSD_BOOLEAN)
 
 
-def in_rule_file(read: Callable[[], _Of]) -> _Of:
-    """The result of ``read``.
+@contextmanager
+def in_rule_file() -> Iterator[None]:
+    """Refuse what is wrong with a query as what is wrong with the rule file, at the same place.
 
     Raises:
-        LanguageError: ``read`` raised a QueryError; it has the same text and place.
+        LanguageError: a QueryError was raised; it has the same text and place.
     """
     try:
-        return read()
+        yield
     except QueryError as error:
         raise LanguageError(error.message, position=error.position) from None
 
@@ -54,15 +55,12 @@ def parsed_condition(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Quer
     Raises:
         LanguageError: not SPARQL 1.1, or a part of it that cannot be answered in a rule.
     """
-
-    def read() -> Parsed[Query]:
+    with in_rule_file():
         parsed = read_query(
             block.text, start=block.position, prefixes=file.prefix_map, base=file.base
         )
         check_answerable(parsed)
-        return parsed
-
-    return in_rule_file(read)
+    return parsed
 
 
 def select_query(
