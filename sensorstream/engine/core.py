@@ -1,7 +1,7 @@
 """All that an engine holds, in one place, and what its stages ask of it.
 
-The stages are functions of it: :mod:`.turns` puts messages into order, :mod:`.elapsing` lets time
-pass before each, :mod:`.taking` lets it through filters, window, reasoner, rules and queries.
+The stages are functions of it: :mod:`.taking` puts messages into order, and lets each through
+filters, window, reasoner, rules and queries; :mod:`.elapsing` lets time pass before it.
 """
 
 from __future__ import annotations
@@ -101,9 +101,8 @@ class Core:
         self.kb = parts.knowledge
         self.window = make_window(_EVERYTHING) if window is None else window
         self.timeline = parts.timeline
-        # Messages that wait for earlier ones, or waited when the lateness was taken out.
-        self.order = None if parts.disorder is None else ReorderBuffer[Arrived](parts.disorder)
-        self.left: tuple[Arrived, ...] = ()
+        self.order = ReorderBuffer[Arrived](parts.disorder)
+        """Messages that wait for earlier ones."""
         self.refused: frozenset[str] = frozenset()
         """The ids of messages that wait, and are to be rejected in their turn."""
         self.admission = Admission()
@@ -139,7 +138,7 @@ class Core:
     @property
     def held(self) -> int:
         """Messages that wait for earlier ones."""
-        return len(self.left) if self.order is None else len(self.order)
+        return len(self.order)
 
     @property
     def degraded(self) -> str:

@@ -55,7 +55,7 @@ class Dues:
                 None if by_clock is None else by_clock + margin,
             )
         )
-        quiet = None if core.order is None else core.order.quiet
+        quiet = core.order.quiet
         if quiet is not None and (moved is not None or present is not None):
             # While a source of this engine is waited for, application time is what it says.
             return Waits(quiet if received is None else min(received, quiet))
@@ -77,9 +77,8 @@ class Dues:
     @property
     def _of_arrival(self) -> Instant | None:
         """From which time of arrival on messages are released, or load shedding ends."""
-        order, left, shedder = self._core.order, self._core.left, self._core.shedder
-        released = (0 if left else None) if order is None else order.due
-        return _first((released, None if shedder is None else shedder.due))
+        shedder = self._core.shedder
+        return _first((self._core.order.due, None if shedder is None else shedder.due))
 
     @property
     def _by_clock(self) -> Instant | None:

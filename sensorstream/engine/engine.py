@@ -27,15 +27,7 @@ from sensorstream.engine.notices import Notices, over
 from sensorstream.engine.outcome import Outcome, Status, Timings, following
 from sensorstream.engine.reorder import ReorderState
 from sensorstream.engine.shedding import LoadState
-from sensorstream.engine.taking import take_in
-from sensorstream.engine.turns import (
-    release_all,
-    release_before,
-    release_silent,
-    restore_waiting,
-    take_in_turn,
-    waiting_state,
-)
+from sensorstream.engine.taking import release, take_in, take_in_turn
 from sensorstream.errors import InvalidTerm, MessageError, Overrun
 from sensorstream.kb.graph import Origin
 from sensorstream.mapping.plan import Mapped
@@ -46,7 +38,7 @@ from sensorstream.rules.conditions import unlimited
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.window.state import WindowState
+from sensorstream.window.partition import WindowState
 
 _NONE: Final[frozenset[str]] = frozenset()
 _NO_MESSAGE: Final = Message("", b"", 0)
@@ -121,7 +113,8 @@ class Engine(Core):
         What waited for it is released, rules that wait for a time up to then fire, and windows of
         queries close. With a lateness, events from before it are late from now on.
         """
-        released = release_before(self, time)
+        self.order.complete(time)
+        released = release(self)
         passed = elapse(self, Message(f"at-{time}", b"", 0), time)
         self.queries.advance(time)
         outcome = following(passed, self.accepted(_NO_MESSAGE))
@@ -129,7 +122,8 @@ class Engine(Core):
 
     def finish(self) -> Outcome:
         """The streams have ended: all that waits is released, and windows close once more."""
-        released = release_all(self)
+        self.order.complete(None)
+        released = release(self)
         self.queries.finish()
         return self.marked(replace(self.accepted(_NO_MESSAGE), released=released))
 
@@ -147,7 +141,8 @@ class Engine(Core):
             refused: as for :meth:`take`.
         """
         news = self._weigh(tick, 0)
-        released = release_silent(self, tick.received, refused)
+        self.order.advance(tick.received)
+        released = release(self, tick.received, refused)
         outcome = Outcome(tick, Status.ACCEPTED)
         if self.shedder is not None and self.shedder.closing(None):
             outcome = take_in(self, Arrived(tick, Mapped((), (), ())), Timings(), refused)
@@ -202,12 +197,12 @@ class Engine(Core):
         if not self.dues.waits.over(entry.received, moved, present):
             return Outcome(entry, Status.ACCEPTED)
         outcome = self.tick(replace(entry, content=b""), refused)
-        if self.held or (self.order is not None and self.order.quiet is not None):
+        if self.held or self.order.quiet is not None:
             return outcome
         due = self.due(with_window=True)
         if due is not None and due <= moved:
             # Nothing waits: it says only that what comes from before it is late.
-            release_before(self, moved)
+            self.order.complete(moved)
             outcome = self._move(outcome, entry, moved)
         if self.clock.for_rules:
             outcome = self._elapse(outcome, entry, present - self.clock.margin)
@@ -309,7 +304,7 @@ class Engine(Core):
             self.window.state(),
             self.memory.copy(),
             self.notices,
-            waiting_state(self),
+            self.order.state(),
             self.archived,
             LoadState() if self.shedder is None else self.shedder.at_rest(),
             self.degraded,
@@ -329,7 +324,7 @@ class Engine(Core):
             self.shedder.state = state.load
         if state.degraded:
             self.degrade(state.degraded)
-        restore_waiting(self, state.held)
+        self.order.restore(state.held)
         held = tuple(t for each in self.window for t in each.statements)
         with unlimited(self.evaluator), without_limits(self.reasoner):
             delta = self.kb.apply(Origin.WINDOW, Delta(self.window.now or 0, added=held))

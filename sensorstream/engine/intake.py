@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from sensorstream.engine.core import Core
 from sensorstream.engine.filters import kinds_of
 from sensorstream.engine.outcome import Withheld
-from sensorstream.engine.shedding import LoadShedder
-from sensorstream.engine.synopsis import Summary
+from sensorstream.engine.shedding import LoadShedder, Summary
 from sensorstream.model.events import Departure, Event, Individual, Provenance
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant

@@ -1,7 +1,8 @@
-"""One message through window, reasoner, rules and queries, all or nothing (Algorithm 1).
+"""Messages through window, reasoner, rules and queries (Algorithm 1): all or nothing, in turn.
 
-Here messages come in the order in which they are to be taken; who puts them into that order is
-:mod:`sensorstream.engine.turns`.
+A message is taken in as it comes, or when nothing earlier can come any more. ``refused`` are,
+everywhere, the ids of messages that are rejected when their turn comes; ``received`` is the time of
+arrival.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Final
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.core import Core, told_as
 from sensorstream.engine.elapsing import elapse
-from sensorstream.engine.intake import Verdicts, admit
+from sensorstream.engine.intake import Verdicts, admit, archived
 from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.outcome import Outcome, Status, Timings, following
-from sensorstream.engine.synopsis import Summary
+from sensorstream.engine.shedding import Summary
 from sensorstream.errors import MessageError, Overrun, ReasonerError
-from sensorstream.model.events import Delta, Event
+from sensorstream.model.events import Delta, Event, Message
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.reasoner import NoReasoner
@@ -225,3 +226,81 @@ def _settle(core: Core, arrived: Arrived, verdicts: Verdicts) -> None:
     closed = bool(_closing(core, arrived))
     if closed or verdicts.summaries or verdicts.entered:
         core.shedder.settle(verdicts.summaries, time, closed, verdicts.entered)
+
+
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+def take_in_turn(
+    core: Core,
+    message: Message,
+    arrived: Arrived | Outcome,
+    timings: Timings,
+    refused: Container[str],
+) -> Outcome:
+    """A message has come; an outcome, if it has been set aside already.
+
+    Returns:
+        What became of it; ``released`` holds the outcomes of those whose turn it is now.
+    """
+    order, own = core.order, arrived if isinstance(arrived, Outcome) else None
+    released = [] if order.waits else [*release(core, message.received, refused)]
+    if isinstance(arrived, Outcome):
+        order.advance(message.received)
+    elif not arrived.mapped.events:
+        # It says nothing of any time, so there is nothing to wait for.
+        order.advance(message.received)
+        own = take_in(core, arrived, timings, refused)
+    else:
+        time = arrived.mapped.events[0].time
+        if order.passes(message.source, time, message.received):
+            own = take_in(core, arrived, timings, refused)
+            return replace(own, released=tuple(released)) if released else own
+        if not order.offer(message.source, time, message.received, _kept(arrived)):
+            own = _set_late(core, arrived, timings)
+    forced = order.overflow()
+    for each in (*forced, *order.release()):
+        if each.message.id == message.id:
+            assert isinstance(arrived, Arrived)
+            own = take_in(core, arrived, timings, refused)
+        else:
+            released.append(take_in(core, each, Timings(), refused, message.received))
+    if own is None:
+        assert isinstance(arrived, Arrived)
+        own = outcome_of(arrived, Status.HELD, timings)
+    if forced:
+        notices = core.notices.overflow(message, order.disorder.max_held, core.now)
+        own = replace(own, alerts=(*own.alerts, *notices), forced=len(forced))
+    return replace(own, released=tuple(released)) if released else own
+
+
+def release(
+    core: Core, received: Instant | None = None, refused: Container[str] = _NONE
+) -> tuple[Outcome, ...]:
+    """Take in what waits no more; ``received`` is the time of arrival that has released it."""
+    return tuple(take_in(core, each, Timings(), refused, received) for each in core.order.release())
+
+
+def _set_late(core: Core, arrived: Arrived, timings: Timings) -> Outcome:
+    """Send a message that came too late for the window straight to history."""
+    message, time = arrived.message, arrived.mapped.events[0].time
+    told = (
+        f"late: something later than {core.timeline.format(time)} has been released already; "
+        "the message went straight to history, not into the window"
+    )
+    departures = archived(arrived.mapped.events, core.archived)
+    core.archived += len(departures)
+    outcome = outcome_of(arrived, Status.LATE, timings)
+    return replace(
+        outcome,
+        alerts=core.notices.late(message, told, core.now),
+        archived=departures,
+        warnings=(*outcome.warnings, told),
+    )
+
+
+def _kept(arrived: Arrived) -> Arrived:
+    """A message as it waits: its text is in the journal and needed no more."""
+    if not arrived.message.content:
+        return arrived
+    return replace(arrived, message=replace(arrived.message, content=b""), seconds=0.0)

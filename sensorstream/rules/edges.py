@@ -16,11 +16,11 @@ from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.condition_compiler import CompiledCondition, compile_condition
 from sensorstream.rules.conditions import ConditionQuery, Solution
 from sensorstream.rules.effects import Run
 from sensorstream.rules.followed import Followed
 from sensorstream.rules.memory import Holding, SolutionKey
+from sensorstream.rules.reading import CompiledCondition, compile_condition
 from sensorstream.rules.templates import Text, Var, compile_parts, shown
 from sensorstream.rules.triggers import NOW, Moment, Solutions, Trigger, read_duration
 

@@ -42,7 +42,7 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.resources import bundled
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.window.state import Counters, PaneState, WindowState
+from sensorstream.window.partition import Counters, PaneState, WindowState
 from tests.archive.conftest import DAY, EX, LINE, START, fill
 from tests.archive.test_archiving import count, rows
 from tests.history.ends import stays_told_wrong
