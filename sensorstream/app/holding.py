@@ -18,7 +18,7 @@ from sensorstream.engine.engine import Engine
 from sensorstream.errors import Overrun, Position, QueryError
 from sensorstream.kb.graph import Origin
 from sensorstream.language.syntax import RuleFile
-from sensorstream.model.evidence import Basis, Matched
+from sensorstream.model.events import Basis, Matched
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS

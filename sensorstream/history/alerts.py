@@ -16,8 +16,7 @@ from sensorstream.history.evidence import decoded
 from sensorstream.history.tables.alerts import alerts as table
 from sensorstream.history.tables.journal import messages as journal
 from sensorstream.journal.records import message_id, number_of_message
-from sensorstream.model.events import Alert
-from sensorstream.model.evidence import Evidence
+from sensorstream.model.events import Alert, Evidence
 from sensorstream.model.timeline import Instant
 
 

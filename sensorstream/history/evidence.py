@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring as _quoted
 from typing import Any
 
-from sensorstream.model.evidence import Basis, Evidence, Matched, Since
+from sensorstream.model.events import Basis, Evidence, Matched, Since
 from sensorstream.model.terms import IRI, Term, term
 
 

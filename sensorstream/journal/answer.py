@@ -11,8 +11,7 @@ from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.entry import Entry, Target, number_stays
 from sensorstream.journal.records import Record
 from sensorstream.model.terms import term
-from sensorstream.rules.answers import Answer
-from sensorstream.rules.timers import SolutionKey
+from sensorstream.rules.memory import Answer, SolutionKey
 
 
 @dataclass(frozen=True, slots=True)

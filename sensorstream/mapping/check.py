@@ -17,8 +17,7 @@ from sensorstream.mapping.functions import Library
 from sensorstream.mapping.moved_paths import at_part
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import check_graph_name, literal_maker
-from sensorstream.model.schema import Schema
-from sensorstream.model.similar import similar
+from sensorstream.model.schema import Schema, similar
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_TYPE
 

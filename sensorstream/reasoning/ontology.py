@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import OntologyError, Position, TermError
-from sensorstream.model.class_expressions import missing_kinds
-from sensorstream.model.schema import Schema
+from sensorstream.model.schema import Schema, missing_kinds
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Final
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.class_expressions import DESCRIBING, missing_kinds
+from sensorstream.model.schema import DESCRIBING, missing_kinds
 from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.vocabulary import (
     OWL_DISJOINT_WITH,

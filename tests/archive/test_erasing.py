@@ -28,13 +28,20 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.runner import Runner, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert, Individual, Message, Provenance
-from sensorstream.model.evidence import Basis, Evidence, Matched
+from sensorstream.model.events import (
+    Alert,
+    Basis,
+    Evidence,
+    Individual,
+    Matched,
+    Message,
+    Provenance,
+)
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.resources import bundled
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.window.state import Counters, PaneState, WindowState
+from sensorstream.window.partition import Counters, PaneState, WindowState
 from tests.archive.conftest import DAY, EX, LINE, START, fill
 from tests.archive.test_archiving import count, rows
 from tests.history.ends import stays_told_wrong

@@ -16,7 +16,7 @@ from sensorstream.app.wiring import Deployment, reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.engine.synopsis import SYNOPSIS, VOCABULARY, Numbers, Summary
+from sensorstream.engine.shedding import SYNOPSIS, VOCABULARY, Numbers, Summary
 from sensorstream.errors import SettingsError
 from sensorstream.model.events import Individual, Message
 from sensorstream.model.terms import IRI, BlankNode, Literal

@@ -33,7 +33,7 @@ from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import XSD_INTEGER
-from sensorstream.rules.answers import Answer
+from sensorstream.rules.memory import Answer
 from sensorstream.webhook_definition import Grouping, WebhookDefinition
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
