@@ -13,8 +13,8 @@ from sensorstream.alerts.records import RaisedAlert
 from sensorstream.errors import UnknownAlert
 from sensorstream.history.database import translating
 from sensorstream.history.evidence import decoded
-from sensorstream.history.tables.alerts import alerts as table
-from sensorstream.history.tables.journal import messages as journal
+from sensorstream.history.tables import alerts as table
+from sensorstream.history.tables import messages as journal
 from sensorstream.journal.records import message_id, number_of_message
 from sensorstream.model.events import Alert
 from sensorstream.model.evidence import Evidence

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, Row, delete, insert, select
 
 from sensorstream.access.audit import Change
 from sensorstream.history.database import translating
-from sensorstream.history.tables.access import audit as table
+from sensorstream.history.tables import audit as table
 
 _COLUMNS: Final = ("at", "kind", "who", "address", "method", "path", "status")
 

@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, translating
 from sensorstream.history.embedded import binaries
-from sensorstream.history.tables.schema import STORE
+from sensorstream.history.tables import STORE
 
 
 def dump(url: str, file: Path) -> None:

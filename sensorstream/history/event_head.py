@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
-from sensorstream.history.tables.receivers import event_head
+from sensorstream.history.tables import event_head
 
 
 def last_event(connection: Connection) -> int:

@@ -14,7 +14,7 @@ from sensorstream.errors import Contradiction, UnknownMessage
 from sensorstream.history.database import translating
 from sensorstream.history.latest import limit_time
 from sensorstream.history.quarantine import INDEXED_SOURCE, contradiction_of, of_source
-from sensorstream.history.tables.journal import messages, progress
+from sensorstream.history.tables import messages, progress
 from sensorstream.journal.message import TakeMessage, origin_of_replay, replay_of
 from sensorstream.model.timeline import Instant
 

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, Row, func, insert, or_, select, update
 from sensorstream.access.keys import Key
 from sensorstream.access.roles import Role
 from sensorstream.history.database import translating
-from sensorstream.history.tables.access import keys as table
+from sensorstream.history.tables import keys as table
 
 
 class PostgresKeys:

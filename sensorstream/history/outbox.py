@@ -22,8 +22,7 @@ from sensorstream.history.alerts import raised_alert
 from sensorstream.history.database import translating
 from sensorstream.history.event_head import last_event
 from sensorstream.history.incidents import change_of, end_of_system
-from sensorstream.history.tables.alerts import alerts
-from sensorstream.history.tables.receivers import deliveries, events, webhooks
+from sensorstream.history.tables import alerts, deliveries, events, webhooks
 from sensorstream.history.webhooks import NUMBERS, WEBHOOK_NAMES, webhook_of
 from sensorstream.journal.notice import WEBHOOK_DISABLED
 

@@ -24,7 +24,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction
 from sensorstream.history.database import translating
 from sensorstream.history.latest import limit_time
-from sensorstream.history.tables.journal import messages
+from sensorstream.history.tables import messages
 from sensorstream.journal.message import TakeMessage, origin_of_replay
 
 NOT_WHOLE: Final = (Status.UNMATCHED, Status.PARTIAL, Status.REJECTED, Status.SKIPPED)
