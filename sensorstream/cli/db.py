@@ -57,7 +57,7 @@ def reader_address(settings: HistorySettings) -> str:
     """
     from sensorstream.errors import HistoryError
     from sensorstream.history import embedded
-    from sensorstream.history.reader_role import reader_url
+    from sensorstream.history.reader import reader_url
 
     if settings.url:
         return reader_url(settings.url)

@@ -14,7 +14,7 @@ from sensorstream.clock import SystemClock
 from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
-    from sensorstream.history.journal_entries import JournalEntry
+    from sensorstream.history.journal_rows import JournalEntry
 
 _COLUMNS: Final = ("seq", "kind", "received_at", "source", "status", "reason")
 _STATUSES: Final = (
@@ -47,7 +47,7 @@ def list_(limit: int, before: int | None, status: str | None, config: Path, as_j
     """The newest entries. One without a status has not been applied yet."""
     from sensorstream.cli.terminal import print_json, print_table
     from sensorstream.engine.outcome import Status
-    from sensorstream.history.journal_entries import entries
+    from sensorstream.history.journal_rows import entries
     from sensorstream.history.opening import open_kept
 
     with ExitStack() as stack:
@@ -67,7 +67,7 @@ def list_(limit: int, before: int | None, status: str | None, config: Path, as_j
 def show(seq: int, config: Path, as_json: bool) -> None:
     """The content of an entry as it came; all else of it is on stderr."""
     from sensorstream.cli.terminal import print_json
-    from sensorstream.history.journal_entries import content_of, entry_at
+    from sensorstream.history.journal_rows import content_of, entry_at
     from sensorstream.history.opening import open_kept
 
     with ExitStack() as stack:

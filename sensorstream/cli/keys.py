@@ -19,8 +19,7 @@ from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.access.keys import Key
-    from sensorstream.history.audit_log import PostgresAuditLog
-    from sensorstream.history.keys import PostgresKeys
+    from sensorstream.history.access import PostgresAuditLog, PostgresKeys
 
 _COLUMNS: Final = ("prefix", "name", "roles", "sources", "state", "created", "expires", "last used")
 
@@ -189,9 +188,8 @@ def rotate(name: str, overlap: str, config: Path, as_json: bool) -> None:
 
 @contextmanager
 def _store(config: Path) -> Iterator[_Store]:
-    from sensorstream.history.audit_log import PostgresAuditLog
+    from sensorstream.history.access import PostgresAuditLog, PostgresKeys
     from sensorstream.history.database import engine
-    from sensorstream.history.keys import PostgresKeys
     from sensorstream.history.opening import open_prepared
 
     settings = load_settings(config)

@@ -20,8 +20,7 @@ from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import AlertGroup, Backlog, Delivery, KeptReport
 from sensorstream.history.alerts import raised_alert
 from sensorstream.history.database import translating
-from sensorstream.history.event_head import last_event
-from sensorstream.history.incidents import change_of, end_of_system
+from sensorstream.history.incidents import change_of, end_of_system, last_event
 from sensorstream.history.tables import alerts, deliveries, events, webhooks
 from sensorstream.history.webhooks import NUMBERS, WEBHOOK_NAMES, webhook_of
 from sensorstream.journal.notice import WEBHOOK_DISABLED

@@ -136,7 +136,7 @@ pipeline: Final = Table(
     "pipeline",
     metadata,
     Column("single", Boolean, primary_key=True, server_default=text("true")),
-    # Which runner's windows the history belongs to: sensorstream.history.runner.
+    # Which runner's windows the history belongs to: sensorstream.history.pipeline.
     Column("runner", JSONB),
     # On Spark: the application time that messages have brought, and when the last one arrived.
     *optional(BigInteger, "moved", "moved_at"),

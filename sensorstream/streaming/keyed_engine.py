@@ -11,7 +11,7 @@ from sensorstream.app.exchange import Exchange
 from sensorstream.app.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.history.engines import Standing
+from sensorstream.history.pipeline import Standing
 from sensorstream.journal.effects import effects_of
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sensorstream.history.engines import Standing
+from sensorstream.history.pipeline import Standing
 from sensorstream.journal.takeover import PutRules
 from sensorstream.settings import Settings
 

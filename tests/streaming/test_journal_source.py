@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sensorstream.history.engines import Standing, Standings
+from sensorstream.history.pipeline import Standing, Standings
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
 from sensorstream.journal.tick import PassTime

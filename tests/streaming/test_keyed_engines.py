@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.wiring import Deployment, build_machine, read_deployment
-from sensorstream.history.engines import Standing
 from sensorstream.history.journal_rows import JournalRow, record_of
+from sensorstream.history.pipeline import Standing
 from sensorstream.journal.effects import effects_of, merged
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay

@@ -22,9 +22,9 @@ import pytest
 from sensorstream.app.wiring import read_deployment
 from sensorstream.history.database import engine
 from sensorstream.history.journal_rows import record_of
+from sensorstream.history.pipeline import Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
-from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.tick import PassTime
 from sensorstream.model.timeline import Timeline

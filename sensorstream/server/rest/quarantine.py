@@ -18,7 +18,7 @@ from sensorstream.app.replays import MOST, Replayed
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Contradiction, RepeatedMessage
-from sensorstream.history.quarantine import Chosen
+from sensorstream.history.kept_messages import Chosen
 from sensorstream.server.addresses import admitted
 from sensorstream.server.answers import OutcomeBody, outcome_answer
 from sensorstream.server.known import Moment, routed
