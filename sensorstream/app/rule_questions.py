@@ -22,7 +22,7 @@ from sensorstream.errors import HistoryError, Overrun, ReasonerError, SensorStre
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import ALL, question_before
 from sensorstream.history.asking.stopping import Stop
-from sensorstream.journal.answer import AnswerRule
+from sensorstream.journal.message import AnswerRule
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.reasoning.dl.cross_check import Differences, cross_check
 from sensorstream.rules.answers import Answer, Asked

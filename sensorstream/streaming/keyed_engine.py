@@ -15,9 +15,8 @@ from sensorstream.history.pipeline import Standing
 from sensorstream.journal.effects import effects_of
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
-from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record
-from sensorstream.journal.tick import PassTime
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.controls import Controls
 from sensorstream.streaming.routing import TIME

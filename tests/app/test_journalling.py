@@ -20,8 +20,8 @@ from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, R
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.history.pipeline import Standing, Standings, Writes
 from sensorstream.history.store import PostgresStore
+from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, MessageStatus
-from sensorstream.journal.tick import PassTime
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.server.main import create_app

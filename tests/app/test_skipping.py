@@ -19,7 +19,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import JournalError
 from sensorstream.history.journal_rows import entries, entry_at
 from sensorstream.history.store import PostgresStore
-from sensorstream.journal.tick import Tick
+from sensorstream.journal.message import Tick
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import RuleSettings, Settings, TimeSettings
 from sensorstream.simulation.tracker import tracker_messages

@@ -12,7 +12,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from sensorstream.alerts.groups import MOST_TOLD
+from sensorstream.alerts.cloudevents import MOST_TOLD
 from sensorstream.alerts.incidents import Silence
 from sensorstream.alerts.records import AlertGroup, Webhook
 from sensorstream.history.incidents import PostgresIncidents

@@ -20,8 +20,8 @@ from sensorstream.history.pipeline import Standing
 from sensorstream.journal.effects import effects_of, merged
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
+from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, Record
-from sensorstream.journal.tick import PassTime
 from sensorstream.model.events import Alert
 from sensorstream.settings import Settings
 from sensorstream.streaming import engine_host
