@@ -9,7 +9,7 @@ from psycopg2 import extensions
 from sensorstream.errors import QueryError
 from sensorstream.history.read_only_sql import describe_sql
 from sensorstream.sql.postgres.reading import Catalog, Translated, translate
-from sensorstream.sql.types import BY_OID, Kind, SqlType
+from sensorstream.sql.postgres.scope import BY_OID, Kind, SqlType
 
 _COLUMNS = """
 select c.relname, a.attname, a.atttypid

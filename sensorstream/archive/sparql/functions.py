@@ -12,8 +12,7 @@ from sqlglot import exp
 
 from sensorstream.archive.sparql import numbers, times
 from sensorstream.model.xsd import NUMERIC_TYPES, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
-from sensorstream.sql.dialects import DUCKDB
-from sensorstream.sql.kinds import Kind
+from sensorstream.sql.dialects import DUCKDB, Kind
 from sensorstream.sql.sparql.lexical import moment_of
 from sensorstream.sql.writing import rewritten_expression
 

@@ -28,11 +28,11 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import iri_function
+from sensorstream.sql.fragments import any_of, constant, sql
 from sensorstream.sql.sparql import numbers
 from sensorstream.sql.sparql.comparisons import equal, ordered, same
-from sensorstream.sql.sparql.fragments import any_of, constant, sql
-from sensorstream.sql.sparql.frames import Frame
 from sensorstream.sql.sparql.functions import BLANK_NODE, CASTS, FUNCTIONS, negative_time, summed
+from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import (
     STORED,
     Columns,

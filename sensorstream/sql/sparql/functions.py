@@ -21,8 +21,7 @@ from sensorstream.model.xsd import (
     XSD_INTEGER,
     XSD_STRING,
 )
-from sensorstream.sql.sparql.fragments import all_of, constant, sql
-from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.fragments import all_of, constant, sql
 from sensorstream.sql.sparql.lexical import (
     decimal_of,
     double_of,
@@ -33,6 +32,7 @@ from sensorstream.sql.sparql.lexical import (
 )
 from sensorstream.sql.sparql.numbers import of_type
 from sensorstream.sql.sparql.regexes import regex, replace
+from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import (
     RANKED,
     Columns,

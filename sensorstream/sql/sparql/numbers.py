@@ -6,9 +6,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.sql.sparql.fragments import sql
-from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.fragments import sql
 from sensorstream.sql.sparql.lexical import as_double, rounded, single
+from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import Number, Value
 
 _EXACT: Final = {"+": ":a + :b", "-": ":a - :b", "*": ":a * :b"}

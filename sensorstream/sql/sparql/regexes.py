@@ -19,7 +19,7 @@ from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
 from sensorstream.sparql.functions import fault_of_pattern
-from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import Constant, Text, Truth, Value, said
 
 _ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-")
