@@ -21,7 +21,7 @@ from sensorstream.engine.engine import Engine
 from sensorstream.errors import HistoryError, Overrun, ReasonerError, SensorStreamError, Unavailable
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import ALL, question_before
-from sensorstream.journal.answer import AnswerRule
+from sensorstream.journal.message import AnswerRule
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.processes.stopping import Stop
 from sensorstream.reasoning.dl.cross_check import Differences, cross_check

@@ -58,7 +58,7 @@ from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window
 
 if TYPE_CHECKING:
-    from sensorstream.history.runner import Runner
+    from sensorstream.history.pipeline import Runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def runner_of(settings: Settings) -> Runner:
         SettingsError: a setting of the window or of lateness is not valid.
     """
     # The driver takes long to import, and a deployment may be read without a database.
-    from sensorstream.history.runner import Runner
+    from sensorstream.history.pipeline import Runner
 
     partition = partition_of(settings.window.partition)
     by_source = partition is not None and partition.property is None

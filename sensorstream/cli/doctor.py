@@ -343,7 +343,7 @@ def _postgres(settings: Settings) -> Iterator[Finding]:
 
 def _unset(cursor: extensions.cursor) -> Iterator[Finding]:
     """What a session of ours needs and did not get."""
-    from sensorstream.history.reader_role import reader_lacks
+    from sensorstream.history.reader import reader_lacks
 
     for name, wanted, told, remedy in _NEEDED:
         cursor.execute("select current_setting(%s)", (name,))

@@ -21,7 +21,7 @@ from sensorstream.settings_file import load_settings
 if TYPE_CHECKING:
     from sensorstream.app.progress import Progress
     from sensorstream.app.what_if import Comparison, WhatIf
-    from sensorstream.history.journal_entries import JournalEntry
+    from sensorstream.history.journal_rows import JournalEntry
     from sensorstream.model.timeline import Timeline
 
 _COLUMNS: Final = ("seq", "kind", "received_at", "source", "status", "reason")
@@ -65,7 +65,7 @@ def list_(
 ) -> list[dict[str, Any]]:
     """The newest entries. One without a status has not been applied yet."""
     from sensorstream.engine.outcome import Status
-    from sensorstream.history.journal_entries import entries
+    from sensorstream.history.journal_rows import entries
     from sensorstream.history.opening import open_kept
 
     with ExitStack() as stack:
@@ -80,7 +80,7 @@ def list_(
 @json_option
 def show(seq: int, config: Path, as_json: bool) -> None:
     """The content of an entry as it came; all else of it is on stderr."""
-    from sensorstream.history.journal_entries import content_of, entry_at
+    from sensorstream.history.journal_rows import content_of, entry_at
     from sensorstream.history.opening import open_kept
 
     with ExitStack() as stack:
@@ -160,7 +160,7 @@ def reader_address(settings: HistorySettings) -> str:
         HistoryError: the embedded PostgreSQL listens on no port, or has not run yet.
     """
     from sensorstream.history import embedded
-    from sensorstream.history.reader_role import reader_url
+    from sensorstream.history.reader import reader_url
 
     if settings.url:
         return reader_url(settings.url)

@@ -22,8 +22,7 @@ from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.access.keys import Key
-    from sensorstream.history.audit_log import PostgresAuditLog
-    from sensorstream.history.keys import PostgresKeys
+    from sensorstream.history.access import PostgresAuditLog, PostgresKeys
 
 _COLUMNS: Final = ("prefix", "name", "roles", "sources", "state", "created", "expires", "last used")
 
@@ -49,9 +48,8 @@ class _Store:
 
 @contextmanager
 def _store(config: Path, _url: None) -> Iterator[_Store]:
-    from sensorstream.history.audit_log import PostgresAuditLog
+    from sensorstream.history.access import PostgresAuditLog, PostgresKeys
     from sensorstream.history.database import engine
-    from sensorstream.history.keys import PostgresKeys
     from sensorstream.history.opening import open_prepared
 
     settings = load_settings(config)

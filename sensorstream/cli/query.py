@@ -24,9 +24,7 @@ from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
-from sensorstream.archive.asking import Archive
-from sensorstream.settings import Settings
-from sensorstream.archive.sparql.asking import Archive
+    from sensorstream.archive.asking import Archive
 
 _SOLUTIONS: Final = "application/sparql-results+json"
 _JSON: Final = "application/json"

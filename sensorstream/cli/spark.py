@@ -202,8 +202,7 @@ def _question(lines: list[str]) -> Iterator[str]:
 
 def _show_table(answer: IO[bytes]) -> int:
     """Show the first rows of an answer to SQL; how many these are."""
-from sensorstream.cli.terminal import print_table
-from sensorstream.spark.jobs.answer_files import first_rows
+    from sensorstream.spark.jobs.answer_files import first_rows
 
     columns, shown = first_rows(answer, _MOST_SHOWN)
     print_table(columns, shown)

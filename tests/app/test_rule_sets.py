@@ -25,7 +25,7 @@ from sensorstream.errors import (
     SensorStreamError,
     SettingsError,
 )
-from sensorstream.history.journal_entries import entries
+from sensorstream.history.journal_rows import entries
 from sensorstream.history.store import PostgresStore
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import BlankNode, Triple

@@ -25,7 +25,7 @@ from sensorstream.engine.engine import EngineState
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
-from sensorstream.history.runner import Runner, claim
+from sensorstream.history.pipeline import Runner, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import (
@@ -299,7 +299,7 @@ def test_a_restart_must_not_need_the_journal(url: str, archived: Path) -> None:
 def test_a_running_server_is_in_the_way(
     url: str, archived: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.history.writer_lock._PATIENCE", 0.1)
+    monkeypatch.setattr("sensorstream.history.pipeline._PATIENCE", 0.1)
     with (
         PostgresStore.open(url, LINE),
         pytest.raises(HistoryError, match="another process writes"),

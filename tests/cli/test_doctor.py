@@ -14,7 +14,7 @@ from sqlalchemy import make_url
 from sensorstream.cli.client import Client
 from sensorstream.demo.server_process import ServerProcess
 from sensorstream.history.database import connect
-from sensorstream.history.reader_role import reader_name
+from sensorstream.history.reader import reader_name
 from sensorstream.settings_file import load_settings
 from tests.server.certificates import write_certificate
 

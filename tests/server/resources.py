@@ -61,9 +61,8 @@ from sensorstream.errors import (
     UnknownSilence,
     UnknownWebhook,
 )
-from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
-from sensorstream.history.latest import Latest
-from sensorstream.history.quarantine import Choice, Chosen
+from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left, Wanted
+from sensorstream.history.statements import Latest
 from sensorstream.journal.entry import Entry
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, Since

@@ -11,7 +11,7 @@ from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import Limits
-from sensorstream.history.row_batches import bounded
+from sensorstream.history.read_only_sql import bounded
 from sensorstream.model.terms import Literal, Term
 from sensorstream.processes.stopping import Stop
 from sensorstream.sparql.algebra import Query

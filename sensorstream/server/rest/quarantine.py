@@ -17,7 +17,7 @@ from sensorstream.app.replays import MOST, Replayed
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import RepeatedMessage
-from sensorstream.history.quarantine import Chosen
+from sensorstream.history.kept_messages import Chosen
 from sensorstream.server.addresses import admitted
 from sensorstream.server.answers import OutcomeBody, body_of, outcome_answer
 from sensorstream.server.known import App, Moment, next_page, routed

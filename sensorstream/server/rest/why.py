@@ -15,7 +15,7 @@ from sensorstream.app.reasons import RuleText
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Position
 from sensorstream.mapping.places import Node
-from sensorstream.model.evidence import Basis
+from sensorstream.model.events import Basis
 from sensorstream.model.terms import Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.answers import RaisedAlertBody, Time, body_of

@@ -14,7 +14,7 @@ from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.individuals import KnownIndividual
 from sensorstream.client.operations import Operations
-from sensorstream.history.latest import Latest
+from sensorstream.history.statements import Latest
 from sensorstream.model.terms import BlankNode, Literal, Triple
 from sensorstream.server.answers import Time, body_of
 from sensorstream.server.known import App, routed

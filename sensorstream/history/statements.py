@@ -1,19 +1,20 @@
-"""The last values of individuals in history, one property after the other.
+"""Statements of history for the server itself: the last values, and all in the order of time.
 
-Of each individual the newest statements are read, so the cost does not grow with its past, and no
-further index or table has to be kept for it.
+The last values are read one property after the other: of each individual the newest statements, so
+the cost does not grow with its past, and no further index or table has to be kept for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
-from sqlalchemy import Connection, Engine, text
+from psycopg2 import extensions
+from sqlalchemy import Engine, text
 
 from sensorstream.errors import QueryError
-from sensorstream.history.database import translating
+from sensorstream.history.database import limit_time, one_value, opened, translating
 from sensorstream.history.terms import Kind, term_of
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -151,7 +152,87 @@ def last_members(
     ]
 
 
-def limit_time(connection: Connection, timeout: float) -> None:
-    """Let no statement of a transaction take longer than ``timeout`` seconds."""
-    told = {"ms": str(max(1, round(timeout * 1000)))}
-    connection.execute(text("select set_config('statement_timeout', :ms, true)"), told)
+_AT_A_TIME: Final = 5_000
+_TERMS: Final = ", ".join(f"{t}.kind, {t}.text, {t}.datatype, {t}.language" for t in "upo")
+_JOINS: Final = (
+    "join store.terms u on u.id = s.subject join store.terms p on p.id = s.predicate "
+    "join store.terms o on o.id = s.object"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A statement and the interval in which it held; ``message`` is a number in the journal."""
+
+    triple: Triple
+    stay: int
+    message: int
+    valid_from: Instant
+    valid_to: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A statement begins (``added``) or ceases to hold at ``time``."""
+
+    time: Instant
+    added: bool
+    triple: Triple
+    stay: int
+    message: int
+
+
+def changes(url: str, start: Instant, end: Instant) -> Iterator[Change]:
+    """How what was asserted changed in ``[start, end)``, in the order of time.
+
+    What holds at ``start`` begins there. What has an empty interval never held, and what was
+    filled in without a window is left out.
+
+    Raises:
+        HistoryError: the database fails.
+    """
+    query = (
+        f"select c.time, c.added, c.stay, c.message, {_TERMS} from ("
+        "select greatest(valid_from, %(start)s) as time, true as added, stay, message, subject, "
+        "predicate, object from store.statements where {held} union all "
+        "select valid_to, false, stay, message, subject, predicate, object "
+        "from store.statements where {held} and valid_to < %(end)s"
+        f") as c {_JOINS.replace('s.', 'c.')} order by c.time, c.added"
+    ).replace(
+        "{held}",
+        "not inferred and message > 0 and valid_from < valid_to and valid_from < %(end)s "
+        "and valid_to > %(start)s",
+    )
+    doing, name = "cannot read the statements", "sensorstream rereason"
+    with opened(url, doing, application=name, at_a_time=_AT_A_TIME) as cursor:
+        cursor.execute(query, {"start": start, "end": end})
+        for time, added, stay, message, *terms in cursor:
+            yield Change(time, added, _triple(terms), stay, message)
+
+
+def inferred_between(cursor: extensions.cursor, start: Instant, end: Instant) -> Iterator[Held]:
+    """What was inferred and held at any instant of ``[start, end]``, or ended at ``start``."""
+    cursor.execute(
+        f"select s.stay, s.message, s.valid_from, s.valid_to, {_TERMS} from store.statements s "
+        f"{_JOINS} where s.inferred and s.message > 0 and s.valid_from < s.valid_to "
+        "and s.valid_from <= %s and s.valid_to >= %s",
+        (end, start),
+    )
+    for stay, message, valid_from, valid_to, *terms in cursor:
+        yield Held(_triple(terms), stay, message, valid_from, valid_to)
+
+
+def archived_after(cursor: extensions.cursor, start: Instant) -> Instant | None:
+    """Until when statements that ended after ``start`` are in the archive alone; None: none is."""
+    cursor.execute(
+        "select max(ended_before) from store.archives "
+        "where state = 'archived' and ended_before > %s",
+        (start,),
+    )
+    found: Instant | None = one_value(cursor)
+    return found
+
+
+def _triple(terms: list[object]) -> Triple:
+    subject, predicate, value = (term_of(*terms[n : n + 4]) for n in (0, 4, 8))  # type: ignore[arg-type]
+    return cast(Subject, subject), cast(IRI, predicate), value
