@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from sensorstream.errors import TermError
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.expressions.expression_functions import test_of
+from sensorstream.network.expressions.order import OPERATORS
 from sensorstream.network.rows import Row, slots_of
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
 
 Test: TypeAlias = Callable[[Row], bool]
-_OPERATORS: Final[dict[str, Callable[[int, int], bool]]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 def test_of_all(conditions: Sequence[Expression], names: Sequence[str]) -> Test | None:
@@ -38,7 +30,7 @@ def _test(condition: Expression, names: Sequence[str]) -> Test:
     if not isinstance(condition, Comparison) or not isinstance(condition.left, Variable):
         return exact
     place = names.index(condition.left.name)
-    compare = _OPERATORS[condition.operator]
+    compare = OPERATORS[condition.operator]
     right = condition.right
     if isinstance(right, Variable):
         other = names.index(right.name)
@@ -58,7 +50,7 @@ def _test(condition: Expression, names: Sequence[str]) -> Test:
         term = row[place]
         if type(term) is Literal and term.datatype == XSD_INTEGER:
             try:
-                return compare(term.value, constant)  # type: ignore[arg-type]
+                return compare(term.value, constant)
             except TermError:
                 return False
         return exact(row)
