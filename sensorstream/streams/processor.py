@@ -34,13 +34,12 @@ from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.sparql.algebra import Query, ReportKind
-from sensorstream.streams.broken import Broken
+from sensorstream.streams.broken import Broken, too_costly
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Knowledge, Patterns
 from sensorstream.streams.query_maker import QueryMaker
-from sensorstream.streams.relief import too_costly
 from sensorstream.streams.report import Sink
 from sensorstream.streams.selections import Selections
 from sensorstream.streams.state import ProcessorState, QueryState

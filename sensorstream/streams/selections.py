@@ -12,7 +12,7 @@ from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.network import Network
-from sensorstream.network.selection.clause_checks import check_clauses
+from sensorstream.network.selection.graph import check_clauses
 from sensorstream.network.selection.instants import Instants, Told
 from sensorstream.network.selection.making import rule_of, triples_of
 from sensorstream.network.selection.planning import plan_rules
@@ -26,8 +26,7 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
-from sensorstream.streams.layout import layout_of_rules
+from sensorstream.streams.continuous_query import ContinuousQuery, Schedule, layout_of_rules
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.report import Operation, Report, Sink

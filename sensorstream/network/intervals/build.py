@@ -16,10 +16,10 @@ from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
 from sensorstream.network.intervals.filters import longest_of
 from sensorstream.network.intervals.group import TimedGroup
-from sensorstream.network.intervals.known import Known
-from sensorstream.network.intervals.matching import TimedMatching
+from sensorstream.network.intervals.joins import TimedMatching
 from sensorstream.network.intervals.node import Sides, TimedNode
 from sensorstream.network.intervals.plan import OCCURRENCE, TimedRow
+from sensorstream.network.intervals.simple import Known
 from sensorstream.network.intervals.source import Occurring
 from sensorstream.network.network import Network
 from sensorstream.network.node import operators
