@@ -1,10 +1,10 @@
-"""Operators over one input, UNION and LIMIT, and what happens or holds and fits a pattern."""
+"""Operators over one input, UNION and LIMIT over intervals, and what holds always."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term, Triple
@@ -12,87 +12,10 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.node import Memory, TimedNode, order_of_use
 from sensorstream.network.intervals.plan import ALWAYS, First, TimedRow
 from sensorstream.network.intervals.plan import Known as KnownPlan
-from sensorstream.network.intervals.plan import Occurrence as OccurrencePlan
-from sensorstream.network.intervals.source import Fit, Occurring
 from sensorstream.network.plan.nodes import Constant, Plan
-from sensorstream.network.rows import compiled, rearranged, slots_of
+from sensorstream.network.rows import rearranged, slots_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Path, Variable
-
-Holds: TypeAlias = Callable[[Triple], bool]
-
-
-class Occurrences(TimedNode):
-    """The occurrences that fit a pattern; what of it holds always, if it is of no one stream.
-
-    It keeps nothing.
-    """
-
-    def __init__(
-        self, pattern: OccurrencePlan, source: Occurring, background: TripleIndex, holds: Holds
-    ) -> None:
-        super().__init__(pattern)
-        self._pattern = pattern
-        self._source = source
-        self._background = background
-        self._holds = holds
-        self.predicate = _constant(pattern.predicate)
-        self.object = _constant(pattern.object)
-        self.stream = pattern.stream
-        self.fit, self.shape = _fitting(pattern)
-        self.since = 0
-
-    @property
-    def timeless(self) -> bool:
-        return False
-
-    def flush(self) -> None:
-        """The source has done the work already."""
-
-    def renew(self) -> None:
-        pattern = self._pattern
-        if pattern.stream is not None:
-            return
-        ends: tuple[Any, Any, Any] = (
-            _constant(pattern.subject),
-            self.predicate,
-            self.object,
-        )
-        found = (self.fit(*t, *ALWAYS) for t in self._background.match(*ends) if self._holds(t))
-        self.always = [row for row in found if row is not None]
-
-    def load(self) -> None:
-        self._source.subscribe(self)
-        self.renew()
-
-    def release(self) -> None:
-        self._source.forget(self)
-
-
-def _constant(end: Variable | Term) -> Term | None:
-    return None if isinstance(end, Variable) else end
-
-
-def _fitting(pattern: OccurrencePlan) -> tuple[Fit, Hashable]:
-    """From subject, predicate, object, start and end to a row, or None; and what decides it."""
-    cells, tests = dict[str, str](), list[str]()
-    constants: list[Term] = []
-    for end, place in zip(pattern.ends, "spo", strict=True):
-        if not isinstance(end, Variable):
-            if place == "s":
-                tests.append("s == c")
-                constants.append(end)
-        elif end.name in cells:
-            tests.append(f"{cells[end.name]} == {place}")
-        else:
-            cells[end.name] = place
-    if pattern.label:
-        cells[pattern.label] = "(s, p, o, a, b)"
-    row = f"({''.join(f'{each}, ' for each in cells.values())}a, b)"
-    text = f"{row} if {' and '.join(tests)} else None" if tests else row
-    made = compiled(f"lambda c: lambda s, p, o, a, b: {text}")
-    constant = constants[0] if constants else None
-    return made(constant), (text, constant)
 
 
 class TimedValues(TimedNode):
