@@ -38,7 +38,7 @@ from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.settings import ReasoningSettings
 from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
 from sensorstream.sparql.parser import read_query
-from sensorstream.sparql.printing.updates import operation_text
+from sensorstream.sparql.printing.query_forms import operation_text
 
 MOST_STATEMENTS: Final = 200
 """Statements of one answer; what else a derivation has is counted."""
