@@ -23,7 +23,7 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
 from sensorstream.journal.tick import Tick
-from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.rulesets.reasoner import AtWork, RuleReasoner
 
 _BUCKETS = (

@@ -186,8 +186,8 @@ def command(
 
 def _reasoning(settings: Settings, deployment: Deployment) -> Iterator[str]:
     """What reasoning comes to, after a start of the reasoner; a contradiction is an error."""
+    from sensorstream.reasoning.dl.reasoner import ResilientReasoner
     from sensorstream.reasoning.profiles import make_reasoner
-    from sensorstream.reasoning.resilient import ResilientReasoner
     from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
     from sensorstream.reasoning.survey import (
         costs,

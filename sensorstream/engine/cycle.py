@@ -43,9 +43,9 @@ from sensorstream.model.events import (
 )
 from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
+from sensorstream.reasoning.profiles import unread_axiom
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
-from sensorstream.reasoning.resilient import ResilientReasoner
-from sensorstream.reasoning.unread_axioms import unread_axiom
 from sensorstream.rules.answers import Answer
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.index import RuleIndex

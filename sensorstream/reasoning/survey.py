@@ -25,10 +25,10 @@ from sensorstream.reasoning.dl.bounds.rules import is_made, upper
 from sensorstream.reasoning.dl.bounds.values import property_of
 from sensorstream.reasoning.dl.gap.plans import kind_of
 from sensorstream.reasoning.dl.gap.trial import Way, ways
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.specialise import standard_name
 from sensorstream.sparql.algebra import TriplePattern

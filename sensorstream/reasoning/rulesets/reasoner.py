@@ -40,9 +40,8 @@ from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.reasoner import Limited
 from sensorstream.reasoning.rulesets.derivation import Applications, grounds
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
-from sensorstream.reasoning.rulesets.lists import unrolled
+from sensorstream.reasoning.rulesets.lists import schema_kinds, unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, lasting
-from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 
 _MOST_APPLICATIONS: Final = 2_000

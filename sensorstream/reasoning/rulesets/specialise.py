@@ -21,9 +21,8 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.kinds import KindIndex
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
-from sensorstream.reasoning.rulesets.lists import kinds_of_lists, unrolled
+from sensorstream.reasoning.rulesets.lists import is_schema, kinds_of, kinds_of_lists, unrolled
 from sensorstream.reasoning.rulesets.rule_set import renamed
-from sensorstream.reasoning.rulesets.schema_vocabulary import is_schema, kinds_of
 from sensorstream.reasoning.rulesets.solving import Binding, bound, solutions
 from sensorstream.reasoning.rulesets.substitution import (
     Substitution,
@@ -356,7 +355,7 @@ class Specialisation:
         """Whether a triple that was not there makes other rules; maybe true if it does not.
 
         ``index`` holds the triple, ``is_static`` tells if one holds whatever streams. Only triples
-        of :func:`.schema_vocabulary.schema_kinds` do. With the others, also those of the schema,
+        of :func:`.lists.schema_kinds` do. With the others, also those of the schema,
         the rules conclude what the rule set does.
         """
         kind = Kind(triple[1], triple[2])

@@ -15,9 +15,8 @@ from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.sources import Source, Sources
-from sensorstream.reasoning.rulesets.lists import unrolled
+from sensorstream.reasoning.rulesets.lists import schema_kinds, unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
-from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 from sensorstream.sparql.algebra import Pattern
 
