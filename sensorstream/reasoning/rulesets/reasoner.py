@@ -206,24 +206,9 @@ class RuleReasoner(Limited):
         known: list[DerivationRule] = []
         # Conclusions may make other nodes lists of a rule.
         while (rules := numbered(unrolled(self._lasting, kb.index))) != known:
-            equality, rest = apart(rules)
-            linear, others = parted(rest)
-            closure = FlatClosure(linear)
-            graphs = GraphsRead(kb, others)
-            program = Program(
-                kb,
-                Origin.STATIC_INFERRED,
-                (*equality, *others),
-                graphs.build,
-                linear=closure,
-                known=Origin.STATIC,
-            )
-            implied = (each for triple in list(kb.index) for each in closure.conclusions(triple))
-            program.hold(Delta(0, tuple(dict.fromkeys(implied))))
-            program.settle(0)
-            _check_faults(program)
-            program.leave()
-            graphs.close()
+            run = _Run(kb, rules, (), self.budget, special=False, closed=True, of_static=True)
+            run.change(Delta(0, tuple(kb.index)))
+            run.leave()
             known = rules
 
     def _follow(self, kb: KnowledgeBase, delta: Delta) -> Delta:
@@ -331,7 +316,7 @@ class RuleReasoner(Limited):
 class _Run:
     """Rules at work over one knowledge base; what follows is the inferred graph.
 
-    ``closed`` tells whether the static graphs are closed under all of the rules.
+    ``of_static``: it is that of the static graph. ``closed`` tells whether the static graphs are closed under all of the rules.
     """
 
     def __init__(
@@ -343,6 +328,7 @@ class _Run:
         *,
         special: bool,
         closed: bool,
+        of_static: bool = False,
     ) -> None:
         self.special = special
         self._kb = kb
@@ -352,17 +338,18 @@ class _Run:
         self.at_work = AtWork(len(linear) + len(tables), len(others))
         self.closure = FlatClosure(linear, tables, lambda triple: kb.marks(triple) & _STATIC)
         self._implied = Implied(self.closure.conclusions)
+        self._into = Origin.STATIC_INFERRED if of_static else Origin.INFERRED
         self._program: Program | None = None
         self._graphs = GraphsRead(kb, others)
         if equality or others:
             self._program = Program(
                 kb,
-                Origin.INFERRED,
+                self._into,
                 (*equality, *others),
                 self._graphs.build,
                 budget,
                 linear=self.closure,
-                known=_KNOWN,
+                known=Origin.STATIC if of_static else _KNOWN,
             )
         self._closed = closed
 
@@ -374,7 +361,7 @@ class _Run:
         implied = self._implied.change(delta)
         if self._program is None:
             implied = unknown(self._kb, implied)
-            self._kb.apply(Origin.INFERRED, implied)
+            self._kb.apply(self._into, implied)
             return implied
         self._program.hold(implied)
         return self.settle(delta.time)
