@@ -316,7 +316,8 @@ class RuleReasoner(Limited):
 class _Run:
     """Rules at work over one knowledge base; what follows is the inferred graph.
 
-    ``of_static``: it is that of the static graph. ``closed`` tells whether the static graphs are closed under all of the rules.
+    ``of_static``: it is that of the static graph. ``closed`` tells whether the static graphs are
+    closed under all of the rules.
     """
 
     def __init__(
