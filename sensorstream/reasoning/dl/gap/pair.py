@@ -11,11 +11,11 @@ from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_T
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.bounds.clauses import NAMED, PREFIX, THING, Crowd, member
-from sensorstream.reasoning.dl.bounds.rules import Bound, lower, upper
+from sensorstream.reasoning.dl.bounds.rules import Bound, Conclusion, lower, upper
 from sensorstream.reasoning.dl.bounds.stated import Needs
 from sensorstream.reasoning.dl.gap.closure import Change, Closure
 from sensorstream.reasoning.dl.gap.plans import kind_of
-from sensorstream.reasoning.dl.gap.premises import Conclusion, Searches, conclusions, is_search
+from sensorstream.reasoning.dl.gap.premises import Searches, conclusions, is_search
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.sparql.algebra import Call, TriplePattern, Variable
 

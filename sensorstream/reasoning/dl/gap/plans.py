@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -12,7 +12,8 @@ from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.rows import compiled
 from sensorstream.reasoning.dl.bounds.foreseen import APART, apart
-from sensorstream.reasoning.dl.gap.premises import Conclusion, predicate_of, term_of
+from sensorstream.reasoning.dl.bounds.rules import Conclusion
+from sensorstream.reasoning.dl.gap.premises import predicate_of, term_of
 from sensorstream.sparql.algebra import (
     And,
     Call,
@@ -129,10 +130,10 @@ def by_premise(conclusion: Conclusion, place: int, store: Store) -> Find:
 def by_absence(conclusion: Conclusion, place: int, store: Store) -> Find:
     """:class:`Row` for each solution that needs the triple to be absent."""
     text = _Text(store, conclusion)
-    first = conclusion.absent[place]
+    *before, (first,) = conclusion.absent[: place + 1]
     text.bind(first)
     text.join(conclusion.premises)
-    text.differ(first, conclusion.absent[:place])
+    text.differ(first, [triple for (triple,) in before])
     text.finish(conclusion, (*conclusion.absent[:place], *conclusion.absent[place + 1 :]))
     return text.rows(conclusion)
 
@@ -205,16 +206,16 @@ class _Text:
             self._add(best)
             self._test()
 
-    def differ(self, first: TriplePattern, others: tuple[TriplePattern, ...]) -> None:
+    def differ(self, first: TriplePattern, others: Iterable[TriplePattern]) -> None:
         """The triple that is given is none of these others."""
         for other in others:
             if kind_of(other) == kind_of(first) and other.predicate == first.predicate:
                 ends = {"s": self._cell(other.subject), "o": self._cell(other.object)}
                 self._parts.append("if " + _SAME_KIND.format(**ends))
 
-    def finish(self, conclusion: Conclusion, absent: tuple[TriplePattern, ...]) -> None:
+    def finish(self, conclusion: Conclusion, absent: Iterable[tuple[TriplePattern, ...]]) -> None:
         """The conditions, and the computed names."""
-        for triple in absent:
+        for (triple,) in absent:
             self._parts.append(f"if {self._triple(triple)} not in closed")
         for number, (variable, prefix, owner) in enumerate(conclusion.names):
             self._constants[f"prefix{number}"] = prefix

@@ -3,70 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from dataclasses import replace
+from typing import Final
 
 from sensorstream.errors import InternalFault
-from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.network.recursion.rule import DerivationRule, meant
+from sensorstream.network.recursion.rule import meant
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX
 from sensorstream.reasoning.dl.bounds.foreseen import OWN
-from sensorstream.reasoning.dl.bounds.rules import LOWER
-from sensorstream.sparql.algebra import (
-    BGP,
-    Call,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Not,
-    Pattern,
-    PatternTerm,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.reasoning.dl.bounds.rules import Conclusion
+from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.walk import triple_variables
 
 FOUND: Final = f"{PREFIX}found-"
 """Kinds of facts of the lower bound that stand for a search of the upper one."""
 _NOBODY: Final = IRI(f"{PREFIX}nobody")
 _PAIR: Final = 2
-
-
-class Naming(NamedTuple):
-    """A variable is the name that begins with ``prefix`` and ends with the name of ``owner``."""
-
-    variable: Variable
-    prefix: str
-    owner: Variable
-
-
-@dataclass(frozen=True, slots=True)
-class Conclusion:
-    """Where ``premises`` and ``tests`` hold and no triple of ``absent`` does, ``heads`` hold.
-
-    ``name`` says of which axiom. ``absent`` are about facts of the lower bound. All heads together
-    are what one clause says.
-    """
-
-    name: str
-    premises: tuple[TriplePattern, ...]
-    heads: tuple[TriplePattern, ...]
-    absent: tuple[TriplePattern, ...] = ()
-    tests: tuple[Expression, ...] = ()
-    names: tuple[Naming, ...] = ()
-
-
-@dataclass(slots=True)
-class _Body:
-    """A rule's body in parts."""
-
-    premises: tuple[TriplePattern, ...] = ()
-    absent: list[tuple[TriplePattern, ...]] = field(default_factory=list)
-    tests: list[Expression] = field(default_factory=list)
-    names: list[Naming] = field(default_factory=list)
 
 
 class Searches:
@@ -110,16 +63,19 @@ class Searches:
         return _renamed(head, {place: name for name, place in places.items()})
 
 
-def conclusions(rules: Iterable[DerivationRule], searches: Searches) -> list[Conclusion]:
-    """Rules of a bound; the alternatives of one clause become one conclusion."""
-    clauses: dict[tuple[str, Pattern], dict[TriplePattern, None]] = {}
+def conclusions(rules: Iterable[Conclusion], searches: Searches) -> list[Conclusion]:
+    """Rules of a bound; the alternatives of one clause become one, and absent is one triple each.
+
+    That is about individuals of the rule alone.
+    """
+    clauses: dict[Conclusion, dict[TriplePattern, None]] = {}
     for rule in rules:
-        clauses.setdefault((rule.name, rule.body), {}).update(dict.fromkeys(rule.head))
+        clauses.setdefault(replace(rule, heads=()), {}).update(dict.fromkeys(rule.heads))
     # Two axioms may say one thing: that each of two properties is the inverse of the other.
-    named: dict[tuple[Pattern, tuple[TriplePattern, ...]], str] = {}
-    for (name, body), heads in clauses.items():
-        named.setdefault((body, tuple(heads)), name)
-    return [_conclusion(name, *clause, searches) for clause, name in named.items()]
+    named: dict[Conclusion, str] = {}
+    for body, heads in clauses.items():
+        named.setdefault(replace(body, name="", heads=tuple(heads)), body.name)
+    return [_conclusion(replace(rule, name=name), searches) for rule, name in named.items()]
 
 
 def together(rules: Iterable[Conclusion]) -> list[Conclusion]:
@@ -144,42 +100,12 @@ def together(rules: Iterable[Conclusion]) -> list[Conclusion]:
     return made
 
 
-def _conclusion(
-    name: str, pattern: Pattern, heads: tuple[TriplePattern, ...], searches: Searches
-) -> Conclusion:
-    body = _Body()
-    _read(pattern, body)
-    bound = {each for triple in body.premises for each in triple_variables(triple)}
-    absent = tuple(_absent(name, each, bound, searches) for each in body.absent)
-    return Conclusion(name, body.premises, heads, absent, tuple(body.tests), tuple(body.names))
-
-
-def _read(pattern: Pattern, body: _Body) -> None:
-    match pattern:
-        case BGP(patterns):
-            body.premises = patterns
-        case Filter(condition, inner):
-            _read(inner, body)
-            _condition(condition, body)
-        case Extend(
-            inner,
-            variable,
-            Call(
-                "IRI", (Call("CONCAT", (Literal() as text, Call("STR", (Variable() as owner,)))),)
-            ),
-        ):
-            _read(inner, body)
-            body.names.append(Naming(variable, text.lexical, owner))
-        case _:
-            raise InternalFault(f"a bound has a rule of an unknown form: {pattern}")
-
-
-def _condition(condition: Expression, body: _Body) -> None:
-    match condition:
-        case Not(Exists(Graph(graph, BGP(patterns)))) if graph == LOWER:
-            body.absent.append(patterns)
-        case _:
-            body.tests.append(condition)
+def _conclusion(rule: Conclusion, searches: Searches) -> Conclusion:
+    if not rule.absent:
+        return rule
+    bound = {each for triple in rule.premises for each in triple_variables(triple)}
+    absent = ((_absent(rule.name, each, bound, searches),) for each in rule.absent)
+    return replace(rule, absent=tuple(absent))
 
 
 def _absent(
