@@ -35,10 +35,11 @@ from sensorstream.reasoning.dl.gap.plans import (
     by_absence,
     by_head,
     by_premise,
+    is_found,
     kind_of,
+    together,
     without_premises,
 )
-from sensorstream.reasoning.dl.gap.premises import is_found, together
 from sensorstream.sparql.algebra import TriplePattern
 
 _Named: TypeAlias = tuple[str, Find]

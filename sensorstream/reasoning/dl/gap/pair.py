@@ -14,8 +14,7 @@ from sensorstream.reasoning.dl.bounds.clauses import NAMED, PREFIX, THING, Crowd
 from sensorstream.reasoning.dl.bounds.rules import Bound, Conclusion, lower, upper
 from sensorstream.reasoning.dl.bounds.stated import Needs
 from sensorstream.reasoning.dl.gap.closure import Change, Closure
-from sensorstream.reasoning.dl.gap.plans import kind_of
-from sensorstream.reasoning.dl.gap.premises import Searches, conclusions, is_search
+from sensorstream.reasoning.dl.gap.plans import Searches, conclusions, is_search, kind_of
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.sparql.algebra import Call, TriplePattern, Variable
 
