@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Unpack
 
-from sensorstream.clock import Clock, SystemClock
+from sensorstream.clock import SystemClock
 from sensorstream.errors import OntologyError, SettingsError
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.vocabulary import (
@@ -129,7 +129,6 @@ def make_reasoner(
     ontology: Ontology,
     *,
     explain: float = 5.0,
-    clock: Clock | None = None,
     folder: Path | None = None,
     rule_set: RuleSet | None = None,
     limits: Limits = NO_LIMITS,
@@ -155,7 +154,7 @@ def make_reasoner(
     found = rule_set or rule_set_of(profile, folder)
     if found is not None:
         return RuleReasoner(found, limits)
-    clock = clock or SystemClock()
+    clock = SystemClock()
     terminology = told_to(profile, ontology)
     worker = Worker(profile, terminology.document(profile), clock=clock, **java)
     trial = Trial(terminology)

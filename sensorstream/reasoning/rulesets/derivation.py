@@ -294,15 +294,13 @@ def minimal(
     applications: Applications,
     kb: KnowledgeBase,
     facts: Collection[Triple] = (),
-    *,
-    most: int = MOST_APPLICATIONS,
 ) -> Derivation:
     """As :func:`derivation`, from statements of which none can be left out.
 
     Without any of those that messages or the ontology say, no derivation is found among the first
     :data:`_MOST_OF_A_PART` applications.
     """
-    first = derivation(triple, applications, kb, facts, most=most)
+    first = derivation(triple, applications, kb, facts)
     premises = dict.fromkeys(each for step in first.steps.values() for each in step.premises)
     leaves = [each for each in premises if each not in first.steps and each not in facts]
 

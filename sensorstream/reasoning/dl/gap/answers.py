@@ -227,7 +227,7 @@ class Answers:
                 if of_samples and _says(told[of_samples[0]], of_samples, numbers):
                     found.append(fact)
         for one in asked if component.whole else ():
-            follow = triples_of(told[one], numbers[one], asked, OWL_SAME_AS)
+            follow = triples_of(told[one], numbers[one], asked)
             types = ((one, RDF_TYPE, each) for each in told[one].types)
             for of_samples in (*types, *follow):
                 for fact in twins.all_of(of_samples):
