@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from sensorstream.errors import Contradiction, Inconsistent, ReasonerError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
@@ -140,14 +140,11 @@ _ROUNDS = 2
 _LARGEST = 64
 
 
-class Shape:
+class Shape(NamedTuple):
     """The key of an island, and its members in the order of the key."""
 
-    __slots__ = ("key", "order")
-
-    def __init__(self, key: Hashable, order: Sequence[int] | None) -> None:
-        self.key = key
-        self.order = order
+    key: Hashable
+    order: Sequence[int] | None
 
 
 class Memo:

@@ -12,21 +12,20 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from sensorstream.pipes import wait_for_hang_up
 from sensorstream.reasoning.dl.hermit import Hermit, Justifier, Realisation
+from sensorstream.reasoning.dl.pellet import Pellet
 from sensorstream.reasoning.dl.protocol import (
     Answer,
     AskTypes,
     Explain,
     Explained,
-    IslandFacts,
     LoadAxioms,
     Message,
     Realise,
     Realised,
-    Types,
     Verified,
     Verify,
     encode,
@@ -34,16 +33,6 @@ from sensorstream.reasoning.dl.protocol import (
 )
 
 _STACK_BYTES = 256 * 1024 * 1024
-
-
-class OntologyReasoner(Protocol):
-    """HermiT or Pellet over one ontology."""
-
-    def is_consistent(self) -> bool:
-        """Whether the axioms have a model."""
-
-    def types(self, island: IslandFacts) -> Types | None:
-        """The named classes of each member; None when there is no model."""
 
 
 def main() -> None:
@@ -89,14 +78,10 @@ def start_java(home: Path, heap: int) -> None:
     )
 
 
-def load_axioms(request: LoadAxioms) -> OntologyReasoner:
+def load_axioms(request: LoadAxioms) -> Hermit | Pellet:
     """The requested reasoner, with its axioms classified."""
     axioms = request.axioms.encode()
-    if request.reasoner == "pellet":
-        from sensorstream.reasoning.dl.pellet import Pellet
-
-        return Pellet(axioms)
-    return Hermit(axioms)
+    return Pellet(axioms) if request.reasoner == "pellet" else Hermit(axioms)
 
 
 _NOTHING: Final[dict[type, Answer | Explained | Realised | Verified]] = {
@@ -124,7 +109,7 @@ class _Served:
     """What earlier requests have made, for those after them."""
 
     def __init__(self) -> None:
-        self._engine: OntologyReasoner | None = None
+        self._engine: Hermit | Pellet | None = None
         self._justifier: Justifier | None = None
         self._realisation: Realisation | None = None
 

@@ -300,7 +300,16 @@ def divided(rule: DerivationRule) -> list[Division]:
 
 
 class Specialisation:
-    """What a schema makes of rules; see :func:`specialise`."""
+    """What a schema makes of rules: :attr:`rules` about what streams.
+
+    The schema is in an index: the static graph and its closure. Together with what the index holds
+    they conclude from streamed triples what the rules conclude, as long as no triple comes that
+    :meth:`is_outdated` tells. A rule about the schema alone is kept only if others may conclude its
+    premises, as rdfD2 does those of rdfs6.
+
+    Equal rules are one. If several rules come from one, their names are numbered:
+    :func:`standard_name` is the way back.
+    """
 
     __slots__ = ("_by_kind", "_kept_whole", "_kinds_of_lists", "_known", "_tables", "rules")
 
@@ -387,22 +396,6 @@ class Specialisation:
                     if made is not None and renamed(made) not in self._known:
                         return True
         return False
-
-
-def specialise(rules: Iterable[DerivationRule], index: TripleIndex) -> list[DerivationRule]:
-    """The rules about what streams, for the schema in an index: the static graph and its closure.
-
-    Together with what the index holds they conclude from streamed triples what the rules conclude,
-    as long as no triple comes that :meth:`Specialisation.is_outdated` tells. A rule about the
-    schema alone is kept only if others may conclude its premises, as rdfD2 does those of rdfs6.
-
-    Equal rules are one. If several rules come from one, their names are numbered:
-    :func:`standard_name` is the way back.
-
-    Raises:
-        ProgramError: a list does not fit; see :func:`.lists.unrolled`.
-    """
-    return Specialisation(rules, index, lambda triple: True).rules
 
 
 def _instances(division: Division, index: TripleIndex) -> Iterator[DerivationRule]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.network.build import build
@@ -29,6 +30,11 @@ def program(kb: KnowledgeBase, origin: Origin, rules: Iterable[DerivationRule]) 
         return build(plan_in_step(body, Sources(graph), None), network, {graph: kb.index})
 
     return Program(kb, origin, rules, of)
+
+
+def specialise(rules: Iterable[DerivationRule], index: TripleIndex) -> list[DerivationRule]:
+    """The rules about what streams, for the schema in an index."""
+    return Specialisation(rules, index, lambda triple: True).rules
 
 
 def concluded(rule_set: RuleSet, static: set[Triple]) -> set[Triple]:

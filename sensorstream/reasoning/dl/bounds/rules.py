@@ -30,6 +30,7 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     Clause,
     Crowd,
     member,
+    renamed,
 )
 from sensorstream.reasoning.dl.bounds.foreseen import MadeNames
 from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
@@ -320,7 +321,7 @@ def _existences(
     is_made = Call("STRSTARTS", (Call("STR", (linked,)), Literal(PREFIX)))
     named = And(Call("ISIRI", (linked,)), Not(is_made))
     shared = {each: IRI(name) for each, name in constants.items()}
-    yield replace(body.but(Not(named)), heads=tuple(_with(t, shared) for t in triples))
+    yield replace(body.but(Not(named)), heads=tuple(renamed(t, shared) for t in triples))
     own = tuple(Naming(each, f"{name}:", linked) for each, name in constants.items())
     yield replace(body.but(named), heads=triples, names=own)
 
@@ -334,15 +335,6 @@ def _linked(head: Alternative) -> Variable:
         if isinstance(end, Variable) and end not in head.unnamed
     }
     return linked
-
-
-def _with(triple: TriplePattern, names: dict[Variable, IRI]) -> TriplePattern:
-    """The triple with names for some variables."""
-    ends = [
-        names.get(end, end) if isinstance(end, Variable) else end
-        for end in (triple.subject, triple.object)
-    ]
-    return TriplePattern(ends[0], triple.predicate, ends[1])
 
 
 def is_made(term: object) -> bool:

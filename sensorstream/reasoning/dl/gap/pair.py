@@ -81,13 +81,6 @@ def is_whole(fact: Triple) -> bool:
     return p == RDF_TYPE and o == WHOLE and not s.startswith(PREFIX)
 
 
-class Told(NamedTuple):
-    """What the upper bound is to be told now, and what no longer."""
-
-    come: list[Triple]
-    gone: list[Triple]
-
-
 class Crowds:
     """The neighbours of each individual, counted by their names; O(changes)."""
 
@@ -97,11 +90,12 @@ class Crowds:
         self._crowds = {each.link: each for each in crowds}
         self._counts: dict[tuple[IRI, Subject], int] = {}
 
-    def follow(self, added: Iterable[Triple], removed: Iterable[Triple]) -> Told:
-        """Count facts that come and go."""
-        told = Told([], [])
+    def follow(self, added: Iterable[Triple], removed: Iterable[Triple]) -> Change:
+        """Count facts that come and go; what the upper bound is told now, and what no longer."""
         if not self._crowds:
-            return told
+            return Change((), ())
+        come: list[Triple] = []
+        gone: list[Triple] = []
         before: dict[tuple[IRI, Subject], int] = {}
         for facts, by in ((added, 1), (removed, -1)):
             for s, p, _ in facts:
@@ -115,8 +109,8 @@ class Crowds:
             if not now:
                 del self._counts[key]
             if (now >= crowd.number) != (had >= crowd.number):
-                (told.gone if now < had else told.come).append((one, RDF_TYPE, crowd.kind))
-        return told
+                (gone if now < had else come).append((one, RDF_TYPE, crowd.kind))
+        return Change(tuple(come), tuple(gone))
 
 
 TIMES: Final = 4

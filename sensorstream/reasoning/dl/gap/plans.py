@@ -12,7 +12,7 @@ from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.recursion.rule import meant
 from sensorstream.network.rows import compiled
-from sensorstream.reasoning.dl.bounds.clauses import PREFIX
+from sensorstream.reasoning.dl.bounds.clauses import PREFIX, renamed
 from sensorstream.reasoning.dl.bounds.foreseen import APART, OWN, apart
 from sensorstream.reasoning.dl.bounds.rules import Conclusion
 from sensorstream.sparql.algebra import (
@@ -61,8 +61,8 @@ class Searches:
         places = {each: Variable(f"x{place}") for place, each in enumerate(shared)}
         others = [each for each in mine if each not in places]
         places.update((each, Variable(f"y{place}")) for place, each in enumerate(others))
-        renamed = tuple(_renamed(each, places) for each in patterns)
-        key = (renamed, len(shared))
+        premises = tuple(renamed(each, places) for each in patterns)
+        key = (premises, len(shared))
         head = self._heads.get(key)
         if head is None:
             kind = IRI(f"{FOUND}{len(self._heads)}")
@@ -71,8 +71,8 @@ class Searches:
             if len(shared) == _PAIR:
                 head = TriplePattern(one, kind, places[shared[1]])
             self._heads[key] = head
-            self.rules.append(Conclusion(name, renamed, (head,)))
-        return _renamed(head, {place: name for name, place in places.items()})
+            self.rules.append(Conclusion(name, premises, (head,)))
+        return renamed(head, {place: name for name, place in places.items()})
 
 
 def conclusions(rules: Iterable[Conclusion], searches: Searches) -> list[Conclusion]:
@@ -102,8 +102,8 @@ def together(rules: Iterable[Conclusion]) -> list[Conclusion]:
         places = {
             each: Variable(f"x{place}") for place, each in enumerate(triple_variables(premise))
         }
-        heads.setdefault(_renamed(premise, places), []).extend(
-            _renamed(each, places) for each in rule.heads
+        heads.setdefault(renamed(premise, places), []).extend(
+            renamed(each, places) for each in rule.heads
         )
     made += [
         Conclusion(f"what follows from {premise.predicate}", (premise,), tuple(told))
@@ -128,13 +128,6 @@ def _absent(
     if len(patterns) == 1 and len(shared) == len(mine):
         return patterns[0]
     return searches.fact(patterns, shared, name=name)
-
-
-def _renamed(triple: TriplePattern, names: dict[Variable, Variable]) -> TriplePattern:
-    def end(term: PatternTerm) -> PatternTerm:
-        return names.get(term, term) if isinstance(term, Variable) else term
-
-    return TriplePattern(end(triple.subject), triple.predicate, end(triple.object))
 
 
 def predicate_of(triple: TriplePattern) -> IRI:
