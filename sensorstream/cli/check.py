@@ -79,10 +79,9 @@ def command(
     from sensorstream.app.query_files import check_query_files, query_files
     from sensorstream.app.wiring import read_deployment, read_rules
     from sensorstream.cli.lasting import lasting
-    from sensorstream.reasoning.clashes import clashes
     from sensorstream.reasoning.ontology import deployed_ontology
     from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
-    from sensorstream.reasoning.survey import without_rules
+    from sensorstream.reasoning.survey import clashes, without_rules
 
     summary = unseen = ""
     notes: list[Note] = []

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NotRequired, TypeAlias, TypedDict, Unpack
 
 from sensorstream.clock import Clock
 from sensorstream.errors import Contradiction, Inconsistent, Overrun, ReasonerError
@@ -365,49 +365,45 @@ def assertions_near(triple: Triple, kb: KnowledgeBase, schema: Schema) -> tuple[
     return tuple(found)[:MOST_ASSERTIONS]
 
 
+class SearchLimits(TypedDict):
+    """``java`` and ``heap``, in MiB, are of the process; ``seconds`` limit the search."""
+
+    java: NotRequired[str]
+    heap: NotRequired[int]
+    seconds: float
+    clock: Clock
+
+
 def entailed(
-    triple: Triple,
-    assertions: Sequence[Triple],
-    ontology: Ontology,
-    *,
-    java: str = "",
-    heap: int = HEAP,
-    seconds: float,
-    clock: Clock,
+    triple: Triple, assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
 ) -> Entailed:
     """A minimal set of these assertions, and of the ontology's axioms, that entails a triple.
 
-    A process of HermiT is started for it, and ended. ``heap`` is its memory, in MiB.
+    A process of HermiT is started for it, and ended.
     """
     denied = [*declarations([triple], ontology.schema), *_denial(triple)]
-    process = JavaProcess("the explainer", java=java, heap=heap, clock=clock)
-    return _without_model(denied, assertions, ontology, process, seconds)
+    return _without_model(denied, assertions, ontology, 0, limits)
 
 
 def clashing(
-    assertions: Sequence[Triple],
-    ontology: Ontology,
-    *,
-    java: str = "",
-    heap: int = HEAP,
-    seconds: float,
-    clock: Clock,
+    assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
 ) -> Entailed:
     """A minimal set of these assertions, and of the ontology's axioms, that has no model.
 
     As :func:`entailed`; the process gives way to others.
     """
-    process = JavaProcess("the explainer", java=java, heap=heap, nice=_NICENESS, clock=clock)
-    return _without_model([], assertions, ontology, process, seconds)
+    return _without_model([], assertions, ontology, _NICENESS, limits)
 
 
 def _without_model(
     denied: Sequence[Triple],
     assertions: Sequence[Triple],
     ontology: Ontology,
-    process: JavaProcess,
-    seconds: float,
+    nice: int,
+    limits: SearchLimits,
 ) -> Entailed:
+    java, heap, seconds = limits.get("java", ""), limits.get("heap", HEAP), limits["seconds"]
+    process = JavaProcess("the explainer", java=java, heap=heap, nice=nice, clock=limits["clock"])
     terminology = Terminology.of(ontology)
     datatypes = terminology.datatypes
     numbers = datatypes.numbers()

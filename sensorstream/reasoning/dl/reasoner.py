@@ -25,7 +25,7 @@ from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.questions import Memo, Questions
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.reasoner import Limited
+from sensorstream.reasoning.reasoner import Limited, change_between
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
 _LOG = logging.getLogger(__name__)
@@ -254,13 +254,7 @@ class ResilientReasoner(Limited):
         self._plain = SchemaClosure(self._schema)
         plain = self._plain.count(kb, Delta(time, added=tuple(kb.triples(Origin.WINDOW))))
         self._reasoner.close()
-        wanted = dict.fromkeys(plain.added)
-        held = dict.fromkeys(kb.triples(Origin.INFERRED))
-        change = Delta(
-            time,
-            added=tuple(triple for triple in wanted if triple not in held),
-            removed=tuple(triple for triple in held if triple not in wanted),
-        )
+        change = change_between(time, kb.triples(Origin.INFERRED), plain.added)
         kb.apply(Origin.INFERRED, change)
         return change
 

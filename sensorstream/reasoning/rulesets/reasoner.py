@@ -37,7 +37,7 @@ from sensorstream.network.recursion.linear import (
 )
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.reasoning.reasoner import Limited
+from sensorstream.reasoning.reasoner import Limited, change_between
 from sensorstream.reasoning.rulesets.derivation import Applications, grounds
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
 from sensorstream.reasoning.rulesets.lists import schema_kinds, unrolled
@@ -259,11 +259,7 @@ class RuleReasoner(Limited):
                 "the window says something of the schema: rules are not specialised to the static "
                 "graph, and are slower, for as long as it does"
             )
-        return Delta(
-            time,
-            tuple(triple for triple in after if triple not in before),
-            tuple(triple for triple in before if triple not in after),
-        )
+        return change_between(time, before, after)
 
     def _begun(self, kb: KnowledgeBase, rules: list[DerivationRule], *, special: bool) -> _Run:
         tables = self._special.tables if special and self._special is not None else ()

@@ -45,19 +45,6 @@ class SchemaTable:
     which only triples count that ``is_static`` tells; of its solutions those that ``allows`` does.
     """
 
-    __slots__ = (
-        "_allows",
-        "_found",
-        "_heads",
-        "_index",
-        "_is_static",
-        "_key",
-        "_names",
-        "_schema",
-        "heads",
-        "predicate",
-    )
-
     def __init__(
         self,
         schema: Sequence[TriplePattern],
@@ -208,16 +195,6 @@ class Division:
     The rule has no lists; see :func:`.lists.unrolled`. ``schema`` are the patterns of the clause
     that the static graph answers, ``whole`` is the clause with these patterns.
     """
-
-    __slots__ = (
-        "_fits",
-        "_substitution",
-        "is_of_schema",
-        "is_selective",
-        "kinds",
-        "schema",
-        "whole",
-    )
 
     def __init__(self, clause: Clause) -> None:
         body = clause.body.pattern
