@@ -23,7 +23,7 @@ from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
 from sensorstream.reasoning.rulesets.lists import is_schema, kinds_of, kinds_of_lists, unrolled
 from sensorstream.reasoning.rulesets.rule_set import renamed
-from sensorstream.reasoning.rulesets.solving import Binding, bound, solutions
+from sensorstream.reasoning.rulesets.solving import Binding, bound, filled, filled_triple, solutions
 from sensorstream.reasoning.rulesets.substitution import (
     Substitution,
     can_be_substituted,
@@ -113,7 +113,7 @@ class SchemaTable:
 
     def concluded(self, row: Binding) -> list[tuple[IRI, Term]]:
         """Properties and objects that follow from a solution of the schema."""
-        return [(property, _term(object_, row)) for property, object_ in self._heads]
+        return [(property, filled(object_, row)) for property, object_ in self._heads]
 
     def _has(self, name: str, term: Term) -> bool:
         return any(map(self._holds, solutions(self._schema, self._index, {name: term})))
@@ -121,22 +121,7 @@ class SchemaTable:
     def _holds(self, row: Mapping[str, Term]) -> bool:
         if not self._allows(row):
             return False
-        for each in self._schema:
-            triple = (
-                _term(each.subject, row),
-                _term(each.predicate, row),
-                _term(each.object, row),
-            )
-            if not self._is_static(triple):  # type: ignore[arg-type]
-                return False
-        return True
-
-
-def _term(end: object, row: Binding) -> Term:
-    if isinstance(end, Variable):
-        return row[end.name]
-    assert isinstance(end, IRI | Literal)
-    return meant(end)
+        return all(self._is_static(filled_triple(each, row)) for each in self._schema)
 
 
 def table_of(
@@ -178,11 +163,9 @@ def table_of(
         index.most(*(None if isinstance(end, Variable) else end for end in _ends(each)))
         for each in schema
     )
-    return (
-        SchemaTable(schema, premise, heads, substitution.allows, index, is_static)
-        if least >= LARGE
-        else None
-    )
+    if least < LARGE:
+        return None
+    return SchemaTable(schema, premise, heads, substitution.allows, index, is_static)
 
 
 def _ends(triple: TriplePattern) -> tuple[object, object, object]:
