@@ -8,8 +8,7 @@ from typing import Final
 
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.errors import Position, UnsupportedQuery
-from sensorstream.model.schema import Schema
-from sensorstream.model.similar import shortened
+from sensorstream.model.schema import Schema, shortened
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE

@@ -34,7 +34,7 @@ from sensorstream.history.opening import open_history, open_kept
 from sensorstream.history.views import admit_to_views
 from sensorstream.language.recovery import parse_with_recovery
 from sensorstream.own_folders import own_folder, remove_left
-from sensorstream.reasoning.imports import surroundings
+from sensorstream.reasoning.documents import surroundings
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 

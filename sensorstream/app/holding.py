@@ -24,7 +24,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.processes.apart import Turns
-from sensorstream.reasoning.dl.entailment import Entailed, assertions_near, entailed
+from sensorstream.reasoning.dl.contradictions import Entailed, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import rules_of
 from sensorstream.reasoning.rulesets.derivation import (

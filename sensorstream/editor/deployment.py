@@ -8,7 +8,7 @@ from typing import Final
 
 from sensorstream.editor.vocabulary import Vocabulary
 from sensorstream.errors import SensorStreamError
-from sensorstream.reasoning.imports import surroundings
+from sensorstream.reasoning.documents import surroundings
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.settings import OntologySettings, RuleSettings, Settings
 from sensorstream.settings_file import load_settings

@@ -25,8 +25,8 @@ from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Cleared, Message
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import RuleIndex
