@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, assert_never
 from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown, why_unknown
-from sensorstream.language.printer import print_value
+from sensorstream.language.printer import print_node
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.expressions import Expressions
@@ -310,7 +310,7 @@ class ValueCompiler:
 
     def _reject(self, name: IRI, value: syntax.Fallback) -> Terms:
         expressions, position = self._expressions, value.value.position
-        written, what = print_value(value.value), shown(self._file, name)
+        written, what = print_node(value.value), shown(self._file, name)
         kind = "no valid value" if value.if_valid else "no value"
 
         def reject(scope: Scope, statements: Statements) -> Sequence[Term]:

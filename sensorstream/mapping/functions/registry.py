@@ -84,22 +84,22 @@ def call_of(
         for number, value in enumerate(values):
             word = parameter.between if number else parameter.before
             if word:
-                arguments.append(Argument("word", word, position))
+                arguments.append(Argument("word", word, position=position))
             arguments += _arguments(definition, parameter, value, position)
-    return Call(definition.name, tuple(arguments), position)
+    return Call(definition.name, tuple(arguments), position=position)
 
 
 def _arguments(
     definition: Definition, parameter: Parameter, value: str, position: Position
 ) -> list[Argument]:
     if parameter.kind == "word" or value in parameter.words:
-        return [Argument("word", word, position) for word in value.split()]
+        return [Argument("word", word, position=position) for word in value.split()]
     if parameter.kind == "number" and not _NUMBER.fullmatch(value):
         raise LanguageError(
             f"{definition.name}: '{value}' is not a number: expected one for '{parameter.name}'",
             position=position,
         )
-    return [Argument(parameter.kind, value, position)]
+    return [Argument(parameter.kind, value, position=position)]
 
 
 def compile_call(call: Call, library: Library) -> Function:
