@@ -19,8 +19,8 @@ _ESCAPES: Final = str.maketrans(
         "}": "}}",
     }
 )
-# What is written of each kind of node. `{field}` is the text of a field, `{field!q}` in quotes; what
-# stands behind a colon parts several. `[…]` is left out if a field in it is empty, None or False.
+# What is written of each kind of node. `{field}` is the text of a field, `{field!q}` in quotes, and
+# what stands behind a colon parts several. `[…]` is left out if a field in it is empty or False.
 _FORMS: Final[Mapping[type[syntax.Node], str]] = {
     syntax.Base: "base <{iri}>\n",
     syntax.Prefix: "prefix {name}: <{iri}>\n",

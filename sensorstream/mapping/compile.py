@@ -14,12 +14,11 @@ from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import lookup_of, only_root
 from sensorstream.mapping.moved_paths import ROOT, looks_up
+from sensorstream.mapping.parts import compile_split
 from sensorstream.mapping.path_index import Nodes
-from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
+from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Scope, Statements
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.rule_cost import Steep, steep_of
-from sensorstream.mapping.scope import Scope
-from sensorstream.mapping.split import compile_split
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import check_graph_name

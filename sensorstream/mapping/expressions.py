@@ -18,7 +18,7 @@ from sensorstream.mapping.document import Element
 from sensorstream.mapping.function_chain import compile_calls
 from sensorstream.mapping.functions import Library
 from sensorstream.mapping.moved_paths import ROOT, at_part
-from sensorstream.mapping.scope import Scope, Texts
+from sensorstream.mapping.plan import Scope, Texts
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import encode_segment, iri_maker
 from sensorstream.mapping.xpath import (

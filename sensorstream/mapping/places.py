@@ -14,10 +14,9 @@ from sensorstream.language.printer import print_hole
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.parts import alone
-from sensorstream.mapping.plan import Harvest, PlannedRule
+from sensorstream.mapping.plan import Harvest, PlannedRule, Scope
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
-from sensorstream.mapping.scope import Scope
-from sensorstream.mapping.trace import evaluated
+from sensorstream.mapping.trace import ExpressionRecorder, evaluated
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, Subject, Triple
@@ -106,7 +105,7 @@ def places(
 
 
 @dataclass(slots=True)
-class _Seeker:
+class _Seeker(ExpressionRecorder):
     """The recorder: notes the places of the statements that are wanted."""
 
     wanted: frozenset[Triple]
@@ -122,15 +121,6 @@ class _Seeker:
     def seeks(self, triple: Triple) -> bool:
         """Whether a statement is one of those that are sought."""
         return triple in self.wanted or triple[0] in self.about
-
-    def selected(self, rule: str, hole: syntax.Hole, scope: Scope, count: int) -> None:
-        """Nothing to note; see :class:`.ExpressionRecorder`."""
-
-    def tested(self, rule: str, hole: syntax.Hole, scope: Scope, held: bool) -> None:
-        """Nothing to note."""
-
-    def produced(self, rule: str, hole: syntax.Hole, scope: Scope, values: Sequence[str]) -> None:
-        """Nothing to note."""
 
     def named(self, rule: str, name: Subject, holes: Sequence[syntax.Hole], scope: Scope) -> None:
         """Note where an individual has its name from."""

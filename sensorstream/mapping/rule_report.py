@@ -18,15 +18,13 @@ from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
 from sensorstream.mapping.moved_paths import ROOT, subpaths
 from sensorstream.mapping.parts import alone
-from sensorstream.mapping.plan import MappingPlan, PlannedRule
+from sensorstream.mapping.plan import MappingPlan, PlannedRule, Scope
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
-from sensorstream.mapping.scope import Scope
-from sensorstream.mapping.trace import evaluated
+from sensorstream.mapping.trace import ExpressionRecorder, evaluated
 from sensorstream.mapping.unmapped import Seen, Unmapped, unmapped
 from sensorstream.mapping.yields import Yield, yields
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Timeline
 
 _SHOWN: Final = 3
@@ -141,7 +139,7 @@ class _Tally:
     starts: list[Element] = field(default_factory=list)
 
 
-class _Tracer:
+class _Tracer(ExpressionRecorder):
     """The recorder: counts for each hole, and marks the parts of the message that were read."""
 
     def __init__(self, files: Iterable[syntax.RuleFile]) -> None:
@@ -156,7 +154,6 @@ class _Tracer:
         self.seen = Seen()
 
     def selected(self, rule: str, hole: syntax.Hole, scope: Scope, count: int) -> None:
-        """See :class:`sensorstream.mapping.trace.ExpressionRecorder`."""
         namespaces = self._namespaces[rule]
         here = _elements(evaluated(hole.text, namespaces, scope))
         self._mark(namespaces, hole.text, scope, here)
@@ -164,22 +161,14 @@ class _Tracer:
         self._count(rule, hole, scope, count)
 
     def tested(self, rule: str, hole: syntax.Hole, scope: Scope, held: bool) -> None:
-        """See :class:`sensorstream.mapping.trace.ExpressionRecorder`."""
         self._mark(self._namespaces[rule], hole.text, scope)
         self._count(rule, hole, scope, int(held))
 
     def produced(self, rule: str, hole: syntax.Hole, scope: Scope, values: Sequence[str]) -> None:
-        """See :class:`sensorstream.mapping.trace.ExpressionRecorder`."""
         namespaces = self._namespaces[rule]
         self._mark(namespaces, hole.text, scope)
         self.seen.whole |= _elements(evaluated(hole.text, namespaces, scope))
         self._count(rule, hole, scope, len(values), values)
-
-    def named(self, rule: str, name: Subject, holes: Sequence[syntax.Hole], scope: Scope) -> None:
-        """Do nothing: the holes are told by themselves."""
-
-    def stated(self, rule: str, triple: Triple, holes: Sequence[syntax.Hole], scope: Scope) -> None:
-        """Do nothing, as above."""
 
     def report(
         self,

@@ -13,9 +13,8 @@ from sensorstream.language.printer import print_node
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.expressions import Expressions
-from sensorstream.mapping.plan import Statements
+from sensorstream.mapping.plan import Scope, Statements, Terms, Texts
 from sensorstream.mapping.reference_data import ReferenceData
-from sensorstream.mapping.scope import Scope, Terms, Texts
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from lxml import etree
 
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.moved_paths import ROOT, at_part
-from sensorstream.mapping.scope import Scope
+from sensorstream.mapping.plan import Scope
 from sensorstream.model.terms import Subject, Triple
 
 
-class ExpressionRecorder(Protocol):
-    """Called for every expression, each time it is evaluated."""
+class ExpressionRecorder:
+    """Called for every expression, each time it is evaluated; by default it does nothing."""
 
     def selected(self, rule: str, hole: Hole, scope: Scope, count: int) -> None:
         """``on message`` or ``for each`` found so many nodes."""

@@ -11,8 +11,7 @@ from typing import Final
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.rml.turtle import MappingGraph
-from sensorstream.mapping.rml.vocabulary import RML, short
+from sensorstream.mapping.rml.turtle import RML, MappingGraph, short
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.vocabulary import SENSORSTREAM
 

@@ -20,7 +20,7 @@ from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import any_of, lookup_of
 from sensorstream.mapping.moved_paths import absolute
 from sensorstream.mapping.path_index import Nodes
-from sensorstream.mapping.plan import Harvest, PlannedRule
+from sensorstream.mapping.plan import Harvest, PlannedRule, Scope
 from sensorstream.mapping.rml.model import (
     Expression,
     JoinCondition,
@@ -34,7 +34,6 @@ from sensorstream.mapping.rml.model import (
 from sensorstream.mapping.rml.rml_check import faults
 from sensorstream.mapping.rml.term_maps import TermCompiler, Terms
 from sensorstream.mapping.rule_cost import Steep
-from sensorstream.mapping.scope import Scope
 from sensorstream.mapping.terms import SkipIndividual
 from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.model.events import Message

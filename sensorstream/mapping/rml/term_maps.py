@@ -17,6 +17,7 @@ from sensorstream.language.walk import nodes
 from sensorstream.mapping.expressions import HoleCompiler
 from sensorstream.mapping.functions import Library
 from sensorstream.mapping.moved_paths import from_document
+from sensorstream.mapping.plan import Scope, Texts
 from sensorstream.mapping.rml.block import DEFAULT_GRAPH
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
@@ -27,7 +28,6 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.scope import Scope, Texts
 from sensorstream.mapping.terms import SkipIndividual
 from sensorstream.mapping.values import check_graph_name, encode_segment, literal_maker
 from sensorstream.model.terms import IRI, Literal, Term, iri

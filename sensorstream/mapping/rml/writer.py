@@ -24,7 +24,7 @@ from sensorstream.mapping.rml.model import (
     TriplesMap,
 )
 from sensorstream.mapping.rml.template import print_template
-from sensorstream.mapping.rml.vocabulary import RML
+from sensorstream.mapping.rml.turtle import RML
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import SENSORSTREAM
 
