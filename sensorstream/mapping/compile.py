@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias, TypeVar
 
 from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
@@ -68,6 +68,7 @@ def compile_mapping(
 
 
 Act: TypeAlias = Callable[[Scope], None]
+_Found = TypeVar("_Found")
 
 
 class _Compiler:
@@ -213,27 +214,22 @@ class _Compiler:
     ) -> Callable[[Scope], Subject]:
         assert not isinstance(name, syntax.Variable), "parse refuses it in mapping rules"
         missing = "expected an individual's name"
-        first_not_one = self._expressions.first_not_one
-        holes = name.holes
         if isinstance(name, syntax.BlankName):
-            find = self._values.blank_node(name)
-
-            def blank(scope: Scope) -> Subject:
-                found = find(scope)
-                if len(found) != 1:
-                    raise first_not_one(scope, holes, missing)
-                return found[0]
-
-            return blank
+            return self._one(self._values.blank_node(name), name.holes, missing)
         if name.is_constant:
             constant = self._file.resolve(name)
             return lambda scope: constant
-        fill = self._expressions.iris(name)
+        return self._one(self._expressions.iris(name), name.holes, missing)
 
-        def one(scope: Scope) -> Subject:
-            found = fill(scope)
+    def _one(
+        self, find: Callable[[Scope], Sequence[_Found]], holes: Sequence[syntax.Hole], expected: str
+    ) -> Callable[[Scope], _Found]:
+        first_not_one = self._expressions.first_not_one
+
+        def one(scope: Scope) -> _Found:
+            found = find(scope)
             if len(found) != 1:
-                raise first_not_one(scope, holes, missing)
+                raise first_not_one(scope, holes, expected)
             return found[0]
 
         return one
@@ -244,14 +240,13 @@ class _Compiler:
         if name.is_constant:
             constant = self._file.resolve(name)
             return lambda scope: constant
-        fill, expressions, holes = self._expressions.iris(name), self._expressions, name.holes
+        expressions, holes = self._expressions, name.holes
+        find = self._one(expressions.iris(name), holes, "expected a graph's name")
 
         def graph(scope: Scope) -> IRI:
-            found = fill(scope)
-            if len(found) != 1:
-                raise expressions.first_not_one(scope, holes, "expected a graph's name")
+            found = find(scope)
             try:
-                return check_graph_name(found[0])
+                return check_graph_name(found)
             except TermError as error:
                 raise expressions.error(scope, holes[0], error.message, "", InvalidValue) from None
 

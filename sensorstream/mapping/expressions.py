@@ -195,13 +195,7 @@ class Expressions(HoleCompiler):
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return self._once(hole, find)
-
-        def recorded(scope: Scope) -> Sequence[Element | str]:
-            found = find(scope)
-            recorder.selected(rule, hole, scope, len(found))
-            return found
-
-        return recorded
+        return _told(find, lambda scope, found: recorder.selected(rule, hole, scope, len(found)))
 
     def condition(self, hole: syntax.Hole) -> Callable[[Scope], object]:
         """Whether an XPath is true, or its value functions return any value."""
@@ -211,13 +205,7 @@ class Expressions(HoleCompiler):
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return self._once(hole, test)
-
-        def recorded(scope: Scope) -> object:
-            held = bool(test(scope))
-            recorder.tested(rule, hole, scope, held)
-            return held
-
-        return recorded
+        return _told(test, lambda scope, held: recorder.tested(rule, hole, scope, bool(held)))
 
     def _once(
         self, hole: syntax.Hole, find: Callable[[Scope], _Found]
@@ -295,13 +283,7 @@ class Expressions(HoleCompiler):
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return values
-
-        def recorded(scope: Scope) -> list[str]:
-            found = values(scope)
-            recorder.produced(rule, hole, scope, found)
-            return found
-
-        return recorded
+        return _told(values, lambda scope, found: recorder.produced(rule, hole, scope, found))
 
     def _plain(self, hole: syntax.Hole, valid: bool = False) -> Texts:
         if hole.calls:
@@ -392,6 +374,19 @@ class Expressions(HoleCompiler):
             if len(found) != 1:
                 return self.not_one(scope, hole, found, expected)
         raise AssertionError("every hole found one value")
+
+
+def _told(
+    find: Callable[[Scope], _Found], tell: Callable[[Scope, _Found], None]
+) -> Callable[[Scope], _Found]:
+    """The same, which tells somebody what it finds."""
+
+    def told(scope: Scope) -> _Found:
+        found = find(scope)
+        tell(scope, found)
+        return found
+
+    return told
 
 
 def _node(text: str) -> Element:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias, assert_never
 
@@ -17,7 +17,7 @@ from sensorstream.mapping.plan import Scope, Statements, Terms, Texts
 from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.mapping.values import literal_maker
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
 
 Say: TypeAlias = Callable[[Scope, Subject, Statements], bool]
@@ -50,7 +50,14 @@ class ValueCompiler:
     def property(self, values: syntax.PropertyValues, *, update: bool) -> Say:
         """State a property; an update replaces its earlier values."""
         name = self._file.resolve(values.property)
-        terms = tuple(self._value(name, value) for value in values.values)
+        if self._expressions.stated is None:
+            return self._property(name, values.values, update)
+        return self._recorded(
+            (self._property(name, (value,), update), _holes(value)) for value in values.values
+        )
+
+    def _property(self, name: IRI, values: Sequence[syntax.Value], update: bool) -> Say:
+        terms = tuple(self._value(name, value) for value in values)
 
         def say(scope: Scope, subject: Subject, statements: Statements) -> bool:
             said = False
@@ -62,37 +69,26 @@ class ValueCompiler:
                 statements.replace(((subject, name),))
             return said
 
-        stated = self._expressions.stated
-        if stated is None:
-            return say
-        holes = tuple(map(_holes, values.values))
-
-        def recorded(scope: Scope, subject: Subject, statements: Statements) -> bool:
-            said: dict[Triple, None] = {}
-            for find, found_by in zip(terms, holes, strict=True):
-                for term in find(scope, statements):
-                    said[subject, name, term] = None
-                    stated((subject, name, term), found_by, scope)
-            statements.triples.update(said)
-            if said and update:
-                statements.replace(((subject, name),))
-            return bool(said)
-
-        return recorded
+        return say
 
     def classes(self, names: Sequence[syntax.Name]) -> Say:
         """State the classes of a subject."""
-        say, stated = self._classes(names), self._expressions.stated
-        if stated is None:
-            return say
-        each = tuple((self._classes((name,)), name.holes) for name in names)
+        if self._expressions.stated is None:
+            return self._classes(names)
+        return self._recorded((self._classes((name,)), name.holes) for name in names)
+
+    def _recorded(self, each: Iterable[tuple[Say, Sequence[syntax.Hole]]]) -> Say:
+        """State what each says, and report it with the holes that it comes from."""
+        stated, tells = self._expressions.stated, tuple(each)
+        assert stated is not None, "otherwise nobody wants to know"
 
         def recorded(scope: Scope, subject: Subject, statements: Statements) -> bool:
             said = False
-            for tell, holes in each:
+            for tell, holes in tells:
                 said |= tell(scope, subject, told := Statements())
                 for triple in told.triples:
-                    stated(triple, holes, scope)
+                    if triple[0] == subject:
+                        stated(triple, holes, scope)
                 statements.add(told)
             return said
 
