@@ -122,37 +122,38 @@ def plan_of(roots: Iterable[Kind]) -> Plan:
     return Plan(tuple(individuals), ranges, timeline, part_of)
 
 
-def _individuals(root: Kind, rules: Names, variables: Names) -> Iterator[Drafted]:
-    waiting: list[tuple[Kind, Drafted | None, tuple[Kind, ...]]] = [(root, None, ())]
-    while waiting:
-        kind, around, steps = waiting.pop()
-        local = kind.tag[1]
-        variable = variables.new(property_name(local))
-        drafted = Drafted(kind, around, steps, rules.new(rule_name(local)), variable, "")
-        below: list[tuple[Kind, Drafted | None, tuple[Kind, ...]]] = []
-        _collect(drafted, below)
-        waiting.extend(reversed(below))
-        yield drafted
+def _individuals(
+    kind: Kind,
+    rules: Names,
+    variables: Names,
+    around: Drafted | None = None,
+    steps: tuple[Kind, ...] = (),
+) -> Iterator[Drafted]:
+    """The individual that a kind is, and those below it."""
+    local = kind.tag[1]
+    variable = variables.new(property_name(local))
+    drafted = Drafted(kind, around, steps, rules.new(rule_name(local)), variable, "")
+    below = list(_collected(drafted, kind, (), always=True))
+    yield drafted
+    for path in below:
+        yield from _individuals(path[-1], rules, variables, drafted, path)
 
 
-def _collect(drafted: Drafted, below: list[tuple[Kind, Drafted | None, tuple[Kind, ...]]]) -> None:
-    """The places of an individual, and the individuals directly below it."""
-    waiting: list[tuple[Kind, tuple[Kind, ...], bool]] = [(drafted.kind, (), True)]
-    while waiting:
-        kind, steps, always = waiting.pop()
-        for tag, values in kind.attributes.items():
-            if values.seen:
-                drafted.places.append(Place(steps, tag, values, always and values.always))
-        if kind.text.seen:
-            drafted.places.append(Place(steps, None, kind.text, always and kind.text.always))
-        further = []
-        for child in kind.children.values():
-            path = (*steps, child)
-            if _is_individual(child):
-                below.append((child, drafted, path))
-            else:
-                further.append((child, path, always and child.always))
-        waiting.extend(reversed(further))
+def _collected(
+    drafted: Drafted, kind: Kind, steps: tuple[Kind, ...], *, always: bool
+) -> Iterator[tuple[Kind, ...]]:
+    """Collect the places of an individual; yields the paths to the individuals directly below."""
+    for tag, values in (*kind.attributes.items(), (None, kind.text)):
+        if values.seen:
+            drafted.places.append(Place(steps, tag, values, always and values.always))
+    further = []
+    for child in kind.children.values():
+        if _is_individual(child):
+            yield *steps, child
+        else:
+            further.append(child)
+    for child in further:
+        yield from _collected(drafted, child, (*steps, child), always=always and child.always)
 
 
 def _is_individual(kind: Kind) -> bool:

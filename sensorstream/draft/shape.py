@@ -57,11 +57,9 @@ class Kind:
 
     def walk(self) -> Iterator[Kind]:
         """This kind and all below it, in the order of the message."""
-        waiting = [self]
-        while waiting:
-            kind = waiting.pop()
-            yield kind
-            waiting.extend(reversed(kind.children.values()))
+        yield self
+        for child in self.children.values():
+            yield from child.walk()
 
 
 @dataclass(slots=True)
