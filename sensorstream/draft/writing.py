@@ -11,15 +11,13 @@ from sensorstream.draft.naming import Names
 from sensorstream.draft.plan import Drafted, Place, Plan, plan_of
 from sensorstream.draft.ranges import pictures_of
 from sensorstream.draft.shape import Kind, Shape, Tag
+from sensorstream.language.printer import escaped
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import XSD
 
 _XML: Final = "http://www.w3.org/XML/1998/namespace"
 _PREFIX: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _PLAIN: Final = re.compile(r"[^\W\d][\w.-]*")
-_ESCAPES: Final = str.maketrans(
-    {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "{": "{{", "}": "}}"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ def _head(start: str, prefixes: Mapping[str, str], name: str) -> Iterator[str]:
     yield f"prefix : <{start}>"
     if prefixes:
         yield ""
-        yield from (f'xmlns {each} = "{uri.translate(_ESCAPES)}"' for uri, each in prefixes.items())
+        yield from (f'xmlns {each} = "{escaped(uri)}"' for uri, each in prefixes.items())
 
 
 def _rule(drafted: Drafted, plan: Plan, prefixes: Mapping[str, str]) -> Iterator[str]:

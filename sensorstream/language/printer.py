@@ -87,7 +87,7 @@ def print_node(node: syntax.Node) -> str:
             local = "".join(map(_text, node.parts))
             return f"<{local}>" if prefix is None else f"{prefix}:{local}"
         case syntax.Template():
-            inside = (_escaped(p) if isinstance(p, str) else print_hole(p) for p in node.parts)
+            inside = (escaped(p) if isinstance(p, str) else print_hole(p) for p in node.parts)
             return f'"{"".join(inside)}"'
         case syntax.Sparql(text=text):
             # After a comment in the last line the closing brace would be part of the comment.
@@ -104,7 +104,7 @@ def print_node(node: syntax.Node) -> str:
     def field(match: re.Match[str]) -> str:
         value = getattr(node, match["name"])
         if match["quoted"]:
-            return f'"{_escaped(value)}"'
+            return f'"{escaped(value)}"'
         several = value if isinstance(value, tuple) else (value,)
         return (match["between"] or "").join(map(_text, several))
 
@@ -126,5 +126,6 @@ def _text(value: object) -> str:
     return print_node(value) if isinstance(value, syntax.Node) else str(value)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text as it stands in quotes."""
     return text.translate(_ESCAPES)

@@ -264,14 +264,10 @@ def holes_of(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[
     for guard in rule.guards:
         told.setdefault(("if", print_hole(guard)), guard)
     for action in rule.actions:
-        for hole in nodes(action.name, syntax.Hole):
-            told.setdefault(("name", print_hole(hole)), hole)
-        for hole in nodes(action.classes, syntax.Hole):
-            told.setdefault(("a", print_hole(hole)), hole)
-        for hole in nodes(action.graph, syntax.Hole):
-            told.setdefault(("graph", print_hole(hole)), hole)
-        if action.at is not None:
-            told.setdefault(("at", print_hole(action.at)), action.at)
+        parts = {"name": action.name, "a": action.classes, "graph": action.graph, "at": action.at}
+        for role, part in parts.items():
+            for hole in nodes(part, syntax.Hole):
+                told.setdefault((role, print_hole(hole)), hole)
         for values in nodes(action.properties, syntax.PropertyValues):
             name = values.property
             written = ("" if name.prefix is None else f"{name.prefix}:") + "".join(

@@ -6,6 +6,7 @@ lose their outer white space, and an invalid term rejects the message.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -138,10 +139,8 @@ def compile_rml(
         named: dict[str, list[TriplesMap]] = {}
         for each in mapping.maps:
             named.setdefault(each.rule, []).append(each)
-        sources = _sources(mapping)
         rules += (
-            _planned(name, maps, mapping, sources, timeline, surroundings)
-            for name, maps in named.items()
+            _planned(name, maps, mapping, timeline, surroundings) for name, maps in named.items()
         )
     return tuple(rules)
 
@@ -160,16 +159,12 @@ def compile_maps(
     mapping: RmlMapping, timeline: Timeline, surroundings: Surroundings = ALONE
 ) -> tuple[PlannedRule, ...]:
     """Each triples map of a document without faults as a separate rule, to report its results."""
-    shared = {each.rule: 0 for each in mapping.maps}
-    for each in mapping.maps:
-        shared[each.rule] += 1
-    sources = _sources(mapping)
+    shared = Counter(each.rule for each in mapping.maps)
     return tuple(
         _planned(
             each.rule if shared[each.rule] == 1 else f"{each.rule}, {each.key}",
             [each],
             mapping,
-            sources,
             timeline,
             surroundings,
         )
@@ -190,15 +185,10 @@ def _index_of_file(
         ) from None
 
 
-def _sources(mapping: RmlMapping) -> frozenset[str]:
-    return frozenset(each.source.name for each in mapping.maps)
-
-
 def _planned(
     name: str,
     maps: Sequence[TriplesMap],
     mapping: RmlMapping,
-    sources: frozenset[str],
     timeline: Timeline,
     surroundings: Surroundings,
 ) -> PlannedRule:
@@ -207,6 +197,7 @@ def _planned(
         for each in maps
     )
     logical = maps[0].source
+    sources = frozenset(each.source.name for each in mapping.maps)
 
     def run(root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
         # A message of one of the document's sources is not for the maps of the others.
@@ -231,7 +222,7 @@ def _planned(
     )
 
 
-class _MapCompiler:
+class _MapCompiler(TermCompiler):
     """Compiles one triples map; its methods return closures."""
 
     def __init__(
@@ -241,11 +232,11 @@ class _MapCompiler:
         timeline: Timeline,
         surroundings: Surroundings,
     ) -> None:
+        super().__init__(triples_map, surroundings.library)
         self._surroundings = surroundings
         self._map = triples_map
         self._mapping = mapping
         self._timeline = timeline
-        self._terms = TermCompiler(triples_map, surroundings.library)
 
     def run(self) -> Callable[[Element, Harvest], bool]:
         rows, subject = self.rows(), self.subject()
@@ -294,16 +285,14 @@ class _MapCompiler:
         hole = self._map.source.iterator
         if hole.text == "/":
             return lambda start: iter((start,))
-        find = self._terms.xpath(Hole(absolute(hole.text), position=hole.position))
+        find = self.xpath(Hole(absolute(hole.text), position=hole.position))
 
         def rows(start: Scope) -> Iterator[Scope]:
             root = start.context.getroottree().getroot()
             at_root = Scope(root, start.harvest)
             for node in cast(Sequence[Element | str], find(at_root)):
                 if not isinstance(node, Element):
-                    raise self._terms.error(
-                        start, hole, "found no element: expected a path to elements"
-                    )
+                    raise self.error(start, hole, "found no element: expected a path to elements")
                 yield Scope(node, start.harvest, fixed=start.fixed)
 
         return rows
@@ -312,23 +301,21 @@ class _MapCompiler:
         at = self._map.at
         if at is None:
             return lambda row: row.harvest.message.received
-        return self._terms.instant(at, self._terms.texts(at), self._timeline)
+        return self.instant(at, self.texts(at), self._timeline)
 
     def subject(self) -> Callable[[Scope], list[Subject]]:
-        find = self._terms.term(self._map.subject)
+        find = self.term(self._map.subject)
         return lambda row: cast(list[Subject], list(find(row)))
 
     def _graphs(self, more: Sequence[TermMap]) -> Callable[[Scope], Sequence[IRI | None]]:
         """The graphs of the subject map and of ``more``, together (output.md, "target graphs")."""
         term_maps = (*self._map.graphs, *more)
-        if not term_maps:
-            return lambda row: _DEFAULT
-        return self._terms.graphs(term_maps)
+        return self.graphs(term_maps) if term_maps else lambda row: _DEFAULT
 
     def _property(self, values: PredicateObjects) -> Callable[[Scope], _Said]:
-        predicates = tuple(self._terms.term(each) for each in values.predicates)
+        predicates = tuple(self.term(each) for each in values.predicates)
         objects = tuple(
-            self._parent(each) if isinstance(each, ParentMap) else self._terms.term(each)
+            self._parent(each) if isinstance(each, ParentMap) else self.term(each)
             for each in values.objects
         )
 
@@ -370,11 +357,8 @@ class _MapCompiler:
 
     def index(self, joins: Sequence[JoinCondition]) -> Callable[[Scope], _Index]:
         """The subjects of all iterations of a document, by the parents' side of the joins."""
-        keys, rows, subject = (
-            self._key(joins, lambda join: join.parent),
-            self.rows(),
-            self.subject(),
-        )
+        keys = self._key(joins, lambda join: join.parent)
+        rows, subject = self.rows(), self.subject()
 
         def index(row: Scope) -> _Index:
             found: _Index = {}
@@ -388,5 +372,5 @@ class _MapCompiler:
     def _key(
         self, joins: Sequence[JoinCondition], side: Callable[[JoinCondition], Expression]
     ) -> Callable[[Scope], Iterable[tuple[str, ...]]]:
-        finds = tuple(self._terms.values(side(join), str) for join in joins)
+        finds = tuple(self.values(side(join), str) for join in joins)
         return lambda row: product(*(find(row) for find in finds))
