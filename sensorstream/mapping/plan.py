@@ -164,7 +164,7 @@ class Harvest:
 
 
 @dataclass(slots=True)
-class Scope:
+class Turn:
     """The context of a rule: a node that its path found, and its variables."""
 
     context: Element
@@ -176,8 +176,8 @@ class Scope:
     fixed: dict[object, Any] = field(default_factory=dict)
 
 
-Texts: TypeAlias = Callable[[Scope], list[str]]
-Terms: TypeAlias = Callable[[Scope, Statements], Sequence[Term]]
+Texts: TypeAlias = Callable[[Turn], list[str]]
+Terms: TypeAlias = Callable[[Turn, Statements], Sequence[Term]]
 """The terms of a value; further statements about them are added to the statements."""
 
 

@@ -18,7 +18,7 @@ from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
 from sensorstream.mapping.moved_paths import ROOT, subpaths
 from sensorstream.mapping.parts import alone
-from sensorstream.mapping.plan import MappingPlan, PlannedRule, Scope
+from sensorstream.mapping.plan import MappingPlan, PlannedRule, Turn
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.trace import ExpressionRecorder, evaluated
 from sensorstream.mapping.unmapped import Seen, Unmapped, unmapped
@@ -153,22 +153,22 @@ class _Tracer(ExpressionRecorder):
         self._tallies: dict[tuple[str, str], _Tally] = {}
         self.seen = Seen()
 
-    def selected(self, rule: str, hole: syntax.Hole, scope: Scope, count: int) -> None:
+    def selected(self, rule: str, hole: syntax.Hole, turn: Turn, count: int) -> None:
         namespaces = self._namespaces[rule]
-        here = _elements(evaluated(hole.text, namespaces, scope))
-        self._mark(namespaces, hole.text, scope, here)
+        here = _elements(evaluated(hole.text, namespaces, turn))
+        self._mark(namespaces, hole.text, turn, here)
         self.seen.passed |= here
-        self._count(rule, hole, scope, count)
+        self._count(rule, hole, turn, count)
 
-    def tested(self, rule: str, hole: syntax.Hole, scope: Scope, held: bool) -> None:
-        self._mark(self._namespaces[rule], hole.text, scope)
-        self._count(rule, hole, scope, int(held))
+    def tested(self, rule: str, hole: syntax.Hole, turn: Turn, held: bool) -> None:
+        self._mark(self._namespaces[rule], hole.text, turn)
+        self._count(rule, hole, turn, int(held))
 
-    def produced(self, rule: str, hole: syntax.Hole, scope: Scope, values: Sequence[str]) -> None:
+    def produced(self, rule: str, hole: syntax.Hole, turn: Turn, values: Sequence[str]) -> None:
         namespaces = self._namespaces[rule]
-        self._mark(namespaces, hole.text, scope)
-        self.seen.whole |= _elements(evaluated(hole.text, namespaces, scope))
-        self._count(rule, hole, scope, len(values), values)
+        self._mark(namespaces, hole.text, turn)
+        self.seen.whole |= _elements(evaluated(hole.text, namespaces, turn))
+        self._count(rule, hole, turn, len(values), values)
 
     def report(
         self,
@@ -209,7 +209,7 @@ class _Tracer(ExpressionRecorder):
         self,
         rule: str,
         hole: syntax.Hole,
-        scope: Scope,
+        turn: Turn,
         found: int,
         values: Sequence[str] = (),
     ) -> None:
@@ -220,9 +220,9 @@ class _Tracer(ExpressionRecorder):
         if not found:
             tally.missed += 1
             head = hole.text.partition("/")[0]
-            start = scope.variables.get(head[1:]) if head.startswith("$") else scope.context
+            start = turn.variables.get(head[1:]) if head.startswith("$") else turn.context
             if hole.text.startswith("/"):
-                start = scope.variables.get(ROOT, scope.context.getroottree().getroot())
+                start = turn.variables.get(ROOT, turn.context.getroottree().getroot())
             if isinstance(start, Element):
                 tally.starts.append(start)
 
@@ -233,12 +233,12 @@ class _Tracer(ExpressionRecorder):
         self,
         namespaces: Mapping[str, str],
         text: str,
-        scope: Scope,
+        turn: Turn,
         but: Set[Element] = frozenset(),
     ) -> None:
         """Mark all nodes that an expression reads, except some elements, as seen."""
         for path in subpaths(text):
-            found = evaluated(path, namespaces, scope)
+            found = evaluated(path, namespaces, turn)
             self.seen.elements |= _elements(found) - but
             for node in found if isinstance(found, list) else ():
                 if isinstance(node, Element) or (parent := node.getparent()) is None:

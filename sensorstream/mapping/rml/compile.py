@@ -21,7 +21,7 @@ from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import any_of, lookup_of
 from sensorstream.mapping.moved_paths import absolute
 from sensorstream.mapping.path_index import Nodes
-from sensorstream.mapping.plan import Harvest, PlannedRule, Scope
+from sensorstream.mapping.plan import Harvest, PlannedRule, Turn
 from sensorstream.mapping.rml.model import (
     Expression,
     JoinCondition,
@@ -173,12 +173,12 @@ def compile_maps(
 
 
 def _index_of_file(
-    value: ParentMap, parent: TriplesMap, index_of: Callable[[Scope], _Index], files: Files
+    value: ParentMap, parent: TriplesMap, index_of: Callable[[Turn], _Index], files: Files
 ) -> _Index:
     """The subjects of a file, which stays the same for all messages."""
     root = files[parent.source.name].getroot()
     try:
-        return index_of(Scope(root, Harvest(Message("", b"", 0, parent.source.name))))
+        return index_of(Turn(root, Harvest(Message("", b"", 0, parent.source.name))))
     except MappingError as error:
         raise LanguageError(
             f"{value.where}: {parent.source.name}: {error.message}", position=value.position
@@ -247,7 +247,7 @@ class _MapCompiler(TermCompiler):
 
         def run(root: Element, harvest: Harvest) -> bool:
             found = False
-            start = Scope(root, harvest)
+            start = Turn(root, harvest)
             for row in rows(start):
                 found = True
                 subjects = subject(row)
@@ -280,39 +280,39 @@ class _MapCompiler(TermCompiler):
 
     # Iterations
 
-    def rows(self) -> Callable[[Scope], Iterator[Scope]]:
+    def rows(self) -> Callable[[Turn], Iterator[Turn]]:
         """All iterations of a message."""
         hole = self._map.source.iterator
         if hole.text == "/":
             return lambda start: iter((start,))
         find = self.xpath(Hole(absolute(hole.text), position=hole.position))
 
-        def rows(start: Scope) -> Iterator[Scope]:
+        def rows(start: Turn) -> Iterator[Turn]:
             root = start.context.getroottree().getroot()
-            at_root = Scope(root, start.harvest)
+            at_root = Turn(root, start.harvest)
             for node in cast(Sequence[Element | str], find(at_root)):
                 if not isinstance(node, Element):
                     raise self.error(start, hole, "found no element: expected a path to elements")
-                yield Scope(node, start.harvest, fixed=start.fixed)
+                yield Turn(node, start.harvest, fixed=start.fixed)
 
         return rows
 
-    def _time(self) -> Callable[[Scope], Instant]:
+    def _time(self) -> Callable[[Turn], Instant]:
         at = self._map.at
         if at is None:
             return lambda row: row.harvest.message.received
         return self.instant(at, self.texts(at), self._timeline)
 
-    def subject(self) -> Callable[[Scope], list[Subject]]:
+    def subject(self) -> Callable[[Turn], list[Subject]]:
         find = self.term(self._map.subject)
         return lambda row: cast(list[Subject], list(find(row)))
 
-    def _graphs(self, more: Sequence[TermMap]) -> Callable[[Scope], Sequence[IRI | None]]:
+    def _graphs(self, more: Sequence[TermMap]) -> Callable[[Turn], Sequence[IRI | None]]:
         """The graphs of the subject map and of ``more``, together (output.md, "target graphs")."""
         term_maps = (*self._map.graphs, *more)
         return self.graphs(term_maps) if term_maps else lambda row: _DEFAULT
 
-    def _property(self, values: PredicateObjects) -> Callable[[Scope], _Said]:
+    def _property(self, values: PredicateObjects) -> Callable[[Turn], _Said]:
         predicates = tuple(self.term(each) for each in values.predicates)
         objects = tuple(
             self._parent(each) if isinstance(each, ParentMap) else self.term(each)
@@ -321,7 +321,7 @@ class _MapCompiler(TermCompiler):
 
         graphs = self._graphs(values.graphs)
 
-        def pairs(row: Scope) -> _Said:
+        def pairs(row: Turn) -> _Said:
             found = [term for find in objects for term in find(row)]
             if not found:
                 return _NOTHING
@@ -344,7 +344,7 @@ class _MapCompiler(TermCompiler):
         if parent.source.name != self._map.source.name:
             fixed = _index_of_file(value, parent, index_of, self._surroundings.files)
 
-        def joined(row: Scope) -> Iterable[Term]:
+        def joined(row: Turn) -> Iterable[Term]:
             index = row.fixed.get(value) if fixed is None else fixed
             if index is None:
                 index = row.fixed[value] = index_of(row)
@@ -355,12 +355,12 @@ class _MapCompiler(TermCompiler):
 
         return joined
 
-    def index(self, joins: Sequence[JoinCondition]) -> Callable[[Scope], _Index]:
+    def index(self, joins: Sequence[JoinCondition]) -> Callable[[Turn], _Index]:
         """The subjects of all iterations of a document, by the parents' side of the joins."""
         keys = self._key(joins, lambda join: join.parent)
         rows, subject = self.rows(), self.subject()
 
-        def index(row: Scope) -> _Index:
+        def index(row: Turn) -> _Index:
             found: _Index = {}
             for each in rows(row):
                 for key in keys(each):
@@ -371,6 +371,6 @@ class _MapCompiler(TermCompiler):
 
     def _key(
         self, joins: Sequence[JoinCondition], side: Callable[[JoinCondition], Expression]
-    ) -> Callable[[Scope], Iterable[tuple[str, ...]]]:
+    ) -> Callable[[Turn], Iterable[tuple[str, ...]]]:
         finds = tuple(self.values(side(join), str) for join in joins)
         return lambda row: product(*(find(row) for find in finds))
