@@ -333,12 +333,13 @@ class Expressions(HoleCompiler):
         """The texts of a template: empty if a hole finds nothing; several from a single hole."""
         holes = [part for part in parts if isinstance(part, syntax.Hole)]
         if not holes:
-            constant = ["".join(part for part in parts if isinstance(part, str))]
+            constant = ["".join(map(str, parts))]
             return lambda turn: constant
         if len(holes) == 1:
-            index = next(i for i, part in enumerate(parts) if isinstance(part, syntax.Hole))
-            before = "".join(part for part in parts[:index] if isinstance(part, str))
-            after = "".join(part for part in parts[index + 1 :] if isinstance(part, str))
+            index = parts.index(holes[0])
+            before, after = (
+                "".join(map(str, each)) for each in (parts[:index], parts[index + 1 :])
+            )
             only = self.texts(holes[0], valid=valid)
             return lambda turn: [f"{before}{change(text)}{after}" for text in only(turn)]
         pieces = tuple(

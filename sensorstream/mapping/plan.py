@@ -165,7 +165,7 @@ class Harvest:
 
 @dataclass(slots=True)
 class Turn:
-    """The context of a rule: a node that its path found, and its variables."""
+    """One run of a rule's body, or an iteration of RML: a node that its path found, and variables."""
 
     context: Element
     harvest: Harvest
