@@ -165,7 +165,7 @@ class Harvest:
 
 @dataclass(slots=True)
 class Turn:
-    """One run of a rule's body, or an iteration of RML: a node that its path found, and variables."""
+    """One run of a rule, or an iteration of RML: a node that its path found, and variables."""
 
     context: Element
     harvest: Harvest
