@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sensorstream.mapping.rule_report import Explanation, ExpressionReport, RuleReport
-from sensorstream.mapping.yields import Yield
+from sensorstream.mapping.rule_report import Explanation, ExpressionReport, RuleReport, Yield
 
 
 def lines_of(explanation: Explanation) -> Iterator[str]:

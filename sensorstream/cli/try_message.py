@@ -90,9 +90,13 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _explanation(told: Mapping[str, Any]) -> Explanation:
-    from sensorstream.mapping.rule_report import Explanation, ExpressionReport, RuleReport
-    from sensorstream.mapping.unmapped import Unmapped
-    from sensorstream.mapping.yields import Yield
+    from sensorstream.mapping.rule_report import (
+        Explanation,
+        ExpressionReport,
+        RuleReport,
+        Unmapped,
+        Yield,
+    )
 
     rules = tuple(
         RuleReport(

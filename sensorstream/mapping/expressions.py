@@ -15,8 +15,8 @@ from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.function_chain import compile_calls
 from sensorstream.mapping.functions import Library
+from sensorstream.mapping.functions.registry import compile_calls
 from sensorstream.mapping.moved_paths import ROOT, at_part
 from sensorstream.mapping.plan import Texts, Turn
 from sensorstream.mapping.trace import ExpressionRecorder

@@ -2,7 +2,7 @@ import pytest
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Table
-from sensorstream.mapping.lookup_tables import parse_table
+from sensorstream.mapping.reference_data import parse_table
 
 TABLE = Table("rooms", "rooms.csv", "code", "room", position=Position("f", 2, 7))
 
