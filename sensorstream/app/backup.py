@@ -32,7 +32,7 @@ from sensorstream.history.database import connect, translating
 from sensorstream.history.dumping import dump, fill
 from sensorstream.history.opening import open_history, open_kept
 from sensorstream.history.views import admit_to_views
-from sensorstream.language.recovery import parse_with_recovery
+from sensorstream.language.parser import parse_with_recovery
 from sensorstream.own_folders import own_folder, remove_left
 from sensorstream.reasoning.documents import surroundings
 from sensorstream.settings import Settings

@@ -13,8 +13,7 @@ from sensorstream.editor.samples import read_samples, sample_files
 from sensorstream.editor.text import SourceText
 from sensorstream.editor.vocabulary import Vocabulary
 from sensorstream.errors import LanguageError
-from sensorstream.language.parser import syntax_tree
-from sensorstream.language.recovery import rule_starts
+from sensorstream.language.parser import rule_starts, syntax_tree
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.functions import Definition

@@ -20,7 +20,7 @@ from sensorstream.language.hole import split
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import Element, parse_document
 from sensorstream.mapping.moved_paths import ROOT, at_part
-from sensorstream.mapping.split import compile_split
+from sensorstream.mapping.parts import compile_split
 
 _NAMED: Final = re.compile(r"^[ \t]*#[ \t]*sample:[ \t]*(\S.*?)[ \t]*$", re.M)
 _MOST_FILES: Final = 20

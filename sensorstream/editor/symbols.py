@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from sensorstream.editor.text import Span
-from sensorstream.language.recovery import rule_starts
+from sensorstream.language.parser import rule_starts
 
 _NAMED: Final = re.compile(r"[ \t]*(mapping|rule)[ \t]+([^\W\d][\w-]*)")
 

@@ -10,7 +10,7 @@ from typing import Final
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
-from sensorstream.language.printer import print_rule, trigger_text
+from sensorstream.language.printer import print_node
 from sensorstream.model.schedules import Schedule
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject
@@ -179,7 +179,7 @@ def rule_faults(
 
 def digest_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> str:
     """A digest of all that a rule says: rules of the same digest do the same."""
-    told = f"{sorted(file.prefix_map.items())} {file.base} {print_rule(rule)}"
+    told = f"{sorted(file.prefix_map.items())} {file.base} {print_node(rule)}"
     return sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -242,7 +242,7 @@ def compile_rule(
             frozenset(waiting) - {NOW},
             silent,
         ),
-        trigger_text(rule.trigger) if question or isinstance(rule.trigger, _WAITING) else "",
+        print_node(rule.trigger) if question or isinstance(rule.trigger, _WAITING) else "",
         edge,
         listens=isinstance(rule.trigger, syntax.OnSilence),
         punctual=is_punctual(rule.trigger),

@@ -8,7 +8,7 @@ from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.language import syntax
-from sensorstream.language.printer import condition_text, trigger_text
+from sensorstream.language.printer import print_node
 from sensorstream.model.events import Individual
 from sensorstream.model.terms import Subject, Term
 from sensorstream.model.timeline import Instant, Timeline
@@ -199,7 +199,7 @@ class _Question:
 
     def _trigger(self) -> None:
         trigger, present, name = self._rule.trigger, self._present, self._name
-        text = trigger_text(trigger).split("\n")[0]
+        text = print_node(trigger).split("\n")[0]
         one = present.individual
         where = "not in the window"
         if one is not None:
@@ -257,7 +257,7 @@ class _Question:
         return self._present.kb.count(RDF_TYPE, self._file.resolve(class_name))
 
     def _tell(self, condition: syntax.Condition, held: bool, note: str, count: int = 0) -> None:
-        text = " ".join(condition_text(condition).split())
+        text = " ".join(print_node(condition).split())
         self._steps.append(Step("condition", text, held, count or None, (), note))
 
     def _queried(
@@ -298,7 +298,7 @@ class _Question:
             )
             self._tell(condition, bool(after), f"there is: {there}" if there else "", len(after))
         elif after:
-            text = " ".join(condition_text(condition).split())
+            text = " ".join(print_node(condition).split())
             shown = tuple(map(self._names.solution, after[:3]))
             self._steps.append(Step("condition", text, True, len(after), shown))
         else:
@@ -338,7 +338,7 @@ class _Question:
                 since, told = self._time(holding.since), self._names.solution(solution)
                 if holding.due is None:
                     note = "it has fired then, and does so again only after it has ended"
-                    end = "" if trigger.until is None else condition_text(trigger.until)
+                    end = "" if trigger.until is None else print_node(trigger.until)
                     note += f": until {' '.join(end.split())}" if end else ""
                     self._steps.append(Step("held", f"true since {since}", False, 1, (told,), note))
                 else:
