@@ -216,7 +216,7 @@ def _of_history(
                 row_limit=limits.rows,
             )
         elif asked.on == ARCHIVE:
-            from sensorstream.archive.sparql.asking import archive_answered
+            from sensorstream.archive.asking import archive_answered
 
             say("DuckDB answers")
             answer = stack.enter_context(

@@ -77,7 +77,7 @@ class Forks(Child):
         """
         self._put(Tell(message))
 
-    def begin(self, question: object, limits: QuestionLimits) -> Question:
+    def begin(self, question: object, limits: QuestionLimits) -> OpenQuestion:
         """Put a question; it is answered from what the process was told by now.
 
         Raises:
@@ -94,7 +94,7 @@ class Forks(Child):
                 status.close()
                 raise
         ends = Connection(answer.detach()), Connection(status.detach())
-        return Question(self, asked.number, limits, *ends)
+        return OpenQuestion(self, asked.number, limits, *ends)
 
     def end(self, number: int) -> None:
         """End the answering of a question."""
@@ -120,7 +120,7 @@ class Forks(Child):
             raise Unavailable(f"{self.name} has ended: {error}; ask again") from None
 
 
-class Question:
+class OpenQuestion:
     """A question that is being answered."""
 
     def __init__(

@@ -18,7 +18,6 @@ from time import sleep
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import (
-    ArchiveError,
     InternalFault,
     QueryError,
     SensorStreamError,
@@ -49,7 +48,7 @@ _CONFIGURATION: Final = {
 }
 
 
-class Worker:
+class JobWorker:
     """Answers the questions that come over a pipe."""
 
     def __init__(self, task: Task, connection: Connection, spark: SparkSession) -> None:
@@ -156,12 +155,8 @@ class _Running(Thread):
             return False
 
     def _answer(self) -> int:
-        answer = self._sparql if self._asked.text.language == SPARQL else self._sql
-        try:
-            return answer()
-        except ArchiveError:
-            # A part was restored, or an individual erased, while Spark read the files of before.
-            return answer()
+        asks_sparql = self._asked.text.language == SPARQL
+        return bulk_sql.once_more(self._sparql if asks_sparql else self._sql)
 
     def _sql(self) -> int:
         task = self._task
@@ -229,7 +224,7 @@ def main(connection: Connection, folder: str) -> None:
             bulk_sql.prepare_session(spark)
             started.set()
             connection.send(Begun())
-            Worker(task, connection, spark).serve()
+            JobWorker(task, connection, spark).serve()
     except SensorStreamError as error:
         connection.send(Failed(error, broken=True))
     finally:
