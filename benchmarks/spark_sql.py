@@ -27,8 +27,7 @@ from sensorstream.history import embedded
 from sensorstream.history.database import connect
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import view_definitions
-from sensorstream.spark.bulk_sql import ask
-from sensorstream.spark.described import prepare
+from sensorstream.spark.bulk_sql import ask, prepare
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place
 
