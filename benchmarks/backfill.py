@@ -20,7 +20,7 @@ from time import perf_counter
 from sensorstream.backfill.documents import Document, Refused, documents
 from sensorstream.backfill.filling import backfill, map_in_processes, map_on_spark
 from sensorstream.backfill.mapping import Mapped, batches
-from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.history import embedded
 from sensorstream.history.store import PostgresStore
 from sensorstream.settings import HistorySettings, Settings

@@ -30,8 +30,8 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
-from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.questions import Memo
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, parse_ontology

@@ -26,9 +26,8 @@ from sensorstream.app.exchange import Exchange
 from sensorstream.app.recovery import Start, recover
 from sensorstream.app.wiring import build_machine, read_deployment
 from sensorstream.history import embedded
-from sensorstream.history.position import PositionReader
+from sensorstream.history.pipeline import PositionReader, Writes
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.entry import Target
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sensorstream.app.library import map_message, read_events, result_of
     from sensorstream.app.recorded import build_engine, parse_mapping
-    from sensorstream.client.asynchronous import AsyncClient
-    from sensorstream.client.blocking import Client
+    from sensorstream.client.clients import AsyncClient, Client
     from sensorstream.client.reports import QueryReport
     from sensorstream.client.results import Results
     from sensorstream.engine.engine import Engine
@@ -41,8 +40,8 @@ __all__ = (
 
 _HOMES = MappingProxyType(
     {
-        "AsyncClient": "sensorstream.client.asynchronous",
-        "Client": "sensorstream.client.blocking",
+        "AsyncClient": "sensorstream.client.clients",
+        "Client": "sensorstream.client.clients",
         "Engine": "sensorstream.engine.engine",
         "Event": "sensorstream.model.events",
         "Grouping": "sensorstream.webhook_definition",

@@ -78,7 +78,7 @@ A class without a ``code`` of its own has that of its parent.
 
 Nine kinds of exception are not in the tree, because they are not errors for a user to read:
 ``alerts.poster.ConnectError`` (the next address of a receiver is tried),
-``apart._HungError`` (has what a fork does done once more),
+``processes.apart._HungError`` (has what a fork does done once more),
 ``mapping.terms.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
 ``reasoning.dl.bounds.clauses.Untreated`` (a bound leaves an axiom out),
@@ -119,6 +119,11 @@ class SensorStreamError(Exception):
 
     code: ClassVar[str] = "error"
 
+    def __init_subclass__(cls, *, code: str = "") -> None:
+        # Without one of its own it has its parent's.
+        if code:
+            cls.code = code
+
     def __init__(self, message: str, *, position: Position | None = None) -> None:
         # It may quote a value of any length.
         message = shortened(message)
@@ -142,61 +147,43 @@ def _rebuild(
     return kind(message, position=position)
 
 
-class SettingsError(SensorStreamError):
+class SettingsError(SensorStreamError, code="settings"):
     """A setting is missing, unknown or of the wrong kind."""
 
-    code = "settings"
 
-
-class TermError(SensorStreamError):
+class TermError(SensorStreamError, code="term"):
     """A literal, IRI, time or duration is not valid for its datatype."""
 
-    code = "term"
 
-
-class LanguageError(SensorStreamError):
+class LanguageError(SensorStreamError, code="language"):
     """A rule file, or a file of functions for rules, that cannot be read or compiled."""
 
-    code = "language"
 
-
-class RulesError(SensorStreamError):
+class RulesError(SensorStreamError, code="rules"):
     """The rule files of a server cannot be changed in this way."""
 
-    code = "rules"
 
-
-class UnknownRules(RulesError):
+class UnknownRules(RulesError, code="unknown-rules"):
     """No rule file in force has this name, or had it in this version."""
 
-    code = "unknown-rules"
 
-
-class ChangedMeanwhile(SensorStreamError):
+class ChangedMeanwhile(SensorStreamError, code="changed"):
     """What is to be replaced is not any more what the change was made for."""
 
-    code = "changed"
 
-
-class UnknownVersion(SensorStreamError):
+class UnknownVersion(SensorStreamError, code="unknown-version"):
     """A rule file, a query, a webhook or the ontology has never had this version."""
 
-    code = "unknown-version"
 
-
-class OntologyError(SensorStreamError):
+class OntologyError(SensorStreamError, code="ontology"):
     """An ontology that cannot be loaded or used."""
 
-    code = "ontology"
 
-
-class OntologyConflict(OntologyError):
+class OntologyConflict(OntologyError, code="ontology-conflict"):
     """The window contradicts a new ontology, or another change is under way.
 
     ``contradiction`` names what clashes, where that is the reason.
     """
-
-    code = "ontology-conflict"
 
     def __init__(
         self,
@@ -209,56 +196,40 @@ class OntologyConflict(OntologyError):
         self.contradiction = contradiction
 
 
-class MessageError(SensorStreamError):
+class MessageError(SensorStreamError, code="message"):
     """One message cannot be taken in; the knowledge base is as before."""
 
-    code = "message"
 
-
-class MalformedMessage(MessageError):
+class MalformedMessage(MessageError, code="malformed-message"):
     """Not well-formed XML, or XML that is refused (DOCTYPE, depth)."""
 
-    code = "malformed-message"
 
-
-class MessageTooLarge(MessageError):
+class MessageTooLarge(MessageError, code="message-too-large"):
     """More bytes than the limit in the settings."""
 
-    code = "message-too-large"
 
-
-class RepeatedMessage(MessageError):
+class RepeatedMessage(MessageError, code="repeated-message"):
     """An input delivered a message again that is in the journal already."""
 
-    code = "repeated-message"
 
-
-class ReusedKey(MessageError):
+class ReusedKey(MessageError, code="reused-key"):
     """The idempotency key of a message came with another message before."""
 
-    code = "reused-key"
 
-
-class InvalidMessage(MessageError):
+class InvalidMessage(MessageError, code="invalid-message"):
     """The message does not conform to the XML Schema of its source."""
 
-    code = "invalid-message"
 
-
-class MappingError(MessageError):
+class MappingError(MessageError, code="mapping"):
     """A mapping rule matched, but a value it needs is missing or invalid."""
-
-    code = "mapping"
 
 
 class InvalidValue(MappingError):
     """A value is there but is not valid; ``if valid`` treats it as a missing value."""
 
 
-class InvalidTerm(MessageError):
+class InvalidTerm(MessageError, code="invalid-term"):
     """A statement has a name or literal that RDF does not have, whatever made it."""
-
-    code = "invalid-term"
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,14 +251,12 @@ class Contradiction:
         object.__setattr__(self, "axioms", tuple(map(shortened, self.axioms)))
 
 
-class Inconsistent(MessageError):
+class Inconsistent(MessageError, code="inconsistent"):
     """The message contradicts the ontology.
 
     ``individuals`` are the members of the island that has no model, as N-Triples terms;
     ``contradiction`` names what clashes, once that is known.
     """
-
-    code = "inconsistent"
 
     def __init__(
         self,
@@ -311,43 +280,31 @@ def _rebuild_inconsistent(
     return Inconsistent(message, individuals=individuals, contradiction=contradiction)
 
 
-class RuleError(MessageError):
+class RuleError(MessageError, code="rule"):
     """An action of a semantic rule cannot be carried out with the values it met."""
 
-    code = "rule"
 
-
-class RuleCycle(MessageError):
+class RuleCycle(MessageError, code="rule-cycle"):
     """Semantic rules kept changing the knowledge base beyond the bound of rounds."""
 
-    code = "rule-cycle"
 
-
-class EventError(SensorStreamError):
+class EventError(SensorStreamError, code="event"):
     """A line of an event file is not a valid event."""
 
-    code = "event"
 
-
-class StoryError(SensorStreamError):
+class StoryError(SensorStreamError, code="story"):
     """A step of a story cannot be read."""
 
-    code = "story"
 
-
-class BackgroundError(SensorStreamError):
+class BackgroundError(SensorStreamError, code="background"):
     """A file of background knowledge cannot be read, or a query names one that is not given."""
 
-    code = "background"
 
-
-class QueryError(SensorStreamError):
+class QueryError(SensorStreamError, code="query"):
     """A SPARQL or SQL text that cannot be run.
 
     ``part`` is what of its meaning it is about: whoever has the places of the text finds its own.
     """
-
-    code = "query"
 
     def __init__(
         self, message: str, *, position: Position | None = None, part: object = None
@@ -356,125 +313,85 @@ class QueryError(SensorStreamError):
         self.part = part
 
 
-class QueryConflict(QueryError):
+class QueryConflict(QueryError, code="query-conflict"):
     """A continuous query whose name is taken, or one more than may run."""
 
-    code = "query-conflict"
 
-
-class UnknownAlert(QueryError):
+class UnknownAlert(QueryError, code="unknown-alert"):
     """No alert that is kept has this id."""
 
-    code = "unknown-alert"
 
-
-class AlertError(SensorStreamError):
+class AlertError(SensorStreamError, code="alert"):
     """What cannot be done with an alert in its state, or a silence that cannot be made."""
 
-    code = "alert"
 
-
-class UnknownSilence(AlertError):
+class UnknownSilence(AlertError, code="unknown-silence"):
     """No silence has this id, or it has ended."""
 
-    code = "unknown-silence"
 
-
-class UnknownIndividual(QueryError):
+class UnknownIndividual(QueryError, code="unknown-individual"):
     """Neither the window nor history has this individual."""
 
-    code = "unknown-individual"
 
-
-class UnknownMessage(QueryError):
+class UnknownMessage(QueryError, code="unknown-message"):
     """The journal has no message with this id."""
 
-    code = "unknown-message"
 
-
-class UnknownQuery(QueryError):
+class UnknownQuery(QueryError, code="unknown-query"):
     """No continuous query has this name."""
 
-    code = "unknown-query"
 
-
-class UnsupportedQuery(QueryError):
+class UnsupportedQuery(QueryError, code="unsupported-query"):
     """A query asks for something that no stream, or no database, can answer."""
 
-    code = "unsupported-query"
 
-
-class NotIncremental(QueryError):
+class NotIncremental(QueryError, code="not-incremental"):
     """A part of a query whose answer cannot be kept in step; it is evaluated anew instead."""
 
-    code = "not-incremental"
 
-
-class NotMovable(SensorStreamError):
+class NotMovable(SensorStreamError, code="not-movable"):
     """An XPath expression would mean something else at another context node."""
 
-    code = "not-movable"
 
-
-class ProgramError(SensorStreamError):
+class ProgramError(SensorStreamError, code="program"):
     """Derivation rules that have no well-defined result, or might go on for ever."""
 
-    code = "program"
 
-
-class ReasonerError(SensorStreamError):
+class ReasonerError(SensorStreamError, code="reasoner"):
     """The reasoner's process failed."""
 
-    code = "reasoner"
 
-
-class HistoryError(SensorStreamError):
+class HistoryError(SensorStreamError, code="history"):
     """The persistent knowledge base failed."""
 
-    code = "history"
 
-
-class DamagedCheckpoint(HistoryError):
+class DamagedCheckpoint(HistoryError, code="checkpoint-damaged"):
     """A state of the engine that was kept and cannot be read; the one before it may be."""
 
-    code = "checkpoint-damaged"
 
-
-class Unstorable(HistoryError):
+class Unstorable(HistoryError, code="unstorable"):
     """PostgreSQL refuses a value, and would refuse it again; all else can be stored."""
 
-    code = "unstorable"
 
-
-class JournalError(SensorStreamError):
+class JournalError(SensorStreamError, code="journal"):
     """An entry of the journal that is not there, or cannot be skipped."""
 
-    code = "journal"
 
-
-class ArchiveError(SensorStreamError):
+class ArchiveError(SensorStreamError, code="archive"):
     """The archive, or a folder to fill history from, cannot be read or written."""
 
-    code = "archive"
 
-
-class InternalFault(SensorStreamError):
+class InternalFault(SensorStreamError, code="internal"):
     """A defect of SensorStream stopped this message; it is kept, the knowledge base unchanged."""
 
-    code = "internal"
 
-
-class Unavailable(SensorStreamError):
+class Unavailable(SensorStreamError, code="unavailable"):
     """The system is stopping, overloaded or broken; the message may be sent again later."""
 
-    code = "unavailable"
 
-
-class Busy(Unavailable):
+class Busy(Unavailable, code="busy"):
     """Too much waits already; ``retry_after`` is in seconds."""
 
-    code = "busy"
-
     def __init__(
         self, message: str, *, position: Position | None = None, retry_after: float = 1.0
     ) -> None:
@@ -482,11 +399,9 @@ class Busy(Unavailable):
         self.retry_after = retry_after
 
 
-class TooFast(SensorStreamError):
+class TooFast(SensorStreamError, code="too-fast"):
     """A client sends more than it may in that time; ``retry_after`` is in seconds."""
 
-    code = "too-fast"
-
     def __init__(
         self, message: str, *, position: Position | None = None, retry_after: float = 1.0
     ) -> None:
@@ -494,10 +409,8 @@ class TooFast(SensorStreamError):
         self.retry_after = retry_after
 
 
-class Overrun(SensorStreamError):
+class Overrun(SensorStreamError, code="overrun"):
     """It took more time, memory or rows than a limit of the settings allows, and was stopped."""
-
-    code = "overrun"
 
 
 class TooCostly(Overrun):
@@ -518,124 +431,84 @@ class TooCostly(Overrun):
         self.rules = dict(rules or {})
 
 
-class MissingExtra(SensorStreamError):
+class MissingExtra(SensorStreamError, code="missing-extra"):
     """An optional part of the package is not installed; the message says how to install it."""
 
-    code = "missing-extra"
 
-
-class AccessError(SensorStreamError):
+class AccessError(SensorStreamError, code="access"):
     """Who asks may not do this."""
 
-    code = "access"
 
-
-class Unauthenticated(AccessError):
+class Unauthenticated(AccessError, code="unauthenticated"):
     """No key or token was shown, or the one that was is not valid."""
 
-    code = "unauthenticated"
 
-
-class Forbidden(AccessError):
+class Forbidden(AccessError, code="forbidden"):
     """The key or token is valid, but has no role that may do this."""
 
-    code = "forbidden"
 
-
-class UnknownKey(SensorStreamError):
+class UnknownKey(SensorStreamError, code="unknown-key"):
     """No key has this name or beginning."""
 
-    code = "unknown-key"
 
-
-class WebhookError(SensorStreamError):
+class WebhookError(SensorStreamError, code="webhook"):
     """A webhook that cannot be registered."""
 
-    code = "webhook"
 
-
-class UnknownWebhook(WebhookError):
+class UnknownWebhook(WebhookError, code="unknown-webhook"):
     """A webhook that does not exist."""
 
-    code = "unknown-webhook"
 
-
-class UnknownDelivery(WebhookError):
+class UnknownDelivery(WebhookError, code="unknown-delivery"):
     """A delivery that is not kept."""
 
-    code = "unknown-delivery"
 
-
-class SparkError(SensorStreamError):
+class SparkError(SensorStreamError, code="spark"):
     """Spark could not be started or used."""
 
-    code = "spark"
 
-
-class JobError(SensorStreamError):
+class JobError(SensorStreamError, code="job"):
     """A long question, which runs beside the requests, cannot go on."""
 
-    code = "job"
 
-
-class UnknownJob(JobError):
+class UnknownJob(JobError, code="unknown-job"):
     """No job has this id; it may have been deleted."""
 
-    code = "unknown-job"
 
-
-class TooManyJobs(JobError):
+class TooManyJobs(JobError, code="too-many-jobs"):
     """As many jobs wait as may wait."""
 
-    code = "too-many-jobs"
 
-
-class UnfinishedJob(JobError):
+class UnfinishedJob(JobError, code="unfinished-job"):
     """The result of a job was asked for before its end."""
 
-    code = "unfinished-job"
 
-
-class JobCancelled(JobError):
+class JobCancelled(JobError, code="job-cancelled"):
     """The job was ended before it had a result."""
 
-    code = "job-cancelled"
 
-
-class LostJob(JobError):
+class LostJob(JobError, code="lost-job"):
     """The process that ran the job has ended."""
 
-    code = "lost-job"
 
-
-class RunsOnSpark(SensorStreamError):
+class RunsOnSpark(SensorStreamError, code="runs-on-spark"):
     """It needs the engine's window, and the engines run on Spark: pipeline.runner is "spark"."""
 
-    code = "runs-on-spark"
 
-
-class SimulationError(SensorStreamError):
+class SimulationError(SensorStreamError, code="simulation"):
     """Recorded data to simulate with that cannot be read."""
 
-    code = "simulation"
 
-
-class AddressUnavailable(SensorStreamError):
+class AddressUnavailable(SensorStreamError, code="address"):
     """The server cannot listen on the address it was given."""
 
-    code = "address"
 
-
-class RequestRefused(SensorStreamError):
+class RequestRefused(SensorStreamError, code="request"):
     """A server cannot understand a request of a client; ``problem`` says which part of it."""
 
-    code = "request"
 
-
-class ServerUnreachable(SensorStreamError):
+class ServerUnreachable(SensorStreamError, code="server-unreachable"):
     """No server answers a command, or what answers is not SensorStream."""
-
-    code = "server-unreachable"
 
 
 def errors_by_code() -> dict[str, type[SensorStreamError]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -493,26 +493,8 @@ class Settings:
 
 
 SECTIONS: Final[Mapping[str, type[Any]]] = {
-    "ontology": OntologySettings,
-    "rules": RuleSettings,
-    "functions": FunctionSettings,
-    "time": TimeSettings,
-    "messages": MessageSettings,
-    "window": WindowSettings,
-    "reasoning": ReasoningSettings,
-    "history": HistorySettings,
-    "archive": ArchiveSettings,
-    "server": ServerSettings,
-    "http": HttpSettings,
-    "log": LogSettings,
-    "limits": LimitSettings,
-    "webhooks": WebhookSettings,
-    "alerts": AlertSettings,
-    "spark": SparkSettings,
-    "pipeline": PipelineSettings,
-    "shedding": SheddingSettings,
+    each.name: type(each.default) for each in fields(Settings) if is_dataclass(each.default)
 }
-
 NAMED_SECTIONS: Final[Mapping[str, type[Any]]] = {
     "sources": SourceSettings,
     "filters": FilterSettings,

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 import sensorstream
-from sensorstream.cli.workspace import TEMPLATES, make_workspace
-from sensorstream.client.asynchronous import AsyncClient
-from sensorstream.client.blocking import Client
+from sensorstream.cli.init import TEMPLATES, make_workspace
+from sensorstream.client.clients import AsyncClient, Client
 from sensorstream.client.reports import EventReader, ReportReader
 from sensorstream.client.results import Results, value_of
 from sensorstream.demo.server_process import ServerProcess

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from examples.citybench.prepare import CITY, SAO, SERVICE, SSN
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD_DOUBLE, XSD_INTEGER
-from sensorstream.simulation.citybench_events import CITY, SAO, SERVICE, SSN
 from sensorstream.streams.event_lines import SECOND
 from sensorstream.streams.processor import StreamEvent
 

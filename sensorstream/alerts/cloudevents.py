@@ -7,13 +7,13 @@ Source: CloudEvents 1.0.2, sections 3.1 (attributes) and the JSON format 1.0.2, 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 from sensorstream.alerts.incidents import AlertChange, Incident
-from sensorstream.alerts.records import AlertGroup, KeptReport, RaisedAlert, Told
+from sensorstream.alerts.records import AlertGroup, KeptReport, RaisedAlert, Told, subject_of
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant, Timeline
@@ -118,13 +118,12 @@ def cloud_event(told: Told, source: str, timeline: Timeline) -> bytes:
     The same alert or report always gives the same bytes: consumers may drop a repeated ``source``
     and ``id`` as a duplicate (CloudEvents, section 3.1.1).
     """
-    subject = ""
     match told:
         case RaisedAlert(alert=alert, raised_at=at):
-            kind, subject, data = f"alert.{alert.kind}", alert.key, alert_data(told, timeline)
-        case KeptReport(query=subject, reported_at=at):
+            kind, data = f"alert.{alert.kind}", alert_data(told, timeline)
+        case KeptReport(reported_at=at):
             kind, data = "query.report", json.loads(told.data)
-        case AlertChange(key=subject, at=at):
+        case AlertChange(at=at):
             kind, data = f"alert.{told.change}", change_data(told, timeline)
         case AlertGroup(id=name, told_at=at):
             kind, data = "alert.group", {"id": name, **json.loads(told.data)}
@@ -137,7 +136,7 @@ def cloud_event(told: Told, source: str, timeline: Timeline) -> bytes:
         "datacontenttype": "application/json",
         "data": data,
     }
-    if subject:  # a subject, when present, is a non-empty string
+    if subject := subject_of(told):  # a subject, when present, is a non-empty string
         event["subject"] = subject
     return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -145,3 +144,29 @@ def cloud_event(told: Told, source: str, timeline: Timeline) -> bytes:
 def wall_time(moment: datetime) -> str:
     """A moment (aware, UTC) as RFC 3339 writes it."""
     return moment.isoformat().replace("+00:00", "Z")
+
+
+MOST_TOLD: Final = 100
+"""The most alerts of a group that are told at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """A group at a moment; ``told`` are the first of its alerts, ``cleared`` of them all ended."""
+
+    labels: Mapping[str, str]
+    told: Sequence[Incident]
+    open: int
+    cleared: int
+
+
+def group_json(state: GroupState, timeline: Timeline) -> str:
+    """What a receiver is told of a group, as JSON text; a lone surrogate is replaced."""
+    told = {
+        "group": state.labels,
+        "open": state.open,
+        "cleared": state.cleared,
+        "truncated": state.open + state.cleared - len(state.told),
+        "alerts": [incident_data(each, timeline) for each in state.told],
+    }
+    return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace").decode()

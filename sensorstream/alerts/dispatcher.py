@@ -41,10 +41,16 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.settings import WebhookSettings
 from sensorstream.webhook_definition import ALERTMANAGER
 
-_DEPTH: Final = "Deliveries that wait, by receiver."
-_AGE: Final = "Seconds since the oldest delivery that waits was raised, by receiver."
-_ENABLED: Final = "1 while a receiver is delivered to, 0 while it is disabled."
-_FAILING: Final = "Seconds for which all attempts to reach a receiver have failed; 0: none has."
+_GAUGES: Final = {
+    "outbox_deliveries": "Deliveries that wait, by receiver.",
+    "outbox_oldest_seconds": (
+        "Seconds since the oldest delivery that waits was raised, by receiver."
+    ),
+    "receiver_enabled": "1 while a receiver is delivered to, 0 while it is disabled.",
+    "receiver_failing_seconds": (
+        "Seconds for which all attempts to reach a receiver have failed; 0: none has."
+    ),
+}
 
 
 class BacklogMetrics(Collector):
@@ -58,20 +64,19 @@ class BacklogMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         """See :class:`prometheus_client.registry.Collector`."""
         now = self._clock.now()
-        depth = GaugeMetricFamily("sensorstream_outbox_deliveries", _DEPTH, labels=["receiver"])
-        age = GaugeMetricFamily("sensorstream_outbox_oldest_seconds", _AGE, labels=["receiver"])
-        enabled = GaugeMetricFamily("sensorstream_receiver_enabled", _ENABLED, labels=["receiver"])
-        failing = GaugeMetricFamily(
-            "sensorstream_receiver_failing_seconds", _FAILING, labels=["receiver"]
-        )
+
+        def since(moment: datetime | None) -> float:
+            return (now - moment).total_seconds() if moment else 0.0
+
+        gauges = [
+            GaugeMetricFamily(f"sensorstream_{name}", told, labels=["receiver"])
+            for name, told in _GAUGES.items()
+        ]
         for each in self.latest:
-            name = [each.receiver]
-            depth.add_metric(name, each.pending)
-            age.add_metric(name, (now - each.oldest).total_seconds() if each.oldest else 0.0)
-            enabled.add_metric(name, each.enabled)
-            since = each.failing_since
-            failing.add_metric(name, (now - since).total_seconds() if since else 0.0)
-        yield from (depth, age, enabled, failing)
+            values = (each.pending, since(each.oldest), each.enabled, since(each.failing_since))
+            for gauge, value in zip(gauges, values, strict=True):
+                gauge.add_metric([each.receiver], value)
+        yield from gauges
 
 
 _log = logging.getLogger(__name__)

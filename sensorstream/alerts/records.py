@@ -49,8 +49,8 @@ class KeptReport:
 class AlertGroup:
     """What one webhook is told of a group of alerts.
 
-    ``data`` is JSON text, as :func:`~sensorstream.alerts.groups.group_json` makes it. ``told_at``
-    is wall time, aware.
+    ``data`` is JSON text, as :func:`~sensorstream.alerts.cloudevents.group_json` makes it.
+    ``told_at`` is wall time, aware.
     """
 
     id: str
@@ -90,6 +90,19 @@ class Webhook(Telling):
 
 Told: TypeAlias = RaisedAlert | KeptReport | AlertChange | AlertGroup
 """What receivers are told."""
+
+
+def subject_of(told: Told) -> str:
+    """What an event is about: the key of an alert, or the name of a query; empty for a group."""
+    match told:
+        case RaisedAlert(alert=alert):
+            return alert.key
+        case KeptReport(query=query):
+            return query
+        case AlertChange(key=key):
+            return key
+        case AlertGroup():
+            return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,24 @@
-"""What sends events to an output: a receiver that the settings name."""
+"""Outputs, receivers that the settings name: their senders, and what the outbox knows of them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from concurrent.futures import Future
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Thread
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
-from sensorstream.alerts.records import Told
+from sensorstream.alerts.records import Told, Webhook
+from sensorstream.endpoints import KafkaOutput, MqttOutput, Output
+from sensorstream.extras import require
 
 OUTPUT: Final = "out_"
 """What the id of an output begins with; its name follows."""
 
 Result = TypeVar("Result")
+Options = TypeVar("Options", bound=KafkaOutput | MqttOutput)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +48,89 @@ class Sender(Protocol):
         """End the connection."""
 
 
-class LoopThread:
-    """An event loop in a thread, for a client that needs one between calls, too."""
+class LoopSender(ABC, Generic[Options]):
+    """A :class:`Sender` whose client needs an event loop between calls, too: it has a thread.
 
-    def __init__(self, name: str) -> None:
+    It connects when the first event is sent, and again when it must.
+    """
+
+    def __init__(self, name: str, options: Options, timeout: float) -> None:
+        """Check the options.
+
+        Raises:
+            SettingsError: the topic or a file cannot be used.
+        """
+        self.options = options
+        self.timeout = timeout
+        self._of = (f"outputs.{name}.options", name, options)
+        self.arguments()
         self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._loop.run_forever, name=name, daemon=True)
+        self._thread = Thread(target=self._loop.run_forever, name=f"output {name}", daemon=True)
         self._thread.start()
 
-    def call(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Run a coroutine in the loop, and wait for its result."""
-        future: Future[Result] = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        return future.result()
+    def send(self, event: Told, body: bytes) -> DeliveryFailure | None:
+        """See :class:`Sender`."""
+        return self._call(self.deliver(event, body))
 
     def close(self) -> None:
-        """End the thread; nothing may run in the loop any more."""
+        """End the connection and the thread."""
+        self._call(self.disconnect())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    def _call(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    @abstractmethod
+    def arguments(self) -> dict[str, Any]:
+        """Those of the client; read anew for each connection: passwords and certificates are
+        renewed.
+        """
+
+    @abstractmethod
+    async def deliver(self, event: Told, body: bytes) -> DeliveryFailure | None:
+        """As :meth:`Sender.send`, in the loop."""
+
+    @abstractmethod
+    async def disconnect(self) -> None:
+        """End the connection, if there is one."""
+
+
+def receiver_of(output: Output, now: datetime) -> Webhook:
+    """An output as the outbox keeps it; its URL is for people who read the log."""
+    match output.options:
+        case MqttOutput(host=host, topic=topic):
+            url = f"mqtt://{host}/{topic}"
+        case KafkaOutput(brokers=brokers, topic=topic):
+            url = f"kafka://{','.join(brokers)}/{topic}"
+    name, queries, changes = f"{OUTPUT}{output.name}", output.queries, output.changes
+    return Webhook(name, url, "", now, queries, output=True, changes=changes)
+
+
+def senders_of(outputs: Sequence[Output], timeout: float) -> Mapping[str, Sender]:
+    """The senders of all outputs, by the id of the receiver; nothing is connected.
+
+    ``timeout`` is the number of seconds an output may take for one event.
+
+    Raises:
+        SettingsError: an option cannot be used.
+        MissingExtra: a package is not installed.
+    """
+    return {f"{OUTPUT}{each.name}": _sender(each, timeout) for each in outputs}
+
+
+def _sender(output: Output, timeout: float) -> Sender:
+    # A package that no output needs is not imported, so that it need not be installed.
+    who = f"outputs.{output.name}"
+    match output.options:
+        case MqttOutput():
+            require("mqtt", f"{who}: the type 'mqtt'")
+            from sensorstream.alerts.mqtt_sender import MqttSender
+
+            return MqttSender(output.name, output.options, timeout)
+        case KafkaOutput():
+            require("kafka", f"{who}: the type 'kafka'")
+            from sensorstream.alerts.kafka_sender import KafkaSender
+
+            return KafkaSender(output.name, output.options, timeout)

@@ -7,14 +7,7 @@ from typing import Final
 
 from sensorstream.analysis.value_kinds import INVALID, Kinds, Scope, operands, shown
 from sensorstream.model.terms import Literal
-from sensorstream.model.xsd import (
-    DATE_TIMES,
-    FAMILIES,
-    XSD_DATE,
-    XSD_DECIMAL,
-    XSD_STRING,
-    XSD_TIME,
-)
+from sensorstream.model.xsd import DATE_TIMES, FAMILIES, XSD_DATE, XSD_DECIMAL, XSD_STRING, XSD_TIME
 from sensorstream.sparql.algebra import (
     Arithmetic,
     Call,

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from sensorstream.analysis.note import AnyParsed, Known, Note
-from sensorstream.model.schema import Schema
-from sensorstream.model.similar import shortened
+from sensorstream.model.schema import Schema, shortened
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.intervals.planning import is_in_time

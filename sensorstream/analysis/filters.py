@@ -11,29 +11,9 @@ from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.analysis.value_kinds import Kinds, Scope, all_kinds
 from sensorstream.errors import Position
 from sensorstream.model.terms import Literal
-from sensorstream.sparql.algebra import (
-    BGP,
-    And,
-    Call,
-    EqualsOptional,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Group,
-    Join,
-    LeftJoin,
-    Modify,
-    OptionalSeq,
-    Pattern,
-    Project,
-    Query,
-    Slice,
-    Union,
-    Values,
-    Variable,
-)
-from sensorstream.sparql.scope import children, expressions
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, Query, Variable
+from sensorstream.sparql.scope import children, conjuncts, expressions
 from sensorstream.sparql.walk import nodes, replaced
 
 
@@ -46,24 +26,24 @@ def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
 def never_matches(pattern: Pattern, known: Known) -> bool:
     """Whether a pattern has no solution with any data; False if in doubt."""
     match pattern:
-        case BGP(triples):
+        case algebra.BGP(triples):
             return any(isinstance(triple.subject, Literal) for triple in triples)
-        case Values(_, rows):
+        case algebra.Values(_, rows):
             return not rows
-        case Filter(condition, inner):
+        case algebra.Filter(condition, inner):
             bound = Scope(all_kinds((inner,), known.schema, known.given))
             return True not in truths(condition, bound) or never_matches(inner, known)
-        case Union(left, right):
+        case algebra.Union(left, right):
             return never_matches(left, known) and never_matches(right, known)
-        case Slice(inner, _, limit):
+        case algebra.Slice(inner, _, limit):
             return limit == 0 or never_matches(inner, known)
-        case Group(inner, keys):
+        case algebra.Group(inner, keys):
             return bool(keys) and never_matches(inner, known)
-        case Project(inner, variables):
+        case algebra.Project(inner, variables):
             return never_matches(inner, _within(known, variables))
-        case OptionalSeq(_, right):
+        case algebra.OptionalSeq(_, right):
             return never_matches(right, known)
-        case Join(left, right):
+        case algebra.Join(left, right):
             return never_matches(left, known) or never_matches(right, known)
     # The first operand must match, as in OPTIONAL and MINUS.
     return any(never_matches(each, known) for each in children(pattern)[:1])
@@ -75,7 +55,7 @@ def _patterns(parsed: AnyParsed) -> Iterator[Pattern]:
         yield meaning.form.pattern
         return
     for operation in meaning.operations:
-        if isinstance(operation, Modify):
+        if isinstance(operation, algebra.Modify):
             yield operation.pattern
 
 
@@ -84,22 +64,22 @@ def _notes(pattern: Pattern, known: Known, parsed: AnyParsed) -> Iterator[Note]:
     bound = all_kinds(children(pattern), known.schema, known.given)
     scope = Scope(bound)
     match pattern:
-        case Filter(condition, _):
+        case algebra.Filter(condition, _):
             yield from _of_condition(condition, scope, parsed)
         case (
-            LeftJoin(condition=condition)
-            | OptionalSeq(condition=condition)
-            | EqualsOptional(condition=condition)
+            algebra.LeftJoin(condition=condition)
+            | algebra.OptionalSeq(condition=condition)
+            | algebra.EqualsOptional(condition=condition)
         ) if condition is not None:
             yield from _of_condition(condition, scope, parsed)
-        case Extend(_, variable, expression):
+        case algebra.Extend(_, variable, expression):
             yield from _of_value(variable, expression, scope, parsed)
-        case Project(_, variables):
+        case algebra.Project(_, variables):
             # In a sub-select that does not return the variable, the name means another variable.
             known = _within(known, variables)
     for expression in expressions(pattern):
         for node in nodes(expression):
-            if isinstance(node, Exists):
+            if isinstance(node, algebra.Exists):
                 yield from _notes(node.pattern, replace(known, given=bound), parsed)
     for inner in children(pattern):
         yield from _notes(inner, known, parsed)
@@ -113,7 +93,7 @@ def _within(known: Known, variables: Iterable[Variable]) -> Known:
 
 
 def _of_condition(condition: Expression, scope: Scope, parsed: AnyParsed) -> Iterator[Note]:
-    for part in _conjuncts(condition):
+    for part in conjuncts(condition):
         place = parsed.places.get(part, parsed.position(condition))
         # Two filters of a group are one condition, but each part has its own position.
         is_whole = part is condition or part in parsed.places
@@ -155,20 +135,12 @@ def _of_value(
         yield Note("expression-always-fails", told, place)
 
 
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    if isinstance(condition, And):
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
-    else:
-        yield condition
-
-
 def _missing(expression: Expression, scope: Scope) -> list[str]:
     """The variables that have no value, except those inside BOUND, COALESCE or EXISTS."""
 
     def left_out(node: object) -> object | None:
-        asks = isinstance(node, Call) and node.name in ("BOUND", "COALESCE")
-        return () if asks or isinstance(node, Exists) else None
+        asks = isinstance(node, algebra.Call) and node.name in ("BOUND", "COALESCE")
+        return () if asks or isinstance(node, algebra.Exists) else None
 
     asked = nodes(replaced(expression, left_out))
     return sorted({n.name for n in asked if isinstance(n, Variable) and n.name not in scope})

@@ -10,20 +10,8 @@ from sensorstream.analysis.value_kinds import Scope
 from sensorstream.errors import NotIncremental
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import value_of
-from sensorstream.sparql.algebra import (
-    And,
-    Arithmetic,
-    Call,
-    Comparison,
-    Exists,
-    Expression,
-    FunctionCall,
-    In,
-    Not,
-    Or,
-    Sign,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Variable
 from sensorstream.sparql.functions import OF_EVENTS, UNREPEATABLE
 from sensorstream.sparql.values import boolean, truth
 from sensorstream.sparql.walk import nodes
@@ -50,17 +38,17 @@ def truths(expression: Expression, bound: Scope) -> frozenset[Truth]:
     least all possible values, and maybe impossible ones.
     """
     match expression:
-        case And(left, right):
+        case algebra.And(left, right):
             pairs = product(truths(left, bound), truths(right, bound))
             return frozenset(_and(one, other) for one, other in pairs)
-        case Or(left, right):
+        case algebra.Or(left, right):
             pairs = product(truths(left, bound), truths(right, bound))
             return frozenset(_not(_and(_not(one), _not(other))) for one, other in pairs)
-        case Not(operand):
+        case algebra.Not(operand):
             return frozenset(map(_not, truths(operand, bound)))
-        case Call("BOUND", (Variable(name),)):
+        case algebra.Call("BOUND", (Variable(name),)):
             return frozenset((True, False) if name in bound else (False,))
-        case Comparison("=") | In() if bound.is_never_equal(expression):
+        case algebra.Comparison("=") | algebra.In() if bound.is_never_equal(expression):
             return frozenset((False, None))
     found = value(expression, bound)
     match found:
@@ -80,36 +68,36 @@ def value(expression: Expression, bound: Scope) -> Term | Value:
             return expression
         case Variable(name):
             return Value.VARIES if name in bound else Value.FAILS
-        case And() | Or() | Not() | Call("BOUND"):
+        case algebra.And() | algebra.Or() | algebra.Not() | algebra.Call("BOUND"):
             possible = truths(expression, bound)
             if len(possible) > 1:
                 return Value.VARIES
             (only,) = possible
             return Value.FAILS if only is None else boolean(only)
-        case Exists():
+        case algebra.Exists():
             return Value.VARIES
-        case In(operand, choices):
+        case algebra.In(operand, choices):
             parts = [value(each, bound) for each in (operand, *choices)]
             if parts[0] is Value.FAILS:
                 return Value.FAILS
-        case Comparison(_, left, right):
+        case algebra.Comparison(_, left, right):
             parts = [value(left, bound), value(right, bound)]
             if Value.FAILS in parts:
                 return Value.FAILS
-        case Arithmetic(_, left, right):
+        case algebra.Arithmetic(_, left, right):
             parts = [value(left, bound), value(right, bound)]
             if Value.FAILS in parts:
                 return Value.FAILS
-        case Sign(_, operand):
+        case algebra.Sign(_, operand):
             parts = [value(operand, bound)]
-        case Call(name) if name in UNREPEATABLE or name in OF_EVENTS:
+        case algebra.Call(name) if name in UNREPEATABLE or name in OF_EVENTS:
             return Value.VARIES
-        case Call(name, arguments):
+        case algebra.Call(name, arguments):
             parts = [value(each, bound) for each in arguments]
             strict = name not in ("IF", "COALESCE")
             if Value.FAILS in parts and (strict or set(parts) == {Value.FAILS}):
                 return Value.FAILS
-        case FunctionCall(_, arguments):
+        case algebra.FunctionCall(_, arguments):
             parts = [value(each, bound) for each in arguments]
             if Value.FAILS in parts:
                 return Value.FAILS
@@ -120,7 +108,9 @@ def value(expression: Expression, bound: Scope) -> Term | Value:
 
 def _calculated(expression: Expression) -> Term | Value:
     """The value of an expression in which no variable can have a value."""
-    if any(isinstance(node, Call) and node.name in UNREPEATABLE for node in nodes(expression)):
+    if any(
+        isinstance(node, algebra.Call) and node.name in UNREPEATABLE for node in nodes(expression)
+    ):
         return Value.VARIES
     try:
         found = value_of(expression, {})(())

@@ -61,10 +61,9 @@ def _unbounded(plan: Plan) -> str:
             if _happens(left) and _happens(right):
                 what = f"{_names(left)} and {_names(right)}"
                 return _text("a join", what, f"{_FILTER} in its group or around it")
-        case timed.Optional(longest=None) | timed.OptionalSeq(longest=None):
-            name = "OPTIONAL" if isinstance(plan, timed.Optional) else "OPTIONALSEQ"
+        case timed.Optional(longest=None) if plan.remembers:
             return _text(
-                name,
+                plan.operator,
                 "its optional part",
                 f"{_FILTER} around it, no filter being in the optional part,",
             )

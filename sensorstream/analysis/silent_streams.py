@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from sensorstream.analysis.note import AnyParsed, Known, Note
-from sensorstream.model.similar import shortened, similar
+from sensorstream.model.schema import shortened, similar
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.algebra import Query, Stream
 from sensorstream.sparql.walk import nodes

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from sensorstream.analysis.note import AnyParsed, Known, Note
-from sensorstream.model.schema import Schema, local_name
-from sensorstream.model.similar import shortened, similar
+from sensorstream.model.schema import Schema, local_name, shortened, similar
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS
 from sensorstream.sparql.algebra import TriplePattern, Variable

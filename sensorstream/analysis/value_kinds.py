@@ -116,8 +116,6 @@ class Scope:
     What it finds of the parts of an expression it keeps by their identity, so they must outlive it.
     """
 
-    __slots__ = ("_found", "variables")
-
     def __init__(self, variables: Mapping[str, Kinds]) -> None:
         self.variables = variables
         self._found: dict[int, Kinds] = {}

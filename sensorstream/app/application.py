@@ -15,9 +15,8 @@ from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
-from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.records import RaisedAlert
-from sensorstream.alerts.sender import OUTPUT
+from sensorstream.alerts.sender import OUTPUT, receiver_of, senders_of
 from sensorstream.analysis import Known
 from sensorstream.app.access import Access, tokens_of
 from sensorstream.app.asking import Asking
@@ -66,23 +65,19 @@ from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position, RunsOnSpark
-from sensorstream.history.alert_groups import tell_groups
+from sensorstream.history.access import PostgresAuditLog, PostgresKeys
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
-from sensorstream.history.audit_log import PostgresAuditLog
 from sensorstream.history.database import engine as database_engine
-from sensorstream.history.flapping import set_damping
-from sensorstream.history.incidents import PostgresIncidents
+from sensorstream.history.incidents import PostgresIncidents, set_damping
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.history.keys import PostgresKeys
+from sensorstream.history.kept_messages import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.quarantine import EVERY, Chosen, Quarantined, quarantined
-from sensorstream.history.runner import claim
+from sensorstream.history.pipeline import Writes, claim
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.tending import tend
+from sensorstream.history.tending import tell_groups, tend
 from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
-from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.notice import ReportDisabled

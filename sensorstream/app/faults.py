@@ -22,8 +22,8 @@ from sensorstream.mapping.check import check as mapping_faults
 from sensorstream.mapping.functions import Definition
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, told_to
+from sensorstream.rules.notes import unnamed_class_faults
 from sensorstream.rules.rule_compiler import rule_faults
-from sensorstream.rules.unnamed_classes import unnamed_class_faults
 from sensorstream.settings import OntologySettings, Settings
 
 _NOTHING_UNSAVED: Final[Mapping[Path, str]] = MappingProxyType({})

@@ -17,7 +17,7 @@ from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.readiness import LATE, Part, Readiness
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import HistoryError
-from sensorstream.history.position import Position, PositionReader
+from sensorstream.history.pipeline import Position, PositionReader
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.settings import Settings
 

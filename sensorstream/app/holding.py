@@ -18,17 +18,21 @@ from sensorstream.engine.engine import Engine
 from sensorstream.errors import Overrun, Position, QueryError
 from sensorstream.kb.graph import Origin
 from sensorstream.language.syntax import RuleFile
-from sensorstream.model.evidence import Basis, Matched
+from sensorstream.model.events import Basis, Matched
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.processes.apart import Turns
 from sensorstream.reasoning.dl.entailment import Entailed, assertions_near, entailed
-from sensorstream.reasoning.explained_by import rules_of
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.reasoning.rulesets.applications import Application, Applications
-from sensorstream.reasoning.rulesets.derivation import derivation, minimal
+from sensorstream.reasoning.profiles import rules_of
+from sensorstream.reasoning.rulesets.derivation import (
+    Application,
+    Applications,
+    derivation,
+    minimal,
+)
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.settings import ReasoningSettings

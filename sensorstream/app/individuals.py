@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from sensorstream.engine.engine import Engine as StreamEngine
 from sensorstream.errors import QueryError, Unavailable, UnknownIndividual
-from sensorstream.history.latest import Latest, last_members, latest_values
+from sensorstream.history.statements import Latest, last_members, latest_values
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject

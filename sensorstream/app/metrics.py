@@ -20,9 +20,8 @@ from prometheus_client.registry import Collector
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Overrun
 from sensorstream.journal.entry import Entry
-from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
-from sensorstream.journal.tick import Tick
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.rulesets.reasoner import AtWork, RuleReasoner
 

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from sensorstream.clock import Clock
 from sensorstream.errors import Contradiction, HistoryError
-from sensorstream.history.quarantine import Chosen, Quarantined, keep_contradiction, quarantined
+from sensorstream.history.kept_messages import Chosen, Quarantined, keep_contradiction, quarantined
 from sensorstream.quoting import LONGEST
 from sensorstream.reasoning.dl.contradictions import told, triple_of
 from sensorstream.reasoning.dl.entailment import clashing

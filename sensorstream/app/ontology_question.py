@@ -16,9 +16,8 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, OWL_THING, RDF_TYPE
-from sensorstream.reasoning.class_names import having, with_classes
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.entailed_schema import ENTAILED, EntailedSchema
+from sensorstream.reasoning.entailed_schema import ENTAILED, EntailedSchema, having, with_classes
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, bare_reasoner, make_reasoner
 from sensorstream.settings import ReasoningSettings

@@ -14,9 +14,8 @@ from sensorstream.analysis import Known, Note, query_notes, rules_notes
 from sensorstream.app.file_kinds import DATALOG, OVER_TIME, is_over_time
 from sensorstream.app.file_texts import based, placed
 from sensorstream.app.recorded import build_engine
-from sensorstream.dotr.reader import read_program
+from sensorstream.dotr.reader import check_classes_named, read_program
 from sensorstream.dotr.syntax import Program
-from sensorstream.dotr.unnamed_classes import check_classes_named
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import Position, SensorStreamError, SettingsError, UnsupportedQuery
 from sensorstream.model.schema import Schema

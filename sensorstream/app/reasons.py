@@ -17,11 +17,11 @@ from sensorstream.history.alerts import evidence_of_alert
 from sensorstream.language import syntax
 from sensorstream.language.printer import condition_text, print_rule
 from sensorstream.mapping.places import Place
-from sensorstream.model.evidence import Basis, Evidence, Matched
+from sensorstream.model.events import Basis, Evidence, Matched
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.processes.apart import Turns
-from sensorstream.rules.makers import makers
+from sensorstream.rules.notes import makers
 from sensorstream.rules.rule_compiler import digest_of
 from sensorstream.rules.triggers import conditions_of
 

@@ -19,6 +19,7 @@ from sensorstream.app.reference_files import read_reference
 from sensorstream.app.rule_history import check_without_history
 from sensorstream.app.window_settings import window_spec
 from sensorstream.app.wiring import read_rules, with_state_rules
+from sensorstream.engine.core import Parts
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryTerms
 from sensorstream.engine.reorder import Disorder
@@ -34,8 +35,8 @@ from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, make_reasoner, rule_set_of
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.rules.unnamed_classes import check_classes_named
 from sensorstream.settings import RuleSettings, WindowSettings
 from sensorstream.streams.background import Background
 from sensorstream.streams.event_lines import EventLines
@@ -113,7 +114,7 @@ def build_engine(
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, ontology.triples)
     try:
-        return Engine(
+        parts = Parts(
             knowledge=knowledge,
             window=None if spec is None else make_window(spec),
             reasoner=reasoner,
@@ -128,6 +129,7 @@ def build_engine(
             ),
             answers=False,
         )
+        return Engine(parts)
     except BaseException:
         reasoner.close()
         raise

@@ -18,8 +18,7 @@ from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.trials import QueryTrial, Trials
 from sensorstream.app.versions import Match, Told, Versions, check_match
 from sensorstream.app.wiring import Deployment
-from sensorstream.dotr.reader import is_rules, read_program
-from sensorstream.dotr.unnamed_classes import check_classes_named
+from sensorstream.dotr.reader import check_classes_named, is_rules, read_program
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport, Stopped
 from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery

@@ -15,8 +15,15 @@ from sensorstream.app.waiting import Sender
 from sensorstream.clock import Clock
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, RepeatedMessage, SensorStreamError, UnknownMessage
-from sensorstream.history.kept_messages import content_of_message, kept_message
-from sensorstream.history.quarantine import NOT_WHOLE, Choice, Chosen, choose, dismiss
+from sensorstream.history.kept_messages import (
+    NOT_WHOLE,
+    Choice,
+    Chosen,
+    choose,
+    content_of_message,
+    dismiss,
+    kept_message,
+)
 from sensorstream.journal.message import origin_of_replay
 
 Submit = Callable[[bytes, str, Sender, str], Future[Outcome]]

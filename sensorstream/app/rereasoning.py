@@ -26,7 +26,7 @@ from sensorstream.engine.checkpoint import load
 from sensorstream.engine.engine import EngineState
 from sensorstream.errors import HistoryError, Inconsistent, OntologyConflict, ReasonerError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.spans import Change, Held, archived_after, changes, inferred_between
+from sensorstream.history.statements import Change, Held, archived_after, changes, inferred_between
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import message_id, number_of_message
 from sensorstream.kb.graph import KnowledgeBase, Origin

@@ -21,13 +21,12 @@ from sensorstream.engine.engine import Engine
 from sensorstream.errors import HistoryError, Overrun, ReasonerError, SensorStreamError, Unavailable
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import ALL, question_before
-from sensorstream.journal.answer import AnswerRule
+from sensorstream.journal.message import AnswerRule
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.processes.stopping import Stop
 from sensorstream.reasoning.dl.cross_check import Differences, cross_check
-from sensorstream.rules.answers import Answer, Asked
 from sensorstream.rules.history import HistoryQuery
-from sensorstream.rules.timers import SolutionKey
+from sensorstream.rules.memory import Answer, Asked, SolutionKey
 from sensorstream.sparql.printing.query_forms import query_text
 
 _LOG = logging.getLogger(__name__)

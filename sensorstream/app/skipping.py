@@ -11,7 +11,7 @@ from sensorstream.app.in_work import Death
 from sensorstream.app.recovery import Start
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import JournalError
-from sensorstream.history.journal_entries import JournalEntry, entry_at, pass_over
+from sensorstream.history.journal_rows import JournalEntry, entry_at, pass_over
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import TakeMessage

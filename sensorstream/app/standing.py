@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sensorstream.engine.engine import Engine
-from sensorstream.history.asking.live import FOREVER, LiveStay, Present, Standing
+from sensorstream.history.asking.relations import FOREVER, LiveStay, Present, Standing
 from sensorstream.journal.records import number_of_message
 from sensorstream.kb.graph import Origin
 

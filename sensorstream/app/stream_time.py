@@ -8,7 +8,7 @@ from psycopg2 import extensions
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, translating
-from sensorstream.journal.tick import PassTime
+from sensorstream.journal.message import PassTime
 from sensorstream.model.timeline import Instant
 from sensorstream.model.waits import Waits
 

@@ -15,7 +15,7 @@ from sensorstream.journal.takeover import PutOntology
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Triple
-from sensorstream.reasoning.aside import Aside
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.reasoning.resilient import ResilientReasoner
 
 

@@ -36,8 +36,8 @@ from sensorstream.mapping.functions import Definition
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.ontology import Ontology
+from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.rules.unnamed_classes import check_classes_named
 from sensorstream.settings import Settings
 
 

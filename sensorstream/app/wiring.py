@@ -23,13 +23,13 @@ from sensorstream.app.rule_texts import (
 from sensorstream.app.schemas import read_schemas
 from sensorstream.app.window_settings import window_partition, window_spec
 from sensorstream.clock import thread_seconds
-from sensorstream.engine.arrival import Mapper
+from sensorstream.engine.arrival import Mapper, Spacing
+from sensorstream.engine.core import Parts
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.live_queries import QueryTerms
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import Shedding
-from sensorstream.engine.spacing import Spacing
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.journal.records import OntologyVersion
 from sensorstream.kb.graph import KnowledgeBase, Origin
@@ -50,15 +50,15 @@ from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
-from sensorstream.rules.unnamed_classes import check_classes_named
 from sensorstream.settings import LimitSettings, Settings
 from sensorstream.window.partition import SOURCE, partition_of
 from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window
 
 if TYPE_CHECKING:
-    from sensorstream.history.runner import Runner
+    from sensorstream.history.pipeline import Runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def runner_of(settings: Settings) -> Runner:
         SettingsError: a setting of the window or of lateness is not valid.
     """
     # The driver takes long to import, and a deployment may be read without a database.
-    from sensorstream.history.runner import Runner
+    from sensorstream.history.pipeline import Runner
 
     partition = partition_of(settings.window.partition)
     by_source = partition is not None and partition.property is None
@@ -328,7 +328,7 @@ def build_machine(
     if reasoner is None:
         reasoner = reasoner_of(deployment)
     try:
-        engine = Engine(
+        parts = Parts(
             knowledge=knowledge,
             window=make_window(deployment.window, deployment.partition),
             reasoner=reasoner,
@@ -351,6 +351,7 @@ def build_machine(
             ),
             silence=Silence(settings.time.silence),
         )
+        engine = Engine(parts)
     except BaseException:
         reasoner.close()
         raise

@@ -19,8 +19,7 @@ from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import Limits
-from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
-from sensorstream.history.row_batches import bounded
+from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream, bounded
 from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, Term

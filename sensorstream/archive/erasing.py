@@ -24,7 +24,7 @@ from sensorstream.archive.moving import Say, sweep
 from sensorstream.engine.checkpoint import text_of
 from sensorstream.errors import ArchiveError, HistoryError, OntologyError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.ends import tell_ends
+from sensorstream.history.effects_store import tell_ends
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import Kind, TermKey, look_up
 from sensorstream.journal.takeover import PutOntology, PutRules

@@ -22,7 +22,7 @@ from sensorstream.archive.moving import Say, sweep
 from sensorstream.errors import ArchiveError
 from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import connect, translating
-from sensorstream.history.ends import tell_ends
+from sensorstream.history.effects_store import tell_ends
 from sensorstream.history.partitions import Partitions
 from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS
 from sensorstream.history.terms import Dictionary

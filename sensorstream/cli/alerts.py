@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import Any, Final
 
 import click
 
-from sensorstream.cli.options import rows_of, served
-from sensorstream.cli.terminal import count_option, follow
+from sensorstream.cli.client import Client
+from sensorstream.cli.options import count_option
+from sensorstream.cli.served import after, asks, limit, served, show_page
+from sensorstream.cli.terminal import follow, print_fields, print_json, print_table, rows_of
 from sensorstream.clock import SystemClock
 from sensorstream.errors import ServerUnreachable
 
-if TYPE_CHECKING:
-    from sensorstream.cli.client import Client
-
-_COLUMNS: tuple[str, ...] = ("seq", "time", "severity", "rule", "key", "text")
-_OPEN = ("seq", "id", "count", "last_time", "severity", "rule", "key", "text")
+_COLUMNS: Final[tuple[str, ...]] = ("seq", "time", "severity", "rule", "key", "text")
+_OPEN: Final = ("seq", "id", "count", "last_time", "severity", "rule", "key", "text")
+_FIELDS: Final = (
+    *("id", "state", "severity", "escalated", "rule", "kind", "key", "text", "count", "first_at"),
+    *("last_at", "acknowledged_by", "assignee", "cleared_at", "silenced", "flapping"),
+)
+_ID: Final = click.Argument(["id_"], metavar="ID")
+_WHY: Final = click.Option(["--text"], default="", help="Why, for the history.")
 
 
 @click.group("alerts")
 def command() -> None:
     """List or follow the alerts of a running server, and see to them."""
+
+
+_add = partial(asks, command)
 
 
 @served(command.command("list"), json=True)
@@ -35,42 +43,11 @@ def command() -> None:
 )
 def list_(client: Client, limit: int, before: int | None, state: str | None, as_json: bool) -> None:
     """The newest alerts, newest first; or what is open, with its repeats."""
-    from sensorstream.cli.terminal import print_json
-
     if state is None:
         columns, found = _COLUMNS, client.alerts(limit, before)
     else:
         columns, found = _OPEN, client.alerts_in(state, limit, before)
     (print_json if as_json else rows_of(*columns))(found)
-
-
-def _show_messages(found: dict[str, Any]) -> None:
-    from sensorstream.cli.terminal import print_table
-
-    rows = [
-        [
-            each["message_id"],
-            each["source"],
-            each["received_at"],
-            "(dropped by retention)" if each["dropped"] else " ".join(each["content"].split()),
-        ]
-        for each in found["messages"]
-    ]
-    print_table(("message_id", "source", "received_at", "content"), rows)
-    if found["next"] is not None:
-        click.echo(f"there may be more: --after {found['messages'][-1]['seq']}", err=True)
-
-
-@served(command.command("messages"), _show_messages)
-@click.argument("alert", metavar="ID")
-@click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)
-@click.option("--after", type=int, default=0, metavar="SEQ", help="Only messages after this one.")
-def messages(client: Client, alert: str, limit: int, after: int) -> dict[str, Any]:
-    """The messages that led to an alert, given by its id (m42-1), oldest first.
-
-    They are those that said, or caused to be inferred, what the alert's rule matched.
-    """
-    return client.alert_messages(alert, limit, after)
 
 
 @served(command.command("follow"), json=True)
@@ -83,8 +60,6 @@ def follow_(
     client: Client, after: str | None, changes: bool, count: int | None, as_json: bool
 ) -> None:
     """Alerts as they are raised, one a line, until Ctrl-C."""
-    from sensorstream.cli.terminal import print_json
-
     last = after or "0"
 
     def show(alert: dict[str, Any]) -> None:
@@ -105,89 +80,82 @@ def follow_(
         raise ServerUnreachable(f"the server ended the stream: continue with --after {last}")
 
 
-_Change: TypeAlias = "Callable[[Client, str, str], dict[str, Any]]"
-_FIELDS = (
-    *("id", "state", "severity", "escalated", "rule", "kind", "key", "text", "count", "first_at"),
-    *("last_at", "acknowledged_by", "assignee", "cleared_at", "silenced", "flapping"),
-)
+def _show_messages(found: list[dict[str, Any]]) -> None:
+    columns = ("message_id", "source", "received_at")
+    rows = [
+        [
+            *(each[name] for name in columns),
+            "(dropped by retention)" if each["dropped"] else " ".join(each["content"].split()),
+        ]
+        for each in found
+    ]
+    print_table((*columns, "content"), rows)
 
 
 def _show(found: dict[str, Any]) -> None:
-    from sensorstream.cli.terminal import print_fields
-
     told = {name: found[name] for name in _FIELDS}
     print_fields({name: "" if each is None else str(each) for name, each in told.items()})
 
 
-@served(command.command("show"), _show)
-@click.argument("alert", metavar="ID")
-def show(client: Client, alert: str) -> dict[str, Any]:
-    """The state of what an alert (m42-1) belongs to, and how often it was raised."""
-    return client.alert(alert)
+_add(
+    "messages",
+    Client.alert_messages,
+    """The messages that led to an alert, given by its id (m42-1), oldest first.
 
-
-def _show_history(found: dict[str, Any]) -> None:
-    rows_of("seq", "at", "change", "by", "count", "text")(found["changes"])
-    if found["next"] is not None:
-        click.echo(f"there may be more: --after {found['changes'][-1]['seq']}", err=True)
-
-
-@served(command.command("history"), _show_history)
-@click.argument("alert", metavar="ID")
-@click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)
-@click.option("--after", type=int, default=0, metavar="SEQ", help="Only changes after this one.")
-def history(client: Client, alert: str, limit: int, after: int) -> dict[str, Any]:
-    """What became of an alert, oldest first; repeats are only counted."""
-    return client.alert_history(alert, limit, after)
-
-
-def _change(name: str, sentence: str, what: click.Parameter, do: _Change) -> None:
-    """Add a command that changes an alert, by its id and one more value, and shows it then."""
-
-    alert = click.Argument(["alert"], metavar="ID")
-
-    @served(command.command(name, help=sentence, params=[alert, what]), _show)
-    def change(client: Client, alert: str, **value: str) -> dict[str, Any]:
-        return do(client, alert, *value.values())
-
-
-def _why() -> click.Parameter:
-    return click.Option(["--text"], default="", help="Why, for the history.")
-
-
+    They are those that said, or caused to be inferred, what the alert's rule matched.
+    """,
+    _ID,
+    limit(100),
+    after("messages"),
+    show=lambda found: show_page(found, "messages", _show_messages),
+)
+_add(
+    "history",
+    Client.alert_history,
+    "What became of an alert, oldest first; repeats are only counted.",
+    _ID,
+    limit(100),
+    after("changes"),
+    show=lambda found: show_page(
+        found, "changes", rows_of("seq", "at", "change", "by", "count", "text")
+    ),
+)
+_change = partial(_add, show=_show)
+_change(
+    "show",
+    Client.alert,
+    "The state of what an alert (m42-1) belongs to, and how often it was raised.",
+    _ID,
+)
 _change(
     "acknowledge",
+    Client.acknowledge,
     "Say that somebody sees to an alert: no more reminders, no escalation.",
-    _why(),
-    lambda client, alert, text: client.acknowledge(alert, text),
+    _ID,
+    _WHY,
 )
-_change(
-    "clear",
-    "Say that what an alert told of has ended.",
-    _why(),
-    lambda client, alert, text: client.clear_alert(alert, text),
-)
-_change(
-    "comment",
-    "Add a text to the history of an alert.",
-    click.Argument(["text"]),
-    lambda client, alert, text: client.comment(alert, text),
-)
+_change("clear", Client.clear_alert, "Say that what an alert told of has ended.", _ID, _WHY)
+_TEXT = click.Argument(["text"])
+_change("comment", Client.comment, "Add a text to the history of an alert.", _ID, _TEXT)
 _change(
     "assign",
+    Client.assign,
     'Say who is to see to an alert; "" is nobody in particular.',
+    _ID,
     click.Argument(["to"], metavar="NAME"),
-    lambda client, alert, to: client.assign(alert, to),
 )
-
-
-@served(
-    command.command("silences"),
-    rows_of("id", "rule", "key", "severity", "starts_at", "ends_at", "by", "comment"),
+_add(
+    "silences",
+    Client.silences,
+    "The silences that have not ended.",
+    show=rows_of("id", "rule", "key", "severity", "starts_at", "ends_at", "by", "comment"),
 )
-def silences(client: Client) -> list[dict[str, Any]]:
-    """The silences that have not ended."""
-    return client.silences()
+_add(
+    "unsilence",
+    Client.end_silence,
+    "Tell receivers again of what a silence matched.",
+    click.Argument(["silence_id"], metavar="ID", type=int),
+)
 
 
 @served(
@@ -199,21 +167,6 @@ def silences(client: Client) -> list[dict[str, Any]]:
 @click.option("--severity", type=click.Choice(["info", "warning", "critical"]))
 @click.option("--hours", type=click.FloatRange(0, 87_600, min_open=True), default=1.0)
 @click.option("--comment", default="", help="Why.")
-def silence(
-    client: Client,
-    rule: str | None,
-    key: str | None,
-    severity: str | None,
-    hours: float,
-    comment: str,
-) -> dict[str, Any]:
+def silence(client: Client, hours: float, **told: Any) -> dict[str, Any]:
     """Do not tell receivers of alerts that match, for a while (an hour); they are kept."""
-    until = SystemClock().now() + timedelta(hours=hours)
-    return client.silence(until, rule=rule, key=key, severity=severity, comment=comment)
-
-
-@served(command.command("unsilence"))
-@click.argument("silence_id", metavar="ID", type=int)
-def unsilence(client: Client, silence_id: int) -> None:
-    """Tell receivers again of what a silence matched."""
-    client.end_silence(silence_id)
+    return client.silence(SystemClock().now() + timedelta(hours=hours), **told)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 import click
 
+from sensorstream.app.folder import Folder, folder_files, read_folder
+from sensorstream.app.versions import digest_of
+from sensorstream.cli.client import Client
 from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.terminal import print_json, print_lines
+from sensorstream.client.deployment import Kind
 from sensorstream.errors import LanguageError
-
-if TYPE_CHECKING:
-    from sensorstream.app.folder import Folder
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.in_force import InForce
+from sensorstream.reasoning.ontology import parse_accepted
+from sensorstream.settings_file import load_settings
+from sensorstream.webhook_definition import WebhookDefinition
 
 _NTRIPLES: Final = "application/n-triples"
 
@@ -50,27 +55,19 @@ def command(
     if not again:
         run()
         return
-    from sensorstream.app.folder import folder_files
     from sensorstream.cli.watching import files_of_settings, watch
 
     watch(run, lambda: [*files_of_settings(config), *folder_files(config.parent)])
 
 
 def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> None:
-    from sensorstream.app.folder import read_folder
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.in_force import difference, read_in_force
-    from sensorstream.cli.terminal import print_json
-    from sensorstream.settings_file import load_settings
-
     ours = read_folder(load_settings(config))
     changes: list[dict[str, Any]] = []
     with Client(server_url(url, config)) as client:
         theirs = read_in_force(client, ours)
         lines = list(difference(theirs, ours))
         if not as_json:
-            for line in lines:
-                click.echo(line)
+            print_lines(lines)
         if lines and not only_diff:
             for what, made in _put(client, theirs, ours):
                 changes.append({"what": what, **made})
@@ -88,11 +85,6 @@ def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> 
 
 def _put(client: Client, theirs: InForce, ours: Folder) -> Iterator[tuple[str, dict[str, Any]]]:
     """Put what differs; somebody else may have changed it since it was read."""
-    from sensorstream.app.versions import digest_of
-    from sensorstream.cli.in_force import graph
-
-    def digest(text: str | None) -> str | None:
-        return None if text is None else digest_of(text)
 
     def ontology() -> Iterator[tuple[str, dict[str, Any]]]:
         if graph(theirs.ontology) != graph(ours.ontology):
@@ -110,18 +102,26 @@ def _put(client: Client, theirs: InForce, ours: Folder) -> Iterator[tuple[str, d
         # What goes away from the ontology must first go away from the rules.
         yield from rules()
         yield from ontology()
-    for name, text in ours.queries.items():
-        before = theirs.queries.get(name)
-        if before != text:
-            made = client.put("queries", text.encode(), name, digest=digest(before))
-            yield f"query {name}", {"change": made["registered"]}
-    for name, text in ours.webhooks.items():
-        before = theirs.webhooks.get(name)
-        if before != text:
-            made = client.put("webhooks", text.encode(), name, digest=digest(before))
+    for kind, what, name, before, text in _others(theirs, ours):
+        digest = None if before is None else digest_of(before)
+        made = client.put(kind, text.encode(), name, digest=digest)
+        if kind == "queries":
+            yield what, {"change": made["registered"]}
+        else:
             secret = {"secret": made["secret"]} if "secret" in made else {}
-            change = client.versions("webhooks", name)[-1]["change"]
-            yield f"webhook {name}", {"change": change, **secret}
+            yield what, {"change": client.versions(kind, name)[-1]["change"], **secret}
+
+
+def _others(theirs: InForce, ours: Folder) -> Iterator[tuple[Kind, str, str, str | None, str]]:
+    """The queries and webhooks of the folder that differ: their texts in force, and those here."""
+    kinds: tuple[tuple[Kind, str, Mapping[str, str], Mapping[str, str]], ...] = (
+        ("queries", "query", theirs.queries, ours.queries),
+        ("webhooks", "webhook", theirs.webhooks, ours.webhooks),
+    )
+    for kind, word, before, after in kinds:
+        for name, text in after.items():
+            if before.get(name) != text:
+                yield kind, f"{word} {name}", name, before.get(name), text
 
 
 def _told(what: str, made: dict[str, Any]) -> str:
@@ -131,12 +131,6 @@ def _told(what: str, made: dict[str, Any]) -> str:
 
 
 def _try(url: str | None, config: Path, *, as_json: bool) -> None:
-    from sensorstream.app.folder import read_folder
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.in_force import graph, read_in_force
-    from sensorstream.cli.terminal import print_json
-    from sensorstream.settings_file import load_settings
-
     ours = read_folder(load_settings(config))
     tried: dict[str, dict[str, Any]] = {}
     with Client(server_url(url, config)) as client:
@@ -145,18 +139,13 @@ def _try(url: str | None, config: Path, *, as_json: bool) -> None:
             text = ours.ontology.encode()
             tried["ontology"] = client.try_put("ontology", text, media_type=_NTRIPLES)
         tried["rules"] = client.try_rule_files(ours.rules)
-        for name, text_ in ours.queries.items():
-            if theirs.queries.get(name) != text_:
-                tried[f"query {name}"] = client.try_put("queries", text_.encode(), name)
-        for name, text_ in ours.webhooks.items():
-            if theirs.webhooks.get(name) != text_:
-                tried[f"webhook {name}"] = client.try_put("webhooks", text_.encode(), name)
+        for kind, what, name, _, changed in _others(theirs, ours):
+            tried[what] = client.try_put(kind, changed.encode(), name)
     if as_json:
         print_json(tried)
     else:
         for what, found in tried.items():
-            for line in _lines_tried(found, ours):
-                click.echo(f"{what}: {line}")
+            print_lines(f"{what}: {line}" for line in _lines_tried(found, ours))
     if any(found["faults"] for found in tried.values()):
         raise click.exceptions.Exit(1)
 
@@ -193,3 +182,113 @@ def _effects(found: dict[str, Any]) -> Iterator[str]:
             f"{found['lost_after']} of them would be rejected or unmatched, "
             f"{found['lost_before']} are now"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """What a server has in force, and the digests that guard it; texts as in :class:`.Folder`.
+
+    Of queries and webhooks only those that the folder has are here; ``others`` names the rest.
+    """
+
+    ontology: str
+    ontology_digest: str
+    rules: Mapping[str, str]
+    rules_digest: str
+    queries: Mapping[str, str]
+    webhooks: Mapping[str, str]
+    tables: tuple[str, ...]
+    """Tables of the rules that the server has read before they were edited."""
+    others: tuple[str, ...]
+
+
+def read_in_force(client: Client, ours: Folder) -> InForce:
+    """Ask a server what it has in force."""
+    found = client.ontology()
+    ontology = parse_accepted(found.text.encode(), found.media_type).ntriples().decode()
+    listed = client.rule_files()
+    queries = {each["name"]: each["query"] for each in client.queries() if not each["stopped"]}
+    webhooks = {
+        each["id"]: WebhookDefinition.read(each).text()
+        for each in (client.webhooks() if ours.webhooks else [])
+    }
+    others = [
+        *(f"query {each}" for each in queries if each not in ours.queries),
+        *(f"webhook {each}" for each in webhooks if each not in ours.webhooks),
+    ]
+    return InForce(
+        ontology,
+        digest_of(found.text),
+        {each["name"]: client.rule_file(each["name"]) for each in listed["files"]},
+        listed["digest"],
+        {name: text for name, text in queries.items() if name in ours.queries},
+        {name: text for name, text in webhooks.items() if name in ours.webhooks},
+        tuple(each for each, state in listed["tables"].items() if state != "same"),
+        tuple(others),
+    )
+
+
+def difference(theirs: InForce, ours: Folder) -> Iterator[str]:
+    """What differs, as the lines of a unified diff; in another order, a line that says so."""
+    if graph(theirs.ontology) != graph(ours.ontology):
+        # As sets: the order of an ontology's statements means nothing.
+        yield from _diff("ontology", graph(theirs.ontology), graph(ours.ontology))
+    for at, texts in enumerate(_texts(theirs, ours)):
+        yield from (line for each in texts for line in _diff(*each))
+        if at == 0:
+            if _is_reordered(theirs, ours):
+                yield f"order: {', '.join(theirs.rules)} becomes {', '.join(ours.rules)}"
+            for table in theirs.tables:
+                yield f"table {table}: edited since the server has read it"
+
+
+def differing(theirs: InForce, ours: Folder) -> Iterator[str]:
+    """The names of what differs."""
+    if graph(theirs.ontology) != graph(ours.ontology):
+        yield "the ontology"
+    if _is_reordered(theirs, ours):
+        yield "the order of the rule files"
+    yield from (name for texts in _texts(theirs, ours) for name, _, _ in texts)
+    yield from (f"table {each}" for each in theirs.tables)
+
+
+def _is_reordered(theirs: InForce, ours: Folder) -> bool:
+    return list(theirs.rules) != list(ours.rules) and sorted(theirs.rules) == sorted(ours.rules)
+
+
+_Text: TypeAlias = tuple[str, list[str] | None, list[str] | None]
+"""The name of a text, and its lines in force and in the folder; None: it is not there."""
+
+
+def _texts(theirs: InForce, ours: Folder) -> Iterator[list[_Text]]:
+    """What differs of the rule files, of the queries, and of the webhooks."""
+    for what, before, after in (
+        ("", theirs.rules, ours.rules),
+        ("query ", theirs.queries, ours.queries),
+        ("webhook ", theirs.webhooks, ours.webhooks),
+    ):
+        names = (n for n in dict.fromkeys([*before, *after]) if before.get(n) != after.get(n))
+        yield [(f"{what}{name}", _lines(before, name), _lines(after, name)) for name in names]
+
+
+def _lines(texts: Mapping[str, str], name: str) -> list[str] | None:
+    return texts[name].splitlines() if name in texts else None
+
+
+def _diff(name: str, before: list[str] | None, after: list[str] | None) -> Iterator[str]:
+    lines = list(
+        difflib.unified_diff(
+            before or [],
+            after or [],
+            "/dev/null" if before is None else f"{name} in force",
+            "/dev/null" if after is None else name,
+            lineterm="",
+        )
+    )
+    # Texts may differ in how their lines end, or by empty texts.
+    yield from lines or [f"{name}: differs in white space"]
+
+
+def graph(ntriples: str) -> list[str]:
+    """The statements of an ontology, in an order that is always the same."""
+    return sorted(ntriples.splitlines())

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from sensorstream.cli.history import opened
 from sensorstream.cli.options import config_option, json_option
+from sensorstream.cli.served import deployed
+from sensorstream.cli.terminal import print_json, print_table
 from sensorstream.clock import SystemClock
 from sensorstream.errors import TermError
+from sensorstream.extras import require
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from sensorstream.app.progress import Progress
     from sensorstream.archive.manifest import Part
-    from sensorstream.archive.moving import Say
-    from sensorstream.model.timeline import Timeline
 
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show the parts; change nothing.")
@@ -54,48 +55,50 @@ def command(
         return
     if age is None:
         raise click.UsageError("expected --older-than D, or a command: see --help")
-    with _opened(config, quiet=as_json) as (settings, url, say):
+    settings = load_settings(config)
+    with _opened(settings) as (url, say):
         from sensorstream.archive.moving import archive, movable
 
         line = settings.time.timeline
-        before = _bound(url, age, line)
+        before = _bound(settings, url, age)
         if dry_run:
             found = movable(url, before, line)
         else:
             found = archive(url, settings.archive.folder, before, line, say)
-    _print(found, line, as_json)
+    (print_json if as_json else _show)(_rows(settings, found))
 
 
-@command.command("list")
-@config_option
-@json_option
-def list_(config: Path, as_json: bool) -> None:
+def _show(rows: list[dict[str, Any]]) -> None:
+    if rows:
+        print_table(tuple(rows[0]), [tuple(row.values()) for row in rows])
+    else:
+        click.echo("none")
+
+
+@deployed(command.command("list"), _show)
+def list_(settings: Settings) -> list[dict[str, Any]]:
     """The parts of the archive, by time."""
-    with _opened(config, quiet=as_json) as (settings, url, _):
+    with _opened(settings) as (url, _):
         from sensorstream.archive.manifest import State, kept_parts
 
-        found = kept_parts(url, State.ARCHIVED)
-    _print(found, settings.time.timeline, as_json)
+        return _rows(settings, kept_parts(url, State.ARCHIVED))
 
 
-@command.command("restore")
+@deployed(command.command("restore"), _show)
 @click.argument("part")
-@config_option
-@json_option
-def restore_(part: str, config: Path, as_json: bool) -> None:
+def restore_(settings: Settings, part: str) -> list[dict[str, Any]]:
     """Take a part, such as 2014-08-01, back into PostgreSQL.
 
     Safe beside a running server, which stores nothing until the rows are in.
     """
-    with _opened(config, quiet=as_json) as (settings, url, say):
+    with _opened(settings) as (url, say):
         from sensorstream.archive.returning import restore
 
-        line = settings.time.timeline
-        found = restore(url, settings.archive.folder, part, line, say)
-    _print(found, line, as_json)
+        folder, line = settings.archive.folder, settings.time.timeline
+        return _rows(settings, restore(url, folder, part, line, say))
 
 
-@command.command("delete")
+@deployed(command.command("delete"), _show)
 @click.option(
     "--older-than",
     "age",
@@ -104,39 +107,29 @@ def restore_(part: str, config: Path, as_json: bool) -> None:
     help="How long ago the statements must have ended: P365D, or a whole number.",
 )
 @_dry_run
-@config_option
-@json_option
-def delete_(age: str, dry_run: bool, config: Path, as_json: bool) -> None:
+def delete_(settings: Settings, age: str, dry_run: bool) -> list[dict[str, Any]]:
     """Delete old parts of the archive for good."""
-    with _opened(config, quiet=as_json) as (settings, url, say):
+    with _opened(settings) as (url, say):
         from sensorstream.archive.returning import deletable, delete
 
-        line = settings.time.timeline
-        before = _bound(url, age, line)
+        before = _bound(settings, url, age)
         if dry_run:
-            found = deletable(url, before)
-        else:
-            found = delete(url, settings.archive.folder, before, say)
-    _print(found, line, as_json)
+            return _rows(settings, deletable(url, before))
+        return _rows(settings, delete(url, settings.archive.folder, before, say))
 
 
 @contextmanager
-def _opened(config: Path, *, quiet: bool) -> Iterator[tuple[Settings, str, Say]]:
-    from sensorstream.cli.lasting import lasting
-    from sensorstream.extras import require
-    from sensorstream.history.opening import open_kept
-
+def _opened(settings: Settings) -> Iterator[tuple[str, Progress]]:
     require("archive", "the archive")
-    settings = load_settings(config)
-    with ExitStack() as stack:
-        say = stack.enter_context(lasting("opening the history", quiet=quiet))
-        yield settings, open_kept(settings.history, stack), say
+    with opened(settings) as (url, say, _):
+        yield url, say
 
 
-def _bound(url: str, age: str, line: Timeline) -> int:
+def _bound(settings: Settings, url: str, age: str) -> int:
     """The instant ``age`` ago."""
     from sensorstream.archive.age import instant_ago
 
+    line = settings.time.timeline
     try:
         length = line.span(age)
     except TermError as error:
@@ -144,23 +137,16 @@ def _bound(url: str, age: str, line: Timeline) -> int:
     return instant_ago(url, length, line, SystemClock().now())
 
 
-def _print(found: Sequence[Part], line: Timeline, as_json: bool) -> None:
+def _rows(settings: Settings, found: Iterable[Part]) -> list[dict[str, Any]]:
     from sensorstream.archive.layout import STATEMENTS, STAYS
-    from sensorstream.cli.terminal import print_json, print_table
 
-    rows = [
+    return [
         {
             "part": each.name,
-            "ended_before": line.format(each.ended_before),
+            "ended_before": settings.time.timeline.format(each.ended_before),
             "statements": each.rows(STATEMENTS),
             "stays": each.rows(STAYS),
             "bytes": each.bytes or None,
         }
         for each in found
     ]
-    if as_json:
-        print_json(rows)
-    elif rows:
-        print_table(tuple(rows[0]), [tuple(row.values()) for row in rows])
-    else:
-        click.echo("none")

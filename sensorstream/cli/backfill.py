@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from sensorstream.cli.options import config_option, json_option
+from sensorstream.cli.terminal import print_fields, print_json, progress
 from sensorstream.settings_file import load_settings
 
 
@@ -50,7 +51,6 @@ def command(
     from sensorstream.app.wiring import read_deployment
     from sensorstream.backfill.documents import Refused
     from sensorstream.backfill.filling import backfill
-    from sensorstream.cli.terminal import print_fields, print_json, progress
     from sensorstream.history.opening import open_shown
 
     settings = load_settings(config)

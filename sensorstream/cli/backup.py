@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sensorstream.cli.options import config_option
+from sensorstream.cli.terminal import lasting
 from sensorstream.clock import SystemClock
 from sensorstream.settings_file import load_settings
 
@@ -21,7 +22,6 @@ def command(file: Path, config: Path) -> None:
     that was acknowledged before is in it. Keep the file safe: it has the secrets of webhooks.
     """
     from sensorstream.app.backup import back_up
-    from sensorstream.cli.lasting import lasting
 
     with lasting("writing the backup"):
         facts = back_up(load_settings(config), file.absolute(), SystemClock().now())
@@ -40,7 +40,6 @@ def restore(file: Path, folder: Path) -> None:
     that of its settings.
     """
     from sensorstream.app.backup import restore
-    from sensorstream.cli.lasting import lasting
 
     with lasting("restoring the backup"):
         facts, settings = restore(file.absolute(), folder.absolute())

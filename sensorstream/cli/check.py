@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sensorstream.cli.options import address, config_option, json_option
+from sensorstream.cli.client import Client
+from sensorstream.cli.options import FILE, address, config_option, json_option
+from sensorstream.cli.terminal import lasting, print_json
 from sensorstream.errors import (
     OntologyError,
     Position,
@@ -44,12 +47,7 @@ _ASSUMED: Final = 100
 
 
 @click.command("check")
-@click.argument(
-    "files",
-    nargs=-1,
-    metavar="[FILE…]",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-)
+@click.argument("files", nargs=-1, metavar="[FILE…]", type=FILE)
 @click.option("--url", metavar="URL", help="The server to compare with; by default the settings'.")
 @click.option(
     "--reasoning",
@@ -74,114 +72,132 @@ def command(
     settings answers, what it has in force is compared with the files: it does not read an edited
     file until "sensorstream apply".
     """
-    from sensorstream.analysis import Note
-    from sensorstream.app.faults import faults
-    from sensorstream.app.query_files import check_query_files, query_files
-    from sensorstream.app.wiring import read_deployment, read_rules
-    from sensorstream.cli.lasting import lasting
-    from sensorstream.reasoning.clashes import clashes
-    from sensorstream.reasoning.ontology import deployed_ontology
-    from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
-    from sensorstream.reasoning.survey import without_rules
-
-    summary = unseen = ""
-    notes: list[Note] = []
-    own: list[Definition] = []
-    told: list[str] = []
-    with lasting("reading the ontology and the rules", quiet=as_json):
+    checked = _Checked(config, url)
+    with lasting("reading the ontology and the rules"):
         try:
-            settings = _settings(config, files)
-            load = cache(deployed_ontology)
-            found = [] if files else list(faults(settings, read_ontology=load))
-            if not found or files:
-                queries = files or query_files(settings.folder)
-                schema = load(settings.ontology).schema
-                by_names = settings.reasoning.profile in DESCRIPTION_LOGIC
-                line = settings.time.line
-                checked = check_query_files(queries, schema, line, names_only=by_names)
-                found, notes = checked.faults, checked.notes
-                summary = _counted((len(queries), "file", "files"))
-            if not found and not files:
-                # A fault between the parts also prevents the server from starting.
-                deployment = read_deployment(settings)
-                summary = _summary(deployment, len(queries))
-                rules = read_rules(settings.rules.files)
-                functions = deployment.reference.functions
-                notes[:0] = deployment_notes(
-                    settings, rules, deployment.ontology, deployment.rules, functions
-                )
-                notes += _sample_notes(settings, rules, deployment)
-                own = list(functions.values())
-                ontology = deployment.ontology
-                clashing = list(islice(clashes(ontology), _SHOWN))
-                if clashing and settings.reasoning.profile in ("hermit", "pellet"):
-                    found = [OntologyError(_CONTRADICTS + each) for each in clashing]
-                elif reasoning:
-                    told = list(_reasoning(settings, deployment))
-                else:
-                    first = settings.ontology.files[0] if settings.ontology.files else config
-                    place = Position(str(first), 1, 1)
-                    notes += [Note("contradiction", _CONTRADICTS + e, place) for e in clashing]
-                    unseen = "" if as_json or clashing else _UNSEEN
-                    if by_names:
-                        asked = list(without_rules(ontology, frozenset()))
-                        # Where all axioms have rules, that is the one sentence.
-                        notes += [Note("asked", each, place) for each in asked if len(asked) > 1]
+            checked.settings = _settings(config, files)
+            checked.check(files, reasoning)
         except SensorStreamError as error:
-            found = [error]
-    edited = None if found or files else _edited(settings, url)
-    placed = [(_position(fault, config), fault) for fault in found]
+            checked.faults = [error]
+    faulty = bool(checked.faults)
+    checked.edited = None if faulty or files else _edited(checked.settings, url)
     if as_json:
-        from sensorstream.cli.terminal import print_json
-
-        print_json(
-            {
-                "ok": not found,
-                "faults": [
-                    {
-                        "file": place.file,
-                        "line": place.line,
-                        "column": place.column,
-                        "code": fault.code,
-                        "message": fault.message,
-                    }
-                    for place, fault in placed
-                ],
-                "notes": [
-                    {
-                        "file": note.position.file,
-                        "line": note.position.line,
-                        "column": note.position.column,
-                        "code": note.code,
-                        "message": note.text,
-                    }
-                    for note in notes
-                ],
-                **({"reasoning": told} if reasoning else {}),
-                "edited": edited,
-                "functions": [_function(each, config) for each in own],
-            }
-        )
+        print_json(checked.data(reasoning))
     else:
-        for place, fault in placed:
-            click.echo(f"{place}: {fault.message}")
-        for note in notes:
+        checked.show()
+    if faulty:
+        raise click.exceptions.Exit(1)
+
+
+@dataclass(slots=True)
+class _Checked:
+    """What is found in a deployment; what ``reasoning`` tells is there only if it was asked."""
+
+    config: Path
+    url: str | None
+    settings: Settings = field(init=False)
+    faults: list[SensorStreamError] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    functions: list[Definition] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    edited: list[str] | None = None
+    """What a server has in force with other texts; None: nobody was asked, or answers."""
+    summary: str = ""
+    left: str = ""
+    """What was not looked at."""
+
+    def check(self, files: Sequence[Path], reasoning: bool) -> None:
+        """Look at these files, or at the whole deployment."""
+        from sensorstream.app.faults import faults
+        from sensorstream.app.query_files import check_query_files, query_files
+        from sensorstream.reasoning.ontology import deployed_ontology
+        from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
+
+        settings, load = self.settings, cache(deployed_ontology)
+        if not files:
+            self.faults = list(faults(settings, read_ontology=load))
+            if self.faults:
+                return
+        queries = files or query_files(settings.folder)
+        schema = load(settings.ontology).schema
+        by_names = settings.reasoning.profile in DESCRIPTION_LOGIC
+        found = check_query_files(queries, schema, settings.time.line, names_only=by_names)
+        self.faults, self.notes = found.faults, found.notes
+        self.summary = _counted((len(queries), "file", "files"))
+        if not self.faults and not files:
+            self._check_together(len(queries), reasoning, by_names)
+
+    def _check_together(self, queries: int, reasoning: bool, by_names: bool) -> None:
+        """Look for what is wrong between the parts, which keeps the server from starting, too."""
+        from sensorstream.analysis import Note
+        from sensorstream.app.wiring import read_deployment, read_rules
+        from sensorstream.reasoning.clashes import clashes
+        from sensorstream.reasoning.survey import without_rules
+
+        settings = self.settings
+        deployment = read_deployment(settings)
+        self.summary = _summary(deployment, queries)
+        rules = read_rules(settings.rules.files)
+        functions, ontology = deployment.reference.functions, deployment.ontology
+        self.notes[:0] = deployment_notes(settings, rules, ontology, deployment.rules, functions)
+        self.notes += _sample_notes(settings, rules, deployment)
+        self.functions = list(functions.values())
+        clashing = [_CONTRADICTS + each for each in islice(clashes(ontology), _SHOWN)]
+        if clashing and settings.reasoning.profile in ("hermit", "pellet"):
+            self.faults = list(map(OntologyError, clashing))
+            return
+        if reasoning:
+            self.reasoning = list(_reasoning(settings, deployment))
+            return
+        first = settings.ontology.files[0] if settings.ontology.files else self.config
+        place = Position(str(first), 1, 1)
+        self.notes += [Note("contradiction", each, place) for each in clashing]
+        self.left = "" if clashing else _UNSEEN
+        if by_names:
+            asked = list(without_rules(ontology, frozenset()))
+            # Where all axioms have rules, that is the one sentence.
+            self.notes += [Note("asked", each, place) for each in asked if len(asked) > 1]
+
+    def _place(self, error: SensorStreamError) -> Position:
+        """Where a fault is; one without a position belongs to the settings file as a whole."""
+        return error.position or Position(str(self.config), 1, 1)
+
+    def data(self, reasoning: bool) -> dict[str, object]:
+        """All of it as JSON."""
+        faults = [_data(self._place(each), each.code, each.message) for each in self.faults]
+        return {
+            "ok": not self.faults,
+            "faults": faults,
+            "notes": [_data(each.position, each.code, each.text) for each in self.notes],
+            **({"reasoning": self.reasoning} if reasoning else {}),
+            "edited": self.edited,
+            "functions": [_function(each, self.config) for each in self.functions],
+        }
+
+    def show(self) -> None:
+        """Print all of it."""
+        for fault in self.faults:
+            click.echo(f"{self._place(fault)}: {fault.message}")
+        for note in self.notes:
             click.echo(f"{note.position}: note: {note.text}")
-        for each in own:
+        for each in self.functions:
             click.echo(f"{each.position}: function: {each.usage}")
-        for line in told:
+        for line in self.reasoning:
             click.echo(f"reasoning: {line}")
-        if edited:
+        if self.edited:
+            place = self.url or address(self.settings)
             click.echo(
-                f"edited: {', '.join(edited)}: {url or address(settings)} has other texts in force "
+                f"edited: {', '.join(self.edited)}: {place} has other texts in force "
                 "and does not read the files: 'sensorstream apply' puts them in force"
             )
-        if not found:
-            click.echo(f"ok: {summary}")
-            if unseen:
-                click.echo(unseen, err=True)
-    if found:
-        raise click.exceptions.Exit(1)
+        if not self.faults:
+            click.echo(f"ok: {self.summary}")
+            if self.left:
+                click.echo(self.left, err=True)
+
+
+def _data(place: Position, code: str, message: str) -> dict[str, object]:
+    return {**asdict(place), "code": code, "message": message}
 
 
 def _reasoning(settings: Settings, deployment: Deployment) -> Iterator[str]:
@@ -249,8 +265,7 @@ def _sample_triples(settings: Settings, deployment: Deployment) -> Iterator[Sequ
 def _edited(settings: Settings, url: str | None) -> list[str] | None:
     """What a server has in force with other texts; None: no server answers."""
     from sensorstream.app.folder import read_folder
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.in_force import differing, read_in_force
+    from sensorstream.cli.apply import differing, read_in_force
 
     place = url or address(settings)
     try:
@@ -362,8 +377,3 @@ def _summary(deployment: Deployment, queries: int) -> str:
 
 def _counted(*parts: tuple[int, str, str]) -> str:
     return ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in parts)
-
-
-def _position(error: SensorStreamError, config: Path) -> Position:
-    """Where the fault is; a fault without a position belongs to the settings file as a whole."""
-    return error.position or Position(str(config), 1, 1)

@@ -12,7 +12,8 @@ import httpx
 from lxml import etree
 
 from sensorstream.cli.options import shown_key
-from sensorstream.client import blocking, calls
+from sensorstream.client import clients
+from sensorstream.client.operation import check, error_of, media_type, reaching
 from sensorstream.client.questions import Scope, asked
 from sensorstream.errors import MessageError, ServerUnreachable
 
@@ -32,10 +33,10 @@ _LISTS: Final = (
 )
 
 
-class Client(blocking.Client):
+class Client(clients.Client):
     """The public client, and the further requests of the commands."""
 
-    def __init__(self, url: str, *, timeout: float = calls.TIMEOUT) -> None:
+    def __init__(self, url: str, *, timeout: float = clients.TIMEOUT) -> None:
         """With the key and the certificates that the user has named (see :func:`shown_key`)."""
         ca = os.environ.get("SENSORSTREAM_CA") or None
         super().__init__(url, timeout=timeout, key=shown_key(), ca=ca)
@@ -65,7 +66,7 @@ class Client(blocking.Client):
 
     def sparql(self, query: str, accept: str) -> tuple[str, str]:
         """The media type and the text of the answer to a SPARQL query."""
-        return self._sparql(query, accept, Scope())
+        return self._sparql(query, accept)
 
     def write_sparql(self, query: str, accept: str, scope: Scope, out: IO[bytes]) -> str:
         """Write the answer to a SPARQL query as it comes; its media type."""
@@ -82,16 +83,16 @@ class Client(blocking.Client):
         return self._write("GET", path, {"headers": {"Accept": accept}}, out)
 
     def _write(self, method: str, path: str, options: dict[str, Any], out: IO[bytes]) -> str:
-        try:
-            with self._http.stream(method, path, timeout=None, **options) as response:
-                if not response.is_success:
-                    response.read()
-                calls.check(response)
-                for piece in response.iter_bytes():
-                    out.write(piece)
-                return calls.media_type(response)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise calls.unreachable(self.url, error) from None
+        with (
+            reaching(self.url),
+            self._http.stream(method, path, timeout=None, **options) as response,
+        ):
+            if not response.is_success:
+                response.read()
+            check(response)
+            for piece in response.iter_bytes():
+                out.write(piece)
+            return media_type(response)
 
     def answer(self, name: str) -> tuple[str, str]:
         """The media type and the text of the present result of a continuous query."""
@@ -100,7 +101,7 @@ class Client(blocking.Client):
     def select(self, query: str, *, on: str = "cache") -> list[dict[str, str]]:
         """The solutions of a SELECT query, each value as its plain text."""
         accept = "application/sparql-results+json"
-        document = json.loads(self._sparql(query, accept, Scope(on))[1])
+        document = json.loads(self._sparql(query, accept, on=on)[1])
         return [
             {name: cell["value"] for name, cell in solution.items()}
             for solution in document["results"]["bindings"]
@@ -117,7 +118,7 @@ def _soap_answer(response: httpx.Response) -> dict[str, Any]:
     problem = root.find(f".//{{{SOAP_MESSAGES}}}problem")
     if problem is not None:
         fields = {str(etree.QName(field).localname): field.text or "" for field in problem}
-        raise calls.error_of(fields.get("type", ""), fields.get("detail", ""), fields)
+        raise error_of(fields.get("type", ""), fields.get("detail", ""), fields)
     answer = root.find(f".//{{{SOAP_MESSAGES}}}postMessageResponse")
     if answer is None:
         raise ServerUnreachable(f"{response.url} answered {response.status_code} without a result")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from sensorstream.cli.options import config_option, json_option, served
+from sensorstream.cli.client import Client
+from sensorstream.cli.options import config_option, json_option
+from sensorstream.cli.served import asks
+from sensorstream.cli.terminal import print_json, print_table
 from sensorstream.settings_file import read_settings
-
-if TYPE_CHECKING:
-    from sensorstream.cli.client import Client
 
 
 @click.group("config")
@@ -30,37 +30,30 @@ def show(origin: bool, config: Path, as_json: bool) -> None:
 
     Passwords are shown as ***. Paths are absolute, patterns of files are the files they match.
     """
-    from sensorstream.cli.terminal import print_json, print_table
-
     given = read_settings(config)[1]
-    if as_json:
-        print_json(
-            {
-                each.name: {"value": each.shown(), "origin": each.origin}
-                if origin
-                else each.shown()
-                for each in given
-            }
-        )
+    told = [{"name": each.name, "value": each.shown(), "origin": each.origin} for each in given]
+    if not as_json:
+        _show(told, origin)
         return
-    rows = [[each.name, _text(each.shown()), *([each.origin] if origin else [])] for each in given]
-    print_table(("setting", "value", *(["origin"] if origin else [])), rows)
+    print_json({each.pop("name"): each if origin else each["value"] for each in told})
 
 
-def _show_running(found: list[dict[str, Any]]) -> None:
-    from sensorstream.cli.terminal import print_table
-
+def _show(found: list[dict[str, Any]], origin: bool = True) -> None:
+    columns = ("setting", "value", "origin") if origin else ("setting", "value")
     rows = [[each["name"], _text(each["value"]), each["origin"]] for each in found]
-    print_table(("setting", "value", "origin"), rows)
+    print_table(columns, [row[: len(columns)] for row in rows])
 
 
-@served(command.command("running"), _show_running)
-def running(client: Client) -> list[dict[str, Any]]:
+asks(
+    command,
+    "running",
+    Client.settings,
     """Print the settings that a running server has read, and where each comes from.
 
     The file may have been edited since it started.
-    """
-    return client.settings()
+    """,
+    show=_show,
+)
 
 
 def _text(value: object) -> str:

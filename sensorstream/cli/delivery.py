@@ -121,6 +121,13 @@ def deliver(
     return tally
 
 
+def end(tally: Tally, *, as_json: bool, answers: Sequence[Mapping[str, Any]] | None = None) -> None:
+    """Print the tally; the command exits with 1 if a message was not accepted."""
+    report(tally, as_json=as_json, answers=answers)
+    if not tally.clean:
+        raise click.exceptions.Exit(1)
+
+
 def report(
     tally: Tally, *, as_json: bool, answers: Sequence[Mapping[str, Any]] | None = None
 ) -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.offline import FILE, engine_options, offline_engine
-from sensorstream.cli.options import server_options, server_url
+from sensorstream.cli.client import Client
+from sensorstream.cli.offline import EngineOptions, engine_options, offline_engine
+from sensorstream.cli.options import FILE, server_options, server_url
+from sensorstream.cli.printers import EventPrinter
+from sensorstream.cli.terminal import lasting, print_lines
 
 if TYPE_CHECKING:
-    from sensorstream.engine.engine import Engine
     from sensorstream.model.timeline import Instant
-    from sensorstream.streams.continuous_query import ContinuousQuery
-    from sensorstream.streams.event_lines import EventLines
 
 
 _OF_SERVER: Final = ("cache", "all")
@@ -52,25 +53,7 @@ _OF_SERVER: Final = ("cache", "all")
     "--plan", "only_plan", is_flag=True, help="Print the plan only; with --query, nothing is run."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the operators as JSON.")
-def command(
-    sparql: str | None,
-    place: str | None,
-    at: str | None,
-    during: str | None,
-    analyze: bool,
-    query_file: Path | None,
-    events: Path | None,
-    rules: tuple[Path, ...],
-    static: tuple[Path, ...],
-    window: str,
-    profile: str,
-    lateness: str,
-    name: str | None,
-    url: str | None,
-    config: Path,
-    only_plan: bool,
-    as_json: bool,
-) -> None:
+def command(url: str | None, **given: Any) -> None:
     """Show the operators of a continuous query as a tree.
 
     Each line is an operator, above its inputs, with its number, the solutions it has produced ("+"
@@ -84,111 +67,95 @@ def command(
     With --on: how Oxigraph, PostgreSQL, DuckDB or Spark answers a query that "sensorstream query"
     asks there. The server is asked with --on cache or all, and where --url is given.
     """
-    if place is not None:
-        if sparql is None or query_file is not None or name is not None:
-            raise click.UsageError(f'--on {place} explains one query: expected "SPARQL"')
-        if place == "spark" and url is not None:
-            raise click.UsageError(
-                "--on spark: this command starts Spark itself: leave --url out, or ask the "
-                "server's Spark by 'sensorstream jobs start --plan'"
-            )
-        is_of_server = place in _OF_SERVER or url is not None
-        if analyze and (is_of_server or place == "spark"):
-            raise click.UsageError(
-                "--analyze needs --on history or archive, without --url: leave it out"
-            )
-        if is_of_server:
-            parts = _of_server(sparql, place, url, config, at, during, as_json)
-        else:
-            parts = _of_history(sparql, place, config, at, during, analyze, as_json)
-        _show(parts, as_json)
+    asked = _Asked(url=url, **given)
+    if asked.place is not None:
+        data = asked.answered()
+        if asked.as_json:
+            click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+            return
+        for heading, part in data.items():
+            if part:
+                click.echo(f"-- {heading}\n{part}\n")
         return
-    if sparql is not None or at is not None or during is not None or analyze:
-        raise click.UsageError("SPARQL, --at, --during and --analyze need --on")
-    if (query_file is None) is (name is None):
-        raise click.UsageError("expected --query FILE, or --name NAME of a query on a server")
-    if only_plan and events is not None:
-        raise click.UsageError("--plan runs nothing: leave --events out")
-    if query_file is not None and only_plan:
-        data = {"plan": _plan(query_file, static)}
-    elif query_file is not None:
-        from sensorstream.app.recorded import read_background
-        from sensorstream.streams.event_lines import EventLines
-
-        lines = EventLines(str(events))
-        if events is not None:
-            with events.open(encoding="utf-8") as source:
-                lines.begin(source)
-        engine, (running, *_) = offline_engine(
-            [query_file],
-            rules=rules,
-            background=read_background(static),
-            window=window,
-            profile=profile,
-            lateness=lateness,
-            line=lines.line.value,
-        )
-        with closing(engine):
-            data = _explained(engine, running, events, lines, lateness)
-    else:
-        assert name is not None
-        from sensorstream.cli.client import Client
-
-        with Client(server_url(url, config)) as client:
-            data = client.query_graph(name)
-    if only_plan:
-        data = {"plan": data["plan"]}
-    if as_json:
+    data = asked.operators()
+    if asked.as_json:
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
         return
     from sensorstream.streams.operator_graph import tree
 
-    for line in data["plan"] if only_plan else tree(data):
-        click.echo(line)
+    print_lines(data["plan"] if asked.only_plan else tree(data))
 
 
-def _of_server(
-    text: str,
-    place: str,
-    url: str | None,
-    config: Path,
-    at: str | None,
-    during: str | None,
-    quiet: bool,
-) -> dict[str, str]:
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.lasting import lasting
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be explained."""
 
-    with (
-        Client(server_url(url, config)) as client,
-        lasting("the server plans the query", quiet=quiet),
-    ):
-        return client.plan(text, on=place, at=at, during=during)
+    sparql: str | None
+    place: str | None
+    at: str | None
+    during: str | None
+    analyze: bool
+    query_file: Path | None
+    events: Path | None
+    made_of: EngineOptions
+    name: str | None
+    url: str | None
+    config: Path
+    only_plan: bool
+    as_json: bool
+
+    def answered(self) -> dict[str, Any]:
+        """How a query is answered at a place: its algebra, its SQL, the plan."""
+        place = self.place
+        if self.sparql is None or self.query_file is not None or self.name is not None:
+            raise click.UsageError(f'--on {place} explains one query: expected "SPARQL"')
+        if place == "spark" and self.url is not None:
+            raise click.UsageError(
+                "--on spark: this command starts Spark itself: leave --url out, or ask the "
+                "server's Spark by 'sensorstream jobs start --plan'"
+            )
+        is_of_server = place in _OF_SERVER or self.url is not None
+        if self.analyze and (is_of_server or place == "spark"):
+            raise click.UsageError(
+                "--analyze needs --on history or archive, without --url: leave it out"
+            )
+        if not is_of_server:
+            return _of_history(self, self.sparql)
+        with (
+            Client(server_url(self.url, self.config)) as client,
+            lasting("the server plans the query"),
+        ):
+            return client.plan(self.sparql, on=str(place), at=self.at, during=self.during)
+
+    def operators(self) -> dict[str, Any]:
+        """The operators of a continuous query, or their plan alone."""
+        file, name, at, during = self.query_file, self.name, self.at, self.during
+        if self.sparql is not None or at is not None or during is not None or self.analyze:
+            raise click.UsageError("SPARQL, --at, --during and --analyze need --on")
+        if (file is None) is (name is None):
+            raise click.UsageError("expected --query FILE, or --name NAME of a query on a server")
+        if self.only_plan and self.events is not None:
+            raise click.UsageError("--plan runs nothing: leave --events out")
+        if file is not None:
+            if self.only_plan:
+                return {"plan": _plan(file, self.made_of.static)}
+            return _explained(file, self.events, self.made_of)
+        with Client(server_url(self.url, self.config)) as client:
+            data = client.query_graph(str(name))
+        return {"plan": data["plan"]} if self.only_plan else data
 
 
-def _of_history(
-    text: str,
-    place: str,
-    config: Path,
-    at: str | None,
-    during: str | None,
-    analyze: bool,
-    quiet: bool,
-) -> dict[str, str]:
-    from sensorstream.cli.lasting import lasting
+def _of_history(asked: _Asked, text: str) -> dict[str, str]:
+    from sensorstream.cli.history import opened
     from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, plan_of
-    from sensorstream.history.opening import open_kept
     from sensorstream.settings_file import load_settings
 
-    settings = load_settings(config)
-    history = settings.history
-    question = read_question(text, settings.time.timeline, at=at, during=during)
-    with ExitStack() as stack:
-        limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
-        engine = {ARCHIVE: "DuckDB plans", SPARK: "Spark starts and plans"}.get(place)
-        stack.enter_context(lasting(f"{engine or 'PostgreSQL plans'} the query", quiet=quiet))
-        url = open_kept(history, stack)
+    settings, place = load_settings(asked.config), str(asked.place)
+    question = read_question(text, settings.time.timeline, at=asked.at, during=asked.during)
+    limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
+    engine = {ARCHIVE: "DuckDB plans", SPARK: "Spark starts and plans"}.get(place)
+    with opened(settings, f"{engine or 'PostgreSQL plans'} the query") as (url, _, _):
         if place == SPARK:
             from sensorstream.spark.snapshot import Place
             from sensorstream.spark.sparql.run import run_spark_plan
@@ -200,19 +167,10 @@ def _of_history(
             from sensorstream.cli.query import archive_of
 
             archive = archive_of(settings, url)
-            found = archive_plan(archive, question, limits, analyze=analyze)
+            found = archive_plan(archive, question, limits, analyze=asked.analyze)
         else:
-            found = plan_of(url, question, limits, analyze=analyze)
+            found = plan_of(url, question, limits, analyze=asked.analyze)
     return {"algebra": found.algebra, "sql": found.sql, "plan": found.plan}
-
-
-def _show(parts: dict[str, str], as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(parts, ensure_ascii=False, indent=2))
-        return
-    for heading, part in parts.items():
-        if part:
-            click.echo(f"-- {heading}\n{part}\n")
 
 
 def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
@@ -244,25 +202,26 @@ def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
     return list(plan_lines(plan, {DEFAULT: default}))
 
 
-def _explained(
-    engine: Engine,
-    running: ContinuousQuery,
-    events: Path | None,
-    lines: EventLines,
-    lateness: str,
-) -> dict[str, Any]:
+def _explained(file: Path, events: Path | None, made_of: EngineOptions) -> dict[str, Any]:
     """The operators, once the engine has taken the events."""
-    from sensorstream.app.recorded import recorded_events
-    from sensorstream.cli.event_printer import EventPrinter
+    from sensorstream.app.recorded import read_background, recorded_events
+    from sensorstream.streams.event_lines import EventLines
     from sensorstream.streams.operator_graph import graph_data
 
+    lines = EventLines(str(events))
     if events is not None:
-        counted = EventPrinter(lines.format)
         with events.open(encoding="utf-8") as source:
-            for event in recorded_events(lines, source):
-                counted.count(engine.take(event))
-        if engine.held:
-            click.echo(f"{engine.held} events wait, because earlier ones might come", err=True)
-        counted.say_counts(lateness)
-    written: Callable[[Instant], object] = lines.format
-    return graph_data(running, written)
+            lines.begin(source)
+    background = read_background(made_of.static)
+    engine, (running, *_) = offline_engine([file], made_of, background, lines.line.value)
+    with closing(engine):
+        if events is not None:
+            counted = EventPrinter(lines.format)
+            with events.open(encoding="utf-8") as source:
+                for event in recorded_events(lines, source):
+                    counted.count(engine.take(event))
+            if engine.held:
+                click.echo(f"{engine.held} events wait, because earlier ones might come", err=True)
+            counted.say_counts(made_of.lateness)
+        written: Callable[[Instant], object] = lines.format
+        return graph_data(running, written)

@@ -89,9 +89,18 @@ _ALIASES: Final[Mapping[str, str]] = MappingProxyType({"webhook": "webhooks"})
 """Who listens is one webhook: ``sensorstream webhook listen``."""
 
 _TOGETHER: Final[Mapping[str, str]] = MappingProxyType(
-    {"restore": "backup", "why-not": "why", "individuals": "window", "audit": "health"}
+    {
+        "restore": "backup",
+        "why-not": "why",
+        "ontology": "rules",
+        "try-message": "map",
+        **dict.fromkeys(("journal", "db", "erase", "rereason", "replay"), "history"),
+        **dict.fromkeys(
+            ("messages", "quarantine", "window", "individuals", "health", "audit"), "server_state"
+        ),
+    }
 )
-"""Commands that stand in the module of another one, by their own names."""
+"""Commands that stand in the module of others, by their own names."""
 
 SYSTEM_FAILURES: Final = (
     AddressUnavailable,

@@ -1,12 +1,80 @@
-"""``sensorstream init``: a working folder to start from."""
+"""``sensorstream init``: a working folder to start from; ``demo`` makes such folders, too."""
 
 from __future__ import annotations
 
+import itertools
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final, TypeAlias
+from urllib.parse import quote
 
 import click
 
-from sensorstream.cli.workspace import TEMPLATES, make_empty, make_from, make_workspace
+from sensorstream.cli.options import FILE, SETTINGS_FILE
+from sensorstream.resources import bundled
+from sensorstream.settings import LISTED_SECTIONS, NAMED_SECTIONS, SECTIONS, ServerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A kind of working folder.
+
+    ``name`` is also the name of its ontology and of its rule file; ``settings`` are those that
+    differ from the defaults; ``messages`` makes the sample messages, by file name.
+    """
+
+    name: str
+    sentence: str
+    settings: Given
+    messages: Callable[[], Iterable[tuple[str, bytes]]]
+
+
+def _tracker_samples() -> Iterable[tuple[str, bytes]]:
+    from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+
+    yield "paper.xml", PAPER_MESSAGE
+    for number, message in enumerate(tracker_messages(5, start=2679), 2679):
+        yield f"face-{number}.xml", message
+
+
+def _city_samples() -> Iterable[tuple[str, bytes]]:
+    from sensorstream.simulation.city import MADE_UP, made_up
+
+    before_the_jam = made_up(MADE_UP.jam - timedelta(minutes=15), MADE_UP.jam)
+    for number, each in enumerate(before_the_jam, 1):
+        yield f"{number:02}-{each.kind}-{each.sensor}.xml", each.xml()
+
+
+_COMMON: Final[Given] = {"reasoning": {"profile": "hermit"}}
+
+TEMPLATES: Final[Mapping[str, Template]] = MappingProxyType(
+    {
+        template.name: template
+        for template in (
+            Template(
+                "tracking",
+                "people seen by a face tracker, on a time line of integers",
+                {**_COMMON, "time": {"line": "integer"}, "window": {"size": "1000"}},
+                _tracker_samples,
+            ),
+            Template(
+                "city",
+                "traffic, weather and air of a city, on a time line of dates and times",
+                {
+                    **_COMMON,
+                    "time": {"line": "datetime"},
+                    "window": {"unit": "time", "size": "PT1H", "step": "PT5M"},
+                },
+                _city_samples,
+            ),
+        )
+    }
+)
 
 
 @click.command("init")
@@ -21,7 +89,7 @@ from sensorstream.cli.workspace import TEMPLATES, make_empty, make_from, make_wo
     "--from",
     "samples",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=FILE,
     metavar="MESSAGE...",
     help="Draft an ontology and mapping rules for these XML messages instead: the more, the "
     "better is known what tells them apart.",
@@ -69,3 +137,221 @@ def command(
     click.echo("next:")
     for step in steps:
         click.echo(f"  sensorstream {step.format(path=path, folder=folder)}")
+
+
+def make_workspace(folder: Path, template: Template, overrides: Given | None = None) -> Path:
+    """Fill an empty or new folder; ``overrides`` take precedence over the template's settings.
+
+    Returns:
+        The path of its settings file.
+    """
+    _make_folders(folder)
+    ontology, rules = f"{template.name}.ttl", f"{template.name}.rules"
+    shutil.copyfile(bundled("ontologies") / ontology, folder / "ontology" / ontology)
+    shutil.copyfile(bundled("mapping_rules") / rules, folder / "rules" / rules)
+    for name, message in template.messages():
+        (folder / "messages" / name).write_bytes(message)
+    return _write_settings(folder, template.sentence, template.settings, overrides or {})
+
+
+def make_empty(folder: Path) -> Path:
+    """Fill an empty or new folder with settings, an empty ontology and a file without rules.
+
+    Returns:
+        The path of its settings file.
+    """
+    _make_folders(folder)
+    (folder / "ontology" / "ontology.ttl").write_text(_NO_ONTOLOGY, "utf-8")
+    (folder / "rules" / "rules.rules").write_text(_NO_RULES, "utf-8")
+    return _write_settings(folder, "yet to be found", {"time": {"line": "datetime"}})
+
+
+def make_from(folder: Path, samples: Sequence[Path]) -> tuple[Path, list[str]]:
+    """Fill an empty or new folder with a draft for messages, and with a story of them.
+
+    Returns:
+        The path of its settings file, and what to look at: what was guessed and what left out.
+
+    Raises:
+        MalformedMessage: a file is no XML message.
+    """
+    from sensorstream.draft.naming import Names
+    from sensorstream.draft.shape import shape_of, tag_of
+    from sensorstream.draft.writing import draft_of
+    from sensorstream.engine.arrival import DEEPEST
+    from sensorstream.mapping.document import parse_document
+
+    contents = [each.read_bytes() for each in samples]
+    roots = [parse_document(each, max_depth=DEEPEST).getroot() for each in contents]
+    subject = quote(tag_of(roots[0].tag)[1].lower(), safe="")
+    start = f"http://example.org/{subject}#"
+    namespaces = {
+        name: uri for root in roots for each in root.iter() for name, uri in each.nsmap.items()
+    }
+    more = f" and {len(samples) - 1} more" if len(samples) > 1 else ""
+    draft = draft_of(shape_of(roots), namespaces, start, f"{samples[0].name}{more}")
+    _make_folders(folder)
+    (folder / "stories").mkdir(exist_ok=True)
+    (folder / "ontology" / "draft.ttl").write_text(draft.ontology, "utf-8")
+    (folder / "rules" / "draft.rules").write_text(draft.rules, "utf-8")
+    names = Names()
+    messages = [
+        f"{names.new(each.stem if each.suffix == '.xml' else 'sample')}.xml" for each in samples
+    ]
+    for message, content in zip(messages, contents, strict=True):
+        (folder / "messages" / message).write_bytes(content)
+    steps = "\n".join(f"message messages/{each}" for each in messages)
+    (folder / "stories" / "draft.md").write_text(
+        _STORY.format(messages=steps, asked=draft.classes[-1]), "utf-8"
+    )
+    given: dict[str, dict[str, object]] = {"time": {"line": draft.timeline.value}}
+    if (longest := max(map(len, contents))) > ServerSettings().max_message_bytes:
+        given["server"] = {"max_message_bytes": 2 * longest}
+    told = [f"a guess: {each}" for each in draft.guesses]
+    told += [
+        f"left out: {path}" if count == 1 else f"left out: {path}, {count} elements"
+        for path, count in draft.left_out.items()
+    ]
+    return _write_settings(folder, f"messages like {messages[0]}", given), told
+
+
+def _make_folders(folder: Path) -> None:
+    for name in ("ontology", "rules", "messages"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+
+
+def _write_settings(folder: Path, sentence: str, *given: Given) -> Path:
+    """Write settings, the later ones before the earlier, and the page that explains the folder."""
+    files: Given = {
+        "ontology": {"files": ["ontology/*.ttl"]},
+        "rules": {"files": ["rules/*.rules"]},
+    }
+    settings: dict[str, dict[str, object]] = {}
+    for section, values in itertools.chain.from_iterable(each.items() for each in (files, *given)):
+        settings.setdefault(section, {}).update(values)
+    path = folder / SETTINGS_FILE
+    path.write_text(settings_text(_HEADING.format(sentence=sentence), settings), "utf-8")
+    (folder / "README.md").write_text(_README.format(sentence=sentence), "utf-8")
+    return path
+
+
+_NO_ONTOLOGY: Final = """\
+# Classes and properties. While there are none, rules may use any.
+
+@prefix : <http://example.org/my#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+
+<http://example.org/my> a owl:Ontology .
+
+# :Sensor a owl:Class .
+# :temperature a owl:DatatypeProperty ; rdfs:range xsd:decimal .
+"""
+
+_NO_RULES: Final = """\
+# Mapping rules turn messages into individuals, semantic rules react to what is known then.
+
+prefix : <http://example.org/my#>
+
+# mapping sensor
+# on message {/reading}
+# then
+#   insert individual :sensor-{@sensor} a :Sensor at {@time}
+#     ; :temperature {@celsius} .
+"""
+
+_STORY: Final = """\
+# The sample messages
+
+Each story says what must become of messages: `sensorstream test` runs them all.
+
+```story
+{messages}
+then ask {{ ASK {{ ?x a :{asked} }} }}
+then no alert
+```
+"""
+
+_HEADING: Final = """\
+The settings of this deployment: {sentence}.
+A setting in a comment has the value shown there. Relative paths start at this
+file. The environment variable SENSORSTREAM_<SECTION>_<NAME> wins over this file.
+"""
+
+_README: Final = """\
+# A SensorStream deployment
+
+Its subject: {sentence}.
+
+| here | what |
+|---|---|
+| `sensorstream.toml` | every setting, with a sentence |
+| `ontology/` | the classes and properties |
+| `rules/` | how messages become individuals, and the reactions |
+| `messages/` | messages to try |
+| `data/` | the history, once the server has run |
+
+In this folder:
+
+```sh
+sensorstream check                       # check the settings, the ontology and the rules
+sensorstream map messages/*.xml          # show the result of the rules for these messages
+sensorstream run --messages messages     # and what follows: inferences, alerts, replies
+sensorstream serve                       # run the server; stop it with Ctrl-C
+```
+
+and beside the running server, in a second terminal:
+
+```sh
+sensorstream send messages/*.xml
+sensorstream query "SELECT ?class (COUNT(*) AS ?individuals) {{ ?x a ?class }} GROUP BY ?class"
+sensorstream sql "SELECT * FROM history.messages"
+```
+"""
+
+
+Given: TypeAlias = Mapping[str, Mapping[str, object]]
+
+
+def settings_text(heading: str, given: Given) -> str:
+    """The text of a ``sensorstream.toml``: every setting with its sentence.
+
+    Settings in ``given`` (section, then name) are set; all others are comments with their defaults.
+    Sections with names that the user chooses follow as comments.
+    """
+    lines = [f"# {line}".rstrip() for line in heading.splitlines()]
+    for section, kind in SECTIONS.items():
+        lines += ["", f"[{section}]"]
+        lines += _settings(kind, given.get(section, {}))
+    for section, kind in NAMED_SECTIONS.items():
+        lines += ["", f"# [{section}.NAME]"]
+        for setting in fields(kind):
+            lines.append(f"#   {setting.metadata['sentence']}")
+            lines.append(f"#   {setting.name.rstrip('_')} = {_toml(setting.default)}")
+    for section, (head, types) in LISTED_SECTIONS.items():
+        known = ", ".join(types)
+        lines += ["", f"# [[{section}]]  (as often as needed; docs/inputs.md has the options)"]
+        for setting in fields(head):
+            told = f" One of {known}." if setting.metadata["choices"] else ""
+            lines.append(f"#   {setting.metadata['sentence']}{told}")
+            lines.append(f"#   {setting.name} = {_toml(setting.default)}")
+    return "\n".join(lines) + "\n"
+
+
+def _settings(kind: type, given: Mapping[str, object]) -> Iterator[str]:
+    for setting in fields(kind):
+        yield f"# {setting.metadata['sentence']}"
+        if setting.name in given:
+            yield f"{setting.name} = {_toml(given[setting.name])}"
+        else:
+            yield f"# {setting.name} = {_toml(setting.default)}"
+
+
+def _toml(value: object) -> str:
+    # TOML writes strings, numbers, booleans and lists of strings as JSON does.
+    if value is None:
+        value = ""
+    if isinstance(value, Path):
+        value = str(value)
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)

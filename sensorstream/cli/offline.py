@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from sensorstream.cli.options import FILE, Command, all_of
 from sensorstream.errors import SettingsError, UnsupportedQuery
 
 if TYPE_CHECKING:
@@ -17,12 +20,9 @@ if TYPE_CHECKING:
     from sensorstream.streams.background import Background
     from sensorstream.streams.continuous_query import ContinuousQuery
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 OVER_TIME: Final = ".dotr"
 _DATALOG: Final = ".dlog"
-_OPTIONS: Final = (
+_options: Final = all_of(
     click.option(
         "--rules",
         type=FILE,
@@ -66,21 +66,35 @@ _OPTIONS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What an engine is made of: ``--rules --static --window --profile --lateness``."""
+
+    rules: tuple[Path, ...]
+    static: tuple[Path, ...]
+    window: str
+    profile: str
+    lateness: str
+
+
+ENGINE_OPTIONS: Final = tuple(each.name for each in fields(EngineOptions))
+
+
 def engine_options(command: Command) -> Command:
-    """``--rules --static --window --profile --lateness``, as :func:`offline_engine` takes them."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    """The options of an engine, given to the command as ``made_of``."""
+
+    @wraps(command)
+    def gathered(**given: Any) -> Any:
+        made_of = EngineOptions(**{name: given.pop(name) for name in ENGINE_OPTIONS})
+        return command(made_of=made_of, **given)
+
+    return _options(gathered)  # type: ignore[return-value]
 
 
 def offline_engine(
     queries: Sequence[Path],
-    *,
-    rules: Sequence[Path],
+    made_of: EngineOptions,
     background: Background,
-    window: str,
-    profile: str,
-    lateness: str,
     line: str = "datetime",
 ) -> tuple[Engine, list[ContinuousQuery]]:
     """An engine with the queries of some files, in their order.
@@ -94,6 +108,7 @@ def offline_engine(
     from sensorstream.app.recorded import build_engine, read_lateness, read_line
     from sensorstream.model.schema import Schema
 
+    rules, lateness = made_of.rules, made_of.lateness
     try:
         read_lateness(lateness, read_line(line))
     except SettingsError as error:
@@ -106,8 +121,8 @@ def offline_engine(
     engine = build_engine(
         static=background,
         rules=semantic_rules(rules),
-        window=window,
-        profile=profile,
+        window=made_of.window,
+        profile=made_of.profile,
         lateness=lateness,
         line=line,
     )

@@ -1,12 +1,11 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the address and the key that they give."""
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -21,44 +20,64 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 SETTINGS_FILE: Final = "sensorstream.toml"
 _KEY_FILE: Final = "sensorstream.key-file"
-_PARAMETERS: Final = "__click_params__"
-"""Where click keeps the options of a function that is no command yet."""
+FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
+"""The type of an argument that names a file to read."""
+FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+MOMENTS: Final = click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"))
+
+config_option: Final = click.option(
+    "-c",
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=SETTINGS_FILE,
+    show_default=True,
+    metavar="FILE",
+    help="The settings file of the deployment.",
+)
+"""``-c FILE``, given to the command as ``config``; by default the folder's own settings."""
+json_option: Final = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON, for machines."
+)
+"""``--json``, given to the command as ``as_json``."""
+count_option: Final = click.option(
+    "--count", type=click.IntRange(min=1), metavar="N", help="End after this many."
+)
+"""``--count N``, given to the command as ``count``; None: no end."""
 
 
-def config_option(command: Command) -> Command:
-    """``-c FILE``, given to the command as ``config``; by default the folder's own settings."""
-    return click.option(
-        "-c",
-        "--config",
-        type=click.Path(path_type=Path, dir_okay=False),
-        default=SETTINGS_FILE,
-        show_default=True,
-        metavar="FILE",
-        help="The settings file of the deployment.",
-    )(command)
+def all_of(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Several options as one, shown in this order."""
+
+    def added(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return added
 
 
-def server_options(command: Command) -> Command:
-    """``--url URL`` or ``-c FILE``: the server to use (see :func:`server_url`); ``--key-file``."""
-    named = click.option(
+def _keep_key_file(context: click.Context, _option: click.Parameter, given: Path | None) -> None:
+    if given is not None:
+        context.meta[_KEY_FILE] = given
+
+
+server_options: Final = all_of(
+    config_option,
+    click.option(
         "--url",
         metavar="URL",
         help="The server's address; by default that of the server of the settings file.",
-    )
-    shown = click.option(
+    ),
+    click.option(
         "--key-file",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
         help="A file with the key to show; by default the variable SENSORSTREAM_KEY has the key.",
         expose_value=False,
         callback=_keep_key_file,
-    )
-    return config_option(named(shown(command)))
-
-
-def _keep_key_file(context: click.Context, _option: click.Parameter, given: Path | None) -> None:
-    if given is not None:
-        context.meta[_KEY_FILE] = given
+    ),
+)
+"""``--url URL`` or ``-c FILE``: the server to use (see :func:`server_url`); ``--key-file``."""
 
 
 def shown_key() -> str:
@@ -78,59 +97,10 @@ def shown_key() -> str:
     return key
 
 
-def served(
-    make: Callable[[Callable[..., None]], click.Command],
-    show: Callable[[Any], None] | None = None,
-    *,
-    json: bool = False,
-    last: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
-) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a command of a function that gets a :class:`.Client` of the server first.
-
-    It has :func:`server_options`; with ``show``, what the function gives is printed by that, or as
-    JSON (``--json``); with ``json``, it gets ``as_json`` itself. Of its options its own come first,
-    those that ``last`` adds last.
-    """
-
-    def decorated(command: Callable[..., Any]) -> click.Command:
-        own = vars(command).pop(_PARAMETERS, [])
-
-        @wraps(command)
-        def ask(url: str | None, config: Path, **given: Any) -> None:
-            from sensorstream.cli.client import Client
-            from sensorstream.cli.terminal import print_json
-
-            as_json = show is not None and given.pop("as_json")
-            with Client(server_url(url, config)) as client:
-                found = run(client, **given)
-            if show is not None:
-                (print_json if as_json else show)(found)
-
-        run = command if last is None else last(command)
-        vars(ask)[_PARAMETERS] = vars(run).pop(_PARAMETERS, [])
-        server_options(ask if show is None and not json else json_option(ask))
-        vars(ask)[_PARAMETERS] += own
-        return make(ask)
-
-    return decorated
-
-
-def rows_of(*columns: str) -> Callable[[Sequence[Mapping[str, Any]]], None]:
-    """Print objects as a table of these of their fields; for :func:`prints`."""
-
-    def show(found: Sequence[Mapping[str, Any]]) -> None:
-        from sensorstream.cli.terminal import print_table
-
-        print_table(columns, [[each[name] for name in columns] for each in found])
-
-    return show
-
-
-def json_option(command: Command) -> Command:
-    """``--json``, given to the command as ``as_json``."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(
-        command
-    )
+def is_given(name: str) -> bool:
+    """Whether the command line itself has an option of the command that runs."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def instant_option(name: str, text: str | None, line: Timeline) -> Instant | None:
@@ -141,6 +111,14 @@ def instant_option(name: str, text: str | None, line: Timeline) -> Instant | Non
         return line.instant(text)
     except TermError as error:
         raise click.BadParameter(error.message, param_hint=name) from None
+
+
+def span_options(start: str | None, end: str | None, line: Timeline) -> list[Instant | None]:
+    """The values of ``--from`` and ``--to``, of which the second is later."""
+    first, last = instant_option("--from", start, line), instant_option("--to", end, line)
+    if first is not None and last is not None and last <= first:
+        raise click.BadParameter(f"'{end}' is not after '{start}'", param_hint="--to")
+    return [first, last]
 
 
 def server_url(url: str | None, config: Path) -> str:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 import click
 
-from sensorstream.cli.options import rows_of, served
-from sensorstream.cli.terminal import count_option, follow
-from sensorstream.cli.versions import add_versions
+from sensorstream.cli.client import Client
+from sensorstream.cli.options import count_option
+from sensorstream.cli.served import add_versions, asks, served
+from sensorstream.cli.terminal import (
+    follow,
+    print_fields,
+    print_json,
+    print_lines,
+    print_solutions,
+    rows_of,
+)
+from sensorstream.client.reports import QueryReport
 from sensorstream.errors import SensorStreamError, ServerUnreachable, UnknownQuery
 
-if TYPE_CHECKING:
-    from sensorstream.cli.client import Client
-    from sensorstream.client.reports import QueryReport
-
-_COLUMNS = ("name", "form", "relation", "reports", "last_report", "next_report")
+_NAME: Final = click.Argument(["name"])
 
 
 @click.group("queries")
@@ -32,8 +38,6 @@ def command() -> None:
 @click.option("--name", help="Its name, instead of the one in its REGISTER clause.")
 def add(client: Client, file: Path, name: str | None, as_json: bool) -> None:
     """Start a continuous query; FILE holds its text, "-" is standard input."""
-    from sensorstream.cli.terminal import print_json
-
     text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     try:
         made = client.register(text, name)
@@ -50,35 +54,10 @@ def add(client: Client, file: Path, name: str | None, as_json: bool) -> None:
     click.echo(f"registered {made['name']}")
 
 
-@served(command.command("list"), rows_of(*_COLUMNS))
-def list_(client: Client) -> list[dict[str, Any]]:
-    """All continuous queries, in the order of their registration."""
-    return client.queries()
-
-
-def _show_one(found: dict[str, Any]) -> None:
-    from sensorstream.cli.terminal import print_fields
-
-    fields = {**found, "variables": ", ".join(found["variables"])}
-    del fields["query"], fields["notes"]
-    print_fields(fields)
-    click.echo()
-    click.echo(found["query"].strip("\n"))
-
-
-@served(command.command("show"), _show_one)
-@click.argument("name")
-def show(client: Client, name: str) -> dict[str, Any]:
-    """The text and the state of a continuous query."""
-    return client.query_state(name)
-
-
 @served(command.command("results"), json=True)
 @click.argument("name")
 def results(client: Client, name: str, as_json: bool) -> None:
     """The whole result of a continuous query as it is now."""
-    from sensorstream.cli.terminal import print_solutions
-
     media_type, text = client.answer(name)
     if media_type.endswith("json") and not as_json:
         print_solutions(json.loads(text))
@@ -98,8 +77,6 @@ def follow_(client: Client, name: str, after: str | None, count: int | None, as_
     Each row is a line: the time, "+" for added, "-" for removed, "=" for the whole result, and the
     values. With --json, each report is a line.
     """
-    from sensorstream.cli.terminal import print_json
-
     last = after or ""
 
     def show(report: QueryReport) -> None:
@@ -110,8 +87,7 @@ def follow_(client: Client, name: str, after: str | None, count: int | None, as_
             return
         if report.missed:
             click.echo(f"{report.missed} earlier reports are not kept any more", err=True)
-        for line in _lines(report):
-            click.echo(f"{report.time} {report.operation} {line}")
+        print_lines(f"{report.time} {report.operation} {line}" for line in _lines(report))
 
     if follow(client.follow(name, after), count, show):
         return
@@ -125,16 +101,13 @@ def follow_(client: Client, name: str, after: str | None, count: int | None, as_
 
 def _document(report: QueryReport) -> dict[str, object]:
     rows = None if report.results is None else list(report.results)
+    told = {"rows": rows, "graph": report.graph, "boolean": report.answer}
     return {
         "id": report.id,
         "time": report.time,
         "op": report.operation,
         "missed": report.missed,
-        **{
-            key: value
-            for key, value in (("rows", rows), ("graph", report.graph), ("boolean", report.answer))
-            if value is not None
-        },
+        **{key: value for key, value in told.items() if value is not None},
     }
 
 
@@ -149,20 +122,6 @@ def _lines(report: QueryReport) -> list[str]:
     return ["yes" if report.answer else "no"]
 
 
-def _show_graph(found: dict[str, Any]) -> None:
-    from sensorstream.streams.operator_graph import tree
-
-    for line in tree(found):
-        click.echo(line)
-
-
-@served(command.command("graph"), _show_graph)
-@click.argument("name")
-def graph(client: Client, name: str) -> dict[str, Any]:
-    """The operators of a continuous query with their counters, as a tree."""
-    return client.query_graph(name)
-
-
 @served(command.command("steps"))
 @click.argument("name")
 @click.option("--last", type=click.IntRange(1, 100), default=10, show_default=True)
@@ -172,8 +131,6 @@ def steps(client: Client, name: str, last: int, end: bool) -> None:
 
     The first call begins the record.
     """
-    from sensorstream.cli.terminal import print_json
-
     if end:
         client.end_steps(name)
         return
@@ -184,12 +141,40 @@ def steps(client: Client, name: str, last: int, end: bool) -> None:
         print_json(each)
 
 
-@served(command.command("delete"))
-@click.argument("name")
-def delete(client: Client, name: str) -> None:
-    """Stop a continuous query."""
-    client.unregister(name)
-    click.echo(f"removed {name}")
+def _show_one(found: dict[str, Any]) -> None:
+    fields = {**found, "variables": ", ".join(found["variables"])}
+    del fields["query"], fields["notes"]
+    print_fields(fields)
+    click.echo()
+    click.echo(found["query"].strip("\n"))
 
 
+def _show_graph(found: dict[str, Any]) -> None:
+    from sensorstream.streams.operator_graph import tree
+
+    print_lines(tree(found))
+
+
+_add = partial(asks, command)
+_add(
+    "list",
+    Client.queries,
+    "All continuous queries, in the order of their registration.",
+    show=rows_of("name", "form", "relation", "reports", "last_report", "next_report"),
+)
+_add(
+    "show",
+    Client.query_state,
+    "The text and the state of a continuous query.",
+    _NAME,
+    show=_show_one,
+)
+_add(
+    "graph",
+    Client.query_graph,
+    "The operators of a continuous query with their counters, as a tree.",
+    _NAME,
+    show=_show_graph,
+)
+_add("delete", Client.unregister, "Stop a continuous query.", _NAME, says="removed {name}")
 add_versions(command, "queries")

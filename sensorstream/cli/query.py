@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -14,30 +14,39 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
+from sensorstream.cli.client import Client
+from sensorstream.cli.history import opened
 from sensorstream.cli.options import server_options, server_url
+from sensorstream.cli.terminal import lasting, print_solutions, print_table
+from sensorstream.client.questions import Scope
 from sensorstream.extras import require
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.archive.asking import Archive
-    from sensorstream.settings import Settings
 
-_JSON: Final = "application/sparql-results+json"
-_XML: Final = "application/sparql-results+xml"
+_SOLUTIONS: Final = "application/sparql-results+json"
+_JSON: Final = "application/json"
 _TURTLE: Final = "text/turtle"
-_NTRIPLES: Final = "application/n-triples"
-_FORMATS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+FORMATS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "table": (_JSON, _TURTLE),
-        "json": (_JSON,),
-        "xml": (_XML,),
+        "table": (_SOLUTIONS, _TURTLE),
+        "json": (_SOLUTIONS,),
+        "xml": ("application/sparql-results+xml",),
         "csv": ("text/csv",),
         "tsv": ("text/tab-separated-values",),
         "arrow": ("application/vnd.apache.arrow.stream",),
         "parquet": ("application/vnd.apache.parquet",),
         "turtle": (_TURTLE,),
-        "ntriples": (_NTRIPLES,),
+        "ntriples": ("application/n-triples",),
     }
 )
+"""The media types of each format of an answer, the best first."""
+JOB_FORMATS: Final = MappingProxyType(
+    {**FORMATS, "table": (_SOLUTIONS, _JSON, _TURTLE), "json": (_SOLUTIONS, _JSON)}
+)
+"""Those of a job, which may also answer SQL."""
 _BINARY: Final = frozenset(("arrow", "parquet"))
 OF_SUFFIX: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -58,13 +67,13 @@ _IN_MEMORY: Final = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of what."""
+class _Asked:
+    """A question: the place it is asked of, and the media types that its answer may have."""
 
     text: str
-    on: str
-    at: str | None
-    during: str | None
+    scope: Scope
+    wanted: tuple[str, ...]
+    quiet: bool
 
 
 @click.command("query")
@@ -82,7 +91,7 @@ class Asked:
 @click.option("--at", metavar="TIME", help="Of history: what held at a time of the time line.")
 @click.option("--during", metavar="A/B", help="Of history: what held at any time from A to B.")
 @click.option(
-    "--format", "form", type=click.Choice(list(_FORMATS)), help="By default a table, or Turtle."
+    "--format", "form", type=click.Choice(list(FORMATS)), help="By default a table, or Turtle."
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option(
@@ -118,18 +127,33 @@ def command(
         raise click.UsageError(
             "--on ontology reads files, which hold always: leave --url, --at and --during out"
         )
+    chosen = chosen_format(form, output)
+    text = sys.stdin.read() if query == "-" else query
+    asked = _Asked(text, Scope(on=place, at=at, during=during), FORMATS[chosen], chosen == "json")
+    if place == "spark" and url is not None:
+        raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
+    with target(output) as out:
+        if place in ("cache", "all") or url is not None:
+            media_type = _of_server(asked, server_url(url, config), out)
+        else:
+            write = _of_ontology if place == "ontology" else _of_history
+            media_type = write(asked, load_settings(config), out)
+        if output is None:
+            show_answer(out, chosen, media_type, ends=True)
+
+
+def chosen_format(form: str | None, output: Path | None) -> str:
+    """The format that is asked for, or that the name of the output says."""
     chosen = form or format_of(output)
     if chosen in _BINARY and output is None and sys.stdout.isatty():
         raise click.UsageError(f"{chosen} is binary: name a file with --output")
-    text = sys.stdin.read() if query == "-" else query
-    asked = Asked(text, place, at, during)
-    if place == "spark" and url is not None:
-        raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
-    write = _WRITERS.get(place, _of_server) if url is None else _of_server
-    with target(output) as out:
-        media_type = write(asked, url, config, _FORMATS[chosen], out, chosen == "json")
-        if output is None:
-            _show(out, chosen, media_type)
+    return chosen
+
+
+def accepting(wanted: tuple[str, ...]) -> str:
+    """The header ``Accept`` of media types, the best first."""
+    first, *others = wanted
+    return ", ".join((first, *(f"{each};q=0.9" for each in others)))
 
 
 def format_of(output: Path | None) -> str:
@@ -163,48 +187,22 @@ def target(output: Path | None) -> Iterator[IO[bytes]]:
         part.unlink(missing_ok=True)
 
 
-def _of_server(
-    asked: Asked,
-    url: str | None,
-    config: Path,
-    wanted: tuple[str, ...],
-    out: IO[bytes],
-    quiet: bool,
-) -> str:
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.lasting import lasting
-    from sensorstream.client.questions import Scope
-
-    first, *others = wanted
-    accept = ", ".join((first, *(f"{each};q=0.9" for each in others)))
-    with Client(server_url(url, config)) as client, lasting("the server answers", quiet=quiet):
-        scope = Scope(asked.on, asked.at, asked.during)
-        return client.write_sparql(asked.text, accept, scope, out)
+def _of_server(asked: _Asked, url: str, out: IO[bytes]) -> str:
+    with Client(url) as client, lasting("the server answers", quiet=asked.quiet):
+        return client.write_sparql(asked.text, accepting(asked.wanted), asked.scope, out)
 
 
-def _of_history(
-    asked: Asked,
-    _url: str | None,
-    config: Path,
-    wanted: tuple[str, ...],
-    out: IO[bytes],
-    quiet: bool,
-) -> str:
-    from sensorstream.cli.lasting import lasting
+def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
     from sensorstream.history.asking import formats
     from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, answered
-    from sensorstream.history.opening import open_kept
-    from sensorstream.settings_file import load_settings
 
-    settings = load_settings(config)
-    history, timeline = settings.history, settings.time.timeline
-    question = read_question(asked.text, timeline, at=asked.at, during=asked.during)
-    with ExitStack() as stack:
-        say = stack.enter_context(lasting("opening the history", quiet=quiet))
-        url = open_kept(history, stack)
+    scope = asked.scope
+    line = settings.time.timeline
+    question = read_question(asked.text, line, at=scope["at"], during=scope["during"])
+    with opened(settings, quiet=asked.quiet) as (url, say, stack):
         limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
-        if asked.on == SPARK:
+        if scope["on"] == SPARK:
             from sensorstream.spark.snapshot import Place
             from sensorstream.spark.sparql.run import run_spark_sparql
 
@@ -215,7 +213,7 @@ def _of_history(
                 master=settings.spark.master,
                 row_limit=limits.rows,
             )
-        elif asked.on == ARCHIVE:
+        elif scope["on"] == ARCHIVE:
             from sensorstream.archive.asking import archive_answered
 
             say("DuckDB answers")
@@ -225,56 +223,41 @@ def _of_history(
         else:
             say("PostgreSQL answers")
             answer = stack.enter_context(answered(url, question, limits))
-        return formats.write(answer, wanted, out)
+        return formats.write(answer, asked.wanted, out)
 
 
-def _of_ontology(
-    asked: Asked,
-    _url: str | None,
-    config: Path,
-    wanted: tuple[str, ...],
-    out: IO[bytes],
-    quiet: bool,
-) -> str:
+def _of_ontology(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
     from sensorstream.app.ontology_question import answers
-    from sensorstream.cli.lasting import lasting
     from sensorstream.errors import Position
     from sensorstream.history.asking import formats
     from sensorstream.reasoning.ontology import deployed_ontology
-    from sensorstream.settings_file import load_settings
     from sensorstream.sparql.answerable import check_answerable
     from sensorstream.sparql.parser import read_query
 
-    settings = load_settings(config)
     parsed = read_query(asked.text, start=Position("query", 1, 1))
     check_answerable(parsed)
-    with lasting("reading the ontology", quiet=quiet) as say:
+    with lasting("reading the ontology", quiet=asked.quiet) as say:
         ontology = deployed_ontology(settings.ontology)
         say("reasoning")
         [answer] = answers([parsed.meaning], ontology, settings.reasoning, settings.folder)
-        return formats.write(answer, wanted, out)
+        return formats.write(answer, asked.wanted, out)
 
 
-_WRITERS: Final = MappingProxyType(
-    {
-        **dict.fromkeys(("history", "archive", "spark"), _of_history),
-        "ontology": _of_ontology,
-    }
-)
-
-
-def _show(kept: IO[bytes], form: str, media_type: str) -> None:
-    from sensorstream.cli.terminal import print_solutions
-
+def show_answer(kept: IO[bytes], form: str, media_type: str, *, ends: bool = False) -> None:
+    """Print an answer; ``ends``: also a line feed at its end, if it has none."""
     kept.seek(0)
-    if form == "table" and media_type == _JSON:
+    if form == "table" and media_type == _SOLUTIONS:
         print_solutions(json.load(kept))
+        return
+    if form == "table" and media_type == _JSON:
+        table = json.load(kept)
+        print_table(table["columns"], table["rows"])
         return
     last = b""
     while piece := kept.read(1 << 16):
         click.echo(piece, nl=False)
         last = piece
-    if form not in _BINARY and not last.endswith(b"\n"):
+    if ends and form not in _BINARY and not last.endswith(b"\n"):
         click.echo()
 
 

@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.client import Client
+from sensorstream.cli.delivery import Outgoing, at_rate, deliver, end
+from sensorstream.cli.options import FOLDER, json_option, server_options, server_url
+from sensorstream.cli.sources import sources, write_messages
 from sensorstream.history.opening import open_kept
 from sensorstream.history.read_only_sql import run_sql
 from sensorstream.settings import Settings
-
-if TYPE_CHECKING:
-    from sensorstream.cli.delivery import Outgoing
+from sensorstream.settings_file import load_settings
 
 
 @click.command("resend")
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     metavar="DIR",
     help="Write the messages into a folder instead of sending them, without their sources.",
 )
@@ -65,26 +66,16 @@ def command(
     with ExitStack() as stack:
         total, messages = _journal(source, speed, stack) if journal else _files(source)
         if out is not None:
-            from sensorstream.cli.sources import write_messages
-
             write_messages((each.read() for each in messages), out)
             return
-        from sensorstream.cli.client import Client
-        from sensorstream.cli.delivery import at_rate, deliver, report
-
         client = stack.enter_context(Client(server_url(url, config)))
         if rate is not None:
             messages = at_rate(messages, rate)
         tally = deliver(client, messages, total, what="sending again")
-    report(tally, as_json=as_json)
-    if not tally.clean:
-        raise click.exceptions.Exit(1)
+    end(tally, as_json=as_json)
 
 
 def _journal(source: str, speed: float | None, stack: ExitStack) -> tuple[int, Iterator[Outgoing]]:
-    from sensorstream.cli.delivery import Outgoing
-    from sensorstream.settings_file import load_settings
-
     recording = Recording(load_settings(Path(source)), stack)
 
     def outgoing() -> Iterator[Outgoing]:
@@ -98,9 +89,6 @@ def _journal(source: str, speed: float | None, stack: ExitStack) -> tuple[int, I
 
 
 def _files(source: str) -> tuple[int, Iterator[Outgoing]]:
-    from sensorstream.cli.delivery import Outgoing
-    from sensorstream.cli.sources import sources
-
     found = sources([source])
     return len(found), (Outgoing(each.name, each.read) for each in found)
 

@@ -1,22 +1,29 @@
-"""``sensorstream rules``: the rules in force on a running server, and their files."""
+"""``sensorstream rules`` and ``ontology``: what is in force on a running server."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import click
 
-from sensorstream.cli.options import (
-    json_option,
-    served,
-    server_options,
-    server_url,
-)
-from sensorstream.cli.versions import add_versions
+from sensorstream.cli.client import Client
+from sensorstream.cli.options import FILE, json_option, server_options, server_url
+from sensorstream.cli.served import add_versions, served
+from sensorstream.cli.terminal import lasting, print_json, print_table
 
-if TYPE_CHECKING:
-    from sensorstream.cli.client import Client
+_TYPES: Final = MappingProxyType(
+    {
+        ".ttl": "text/turtle",
+        ".nt": "application/n-triples",
+        ".rdf": "application/rdf+xml",
+        ".owl": "application/rdf+xml",
+        ".owx": "application/owl+xml",
+        ".jsonld": "application/ld+json",
+        ".ofn": "text/owl-functional",
+    }
+)
 
 
 @click.group("rules", invoke_without_command=True)
@@ -30,33 +37,23 @@ def command(context: click.Context, url: str | None, config: Path, as_json: bool
     """
     if context.invoked_subcommand is not None:
         return
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.terminal import print_json, print_table
-
     with Client(server_url(url, config)) as client:
         found = client.rules()
     if as_json:
         print_json(found)
         return
-    print_table(
-        ("kind", "name", "place"),
-        [
-            [each["kind"], each["name"], "{file}:{line}:{column}".format(**each["position"])]
-            if each["position"]
-            else [each["kind"], each["name"], None]
-            for each in found
-        ],
-    )
+    places = [
+        "{file}:{line}:{column}".format(**each["position"]) if each["position"] else None
+        for each in found
+    ]
+    rows = [[each["kind"], each["name"], at] for each, at in zip(found, places, strict=True)]
+    print_table(("kind", "name", "place"), rows)
 
 
 def _show_files(found: dict[str, Any]) -> None:
-    from sensorstream.cli.terminal import print_table
-
     click.echo(f"origin: {found['origin']}", err=True)
-    print_table(
-        ("name", "digest", "its file"),
-        [[each["name"], each["digest"], each["on_disk"]] for each in found["files"]],
-    )
+    rows = [[each["name"], each["digest"], each["on_disk"]] for each in found["files"]]
+    print_table(("name", "digest", "its file"), rows)
 
 
 @served(command.command("files"), _show_files)
@@ -78,7 +75,7 @@ def show(client: Client, name: str) -> dict[str, str]:
 
 
 @served(command.command("put"), lambda found: click.echo(f"in force, as {found['change']}"))
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", type=FILE)
 @click.option("--name", help="Of the rule file; by default the name of FILE.")
 def put(client: Client, file: Path, name: str | None) -> dict[str, str]:
     """Put the rules of FILE in force, new or instead of those of this name.
@@ -100,3 +97,42 @@ def delete(client: Client, name: str) -> None:
 
 
 add_versions(command, "rules")
+
+
+@click.group("ontology")
+def ontology() -> None:
+    """Read or replace the ontology of a running server."""
+
+
+def _show_ontology(found: dict[str, str]) -> None:
+    click.echo(f"origin: {found['origin']}; {found['media_type']}", err=True)
+    click.echo(found["text"].rstrip("\n"))
+
+
+@served(ontology.command("show"), _show_ontology)
+def show_ontology(client: Client) -> dict[str, str]:
+    """The text of the ontology in force; its origin is on stderr."""
+    found = client.ontology()
+    return {"origin": found.origin, "media_type": found.media_type, "text": found.text}
+
+
+@served(ontology.command("put"), lambda found: click.echo(f"in force, as {found['change']}"))
+@click.argument("file", type=FILE)
+@click.option(
+    "--type", "kind", type=click.Choice(sorted(set(_TYPES.values()))), help="By default by suffix."
+)
+def put_ontology(client: Client, file: Path, kind: str | None) -> dict[str, str]:
+    """Put the ontology in FILE in force, instead of the present one.
+
+    The server takes messages in meanwhile. If it refuses the ontology, the present one stays.
+    """
+    kind = kind or _TYPES.get(file.suffix.lower())
+    if kind is None:
+        raise click.UsageError(
+            f"the format of {file} is not known: give --type, or a suffix of {', '.join(_TYPES)}"
+        )
+    with lasting("the server changes its ontology"):
+        return {"change": client.put_ontology(file.read_bytes(), kind)}
+
+
+add_versions(ontology, "ontology")

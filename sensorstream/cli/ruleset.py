@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sensorstream.cli.options import json_option
+from sensorstream.cli.terminal import print_json
 from sensorstream.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ def command() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the rule sets that come along, with the number of their rules and facts."""
-    from sensorstream.cli.terminal import print_json
     from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules
 
     found = {name: bundled_rules(name) for name in SUMMARIES}
@@ -97,7 +97,7 @@ def minimise(rulesets: str, ontologies: tuple[Path, ...], queries: tuple[Path, .
 
     from sensorstream.errors import ProgramError
     from sensorstream.reasoning.ontology import deployed_ontology
-    from sensorstream.reasoning.rulesets.excerpt import excerpt
+    from sensorstream.reasoning.rulesets.blocks import excerpt
     from sensorstream.reasoning.rulesets.minimising import kinds_asked, minimised
     from sensorstream.reasoning.rulesets.reader import read
     from sensorstream.reasoning.rulesets.rule_set import combined

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from sensorstream.cli.offline import FILE, engine_options, offline_engine
-from sensorstream.cli.options import config_option
+from sensorstream.cli.offline import EngineOptions, engine_options, offline_engine
+from sensorstream.cli.options import FILE, config_option, is_given
+from sensorstream.cli.printers import EventPrinter, MessagePrinter, prefixes_of
+from sensorstream.cli.terminal import lasting
 
 if TYPE_CHECKING:
     from sensorstream.engine.arrival import Arrived, Mapper, Unmapped
     from sensorstream.engine.engine import Engine
-    from sensorstream.language.syntax import RuleFile
     from sensorstream.model.timeline import Timeline
     from sensorstream.streams.continuous_query import ContinuousQuery
 
@@ -83,25 +84,7 @@ _OF_SETTINGS: Final = ("rules", "static", "window", "profile", "lateness", "line
     is_flag=True,
     help="Print on stderr what it took: time, CPU, memory, and the percentiles of an event's time.",
 )
-@click.pass_context
-def command(
-    context: click.Context,
-    queries: tuple[Path, ...],
-    events: Path | None,
-    messages: tuple[str, ...],
-    config: Path,
-    mapping: tuple[Path, ...],
-    source: str,
-    line: str,
-    rules: tuple[Path, ...],
-    static: tuple[Path, ...],
-    window: str,
-    profile: str,
-    lateness: str,
-    as_json: bool,
-    watched: bool,
-    stats: bool,
-) -> None:
+def command(events: Path | None, watched: bool, **given: Any) -> None:
     """Run messages through a deployment, or queries and rules over recorded events.
 
     With --messages, tells of each message what was made of it, inferred, alerted, replied and
@@ -117,87 +100,69 @@ def command(
     Patterns outside WINDOW match the knowledge base: the static graph, what the window holds, and
     what follows from both.
     """
+    options = _Options(**given)
+    messages, mapping = options.messages, options.mapping
     if (events is None) is (not messages):
         raise click.UsageError("expected --events FILE, or --messages PATH")
     if watched and "-" in (*messages, str(events)):
         raise click.UsageError("--watch reads files again: expected files instead of -")
-    given = [name for name in _OF_SETTINGS if _is_given(context, name)]
-    options = _Options(
-        queries, rules, static, window, profile, lateness, line, source, as_json, stats
-    )
+    named = [name for name in _OF_SETTINGS if is_given(name)]
     if events is not None:
         if mapping:
             raise click.UsageError("--mapping goes with --messages: events are graphs already")
-        if not queries and not rules:
+        if not options.queries and not options.made_of.rules:
             raise click.UsageError("expected --query or --rules with --events")
-        if "line" in given:
+        if "line" in named:
             raise click.UsageError("--line is for --messages: events have numbers or xsd:dateTime")
-        if _is_given(context, "config"):
+        if is_given("config"):
             raise click.UsageError("-c goes with --messages: events need --static and --rules")
-        file = events
+    elif not mapping and named:
+        raise click.UsageError(f"--{named[0]} goes with --mapping; without it, the settings decide")
 
-        def run() -> None:
-            _run_events(file, options)
+    def run() -> None:
+        if events is not None:
+            _run_events(events, options)
+        else:
+            _run_messages(options)
 
-        def involved() -> list[Path]:
-            from sensorstream.app.rule_sets import rule_set_files
-            from sensorstream.cli.watching import files_of_rules
-
-            sets = rule_set_files(profile, Path())
-            return [file, *queries, *static, *files_of_rules(rules), *sets]
-
-    else:
-        if not mapping and given:
-            raise click.UsageError(
-                f"--{given[0]} goes with --mapping; without it, the settings decide"
-            )
-
-        def run() -> None:
-            _run_messages(messages, mapping, config, options)
-
-        def involved() -> list[Path]:
-            from sensorstream.app.rule_sets import rule_set_files
-            from sensorstream.cli.watching import (
-                files_of_messages,
-                files_of_rules,
-                files_of_settings,
-            )
-
-            sets = rule_set_files(profile, Path())
-            named = [*queries, *static, *files_of_rules((*mapping, *rules)), *sets]
-            settings = [] if mapping else files_of_settings(config)
-            return [*named, *settings, *files_of_messages(messages)]
-
-    if watched:
-        from sensorstream.cli.watching import watch
-
-        watch(run, involved)
-    else:
+    if not watched:
         run()
+        return
+    from sensorstream.cli.watching import watch
+
+    watch(run, lambda: _involved(events, options))
 
 
 @dataclass(frozen=True, slots=True)
 class _Options:
     queries: tuple[Path, ...]
-    rules: tuple[Path, ...]
-    static: tuple[Path, ...]
-    window: str
-    profile: str
-    lateness: str
-    line: str
+    messages: tuple[str, ...]
+    config: Path
+    mapping: tuple[Path, ...]
     source: str
+    line: str
+    made_of: EngineOptions
     as_json: bool
     stats: bool
 
 
-def _is_given(context: click.Context, name: str) -> bool:
-    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+def _involved(events: Path | None, options: _Options) -> list[Path]:
+    """The files that a run depends on."""
+    from sensorstream.app.rule_sets import rule_set_files
+    from sensorstream.cli.watching import files_of_messages, files_of_rules, files_of_settings
+
+    made_of, mapping = options.made_of, options.mapping
+    named = [*options.queries, *made_of.static, *files_of_rules((*mapping, *made_of.rules))]
+    named += rule_set_files(made_of.profile, Path())
+    if events is not None:
+        return [events, *named]
+    settings = [] if mapping else files_of_settings(options.config)
+    return [*named, *settings, *files_of_messages(options.messages)]
 
 
 def _run_events(file: Path, options: _Options) -> None:
     from sensorstream.app.collector import spare_what_stays
     from sensorstream.app.recorded import read_background, recorded_events
-    from sensorstream.cli.event_printer import EventPrinter
     from sensorstream.streams.event_lines import EventLines
 
     lines = EventLines(str(file))
@@ -207,14 +172,9 @@ def _run_events(file: Path, options: _Options) -> None:
         if str(file) != "-":
             source = stack.enter_context(file.open(encoding="utf-8"))
         source = lines.begin(source)
+        background = read_background(options.made_of.static)
         engine, running = offline_engine(
-            options.queries,
-            rules=options.rules,
-            background=read_background(options.static),
-            window=options.window,
-            profile=options.profile,
-            lateness=options.lateness,
-            line=lines.line.value,
+            options.queries, options.made_of, background, lines.line.value
         )
         stack.enter_context(closing(engine))
         _say_reasons(running)
@@ -224,27 +184,23 @@ def _run_events(file: Path, options: _Options) -> None:
             printer.print(costs.of(engine.take, event))
         printer.print(engine.finish())
         costs.end()
-    printer.say_counts(options.lateness)
+    printer.say_counts(options.made_of.lateness)
     _end(engine, costs, printer.stopped, options)
 
 
-def _run_messages(
-    paths: Sequence[str], mapping: Sequence[Path], config: Path, options: _Options
-) -> None:
+def _run_messages(options: _Options) -> None:
     from sensorstream.app.collector import spare_what_stays
     from sensorstream.app.trial import Trial
-    from sensorstream.cli.lasting import lasting
-    from sensorstream.cli.message_printer import MessagePrinter
 
-    with lasting("starting the engine", quiet=options.as_json):
-        tried = _of_files(mapping, options) if mapping else _of_settings(config, options.queries)
+    with lasting("starting the engine"):
+        tried = _of_files(options) if options.mapping else _of_settings(options)
     printer = MessagePrinter(tried.timeline, tried.prefixes, options.as_json)
     with closing(tried.engine):
         _say_reasons(tried.running)
         trial = Trial(tried.engine)
         spare_what_stays()
         costs = _Costs()
-        for arrived in _arriving(paths, tried, options.source, printer.names):
+        for arrived in _arriving(options, tried, printer.names):
             printer.print(costs.of(trial.take, arrived))
         printer.print(trial.finish())
         costs.end()
@@ -265,52 +221,45 @@ class _Tried:
     running: list[ContinuousQuery]
 
 
-def _of_files(mapping: Sequence[Path], options: _Options) -> _Tried:
+def _of_files(options: _Options) -> _Tried:
     from sensorstream.app.recorded import parse_mapping, read_background, read_line
     from sensorstream.app.wiring import read_rules
     from sensorstream.cli.offline import semantic_rules
     from sensorstream.engine.arrival import Mapper
 
-    background = read_background(options.static)
+    mapping, made_of = options.mapping, options.made_of
+    background = read_background(made_of.static)
     mapper = Mapper(parse_mapping(*mapping, static=background, line=options.line))
-    engine, running = offline_engine(
-        options.queries,
-        rules=options.rules,
-        background=background,
-        window=options.window,
-        profile=options.profile,
-        lateness=options.lateness,
-        line=options.line,
-    )
-    prefixes = _prefixes(read_rules([*mapping, *semantic_rules(options.rules)]))
+    engine, running = offline_engine(options.queries, made_of, background, options.line)
+    prefixes = prefixes_of(read_rules([*mapping, *semantic_rules(made_of.rules)]))
     return _Tried(engine, mapper, read_line(options.line), prefixes, running)
 
 
-def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
+def _of_settings(options: _Options) -> _Tried:
     from sensorstream.app.wiring import build_machine, read_deployment, read_rules
     from sensorstream.cli.offline import read_queries, register_queries
     from sensorstream.settings_file import load_settings
     from sensorstream.streams.background import Background
 
-    settings = load_settings(config)
+    settings = load_settings(options.config)
     deployment = read_deployment(settings)
     for rule in deployment.rules:
         if rule.question is not None:
             told = f"rule {rule.name} asks the history, and there is none here: it does not fire"
             click.echo(f"{rule.position}: {told}", err=True)
-    named = read_queries(queries, Background())
+    named = read_queries(options.queries, Background())
     machine = build_machine(deployment, perf_counter)
     try:
         running = register_queries(machine.engine, named)
     except BaseException:
         machine.engine.close()
         raise
-    prefixes = _prefixes(read_rules(settings.rules.files))
+    prefixes = prefixes_of(read_rules(settings.rules.files))
     return _Tried(machine.engine, machine.mapper, deployment.timeline, prefixes, running)
 
 
 def _arriving(
-    paths: Sequence[str], tried: _Tried, source: str, names: dict[str, str]
+    options: _Options, tried: _Tried, names: dict[str, str]
 ) -> Iterator[Arrived | Unmapped]:
     """The mapping result of each message; ``names`` gets the name of its file."""
     from sensorstream.cli.sources import sources
@@ -320,17 +269,11 @@ def _arriving(
     # They arrive one right after the other, however slow this machine is: else a source could seem
     # to fall silent, and what waits for a late message would not wait any longer.
     moment = SystemClock().now()
-    for number, each in enumerate(sources(paths), 1):
+    for number, each in enumerate(sources(options.messages), 1):
         id_ = f"m{number}"
         names[id_] = each.name
         received = tried.timeline.of(moment + timedelta(microseconds=number))
-        yield tried.mapper.map(Message(id_, each.read(), received, source))
-
-
-def _prefixes(files: Iterable[RuleFile]) -> dict[str, str]:
-    from sensorstream.model.xsd import XSD
-
-    return {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
+        yield tried.mapper.map(Message(id_, each.read(), received, options.source))
 
 
 def _say_reasons(running: Iterable[ContinuousQuery]) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
-from sensorstream.cli.options import json_option, server_options, server_url
+from sensorstream.cli.client import Client
+from sensorstream.cli.delivery import Outgoing, deliver, end
+from sensorstream.cli.served import served
+from sensorstream.cli.sources import sources
 
 
-@click.command("send")
+@served(click.command("send"), json=True, is_first=True)
 @click.argument("messages", metavar="MESSAGE...", nargs=-1, required=True)
-@server_options
 @click.option(
     "--source",
     metavar="NAME",
@@ -21,14 +22,8 @@ from sensorstream.cli.options import json_option, server_options, server_url
     "[default: rest, or soap]",
 )
 @click.option("--soap", is_flag=True, help="Send by SOAP instead of REST.")
-@json_option
 def command(
-    messages: tuple[str, ...],
-    url: str | None,
-    config: Path,
-    source: str | None,
-    soap: bool,
-    as_json: bool,
+    client: Client, messages: tuple[str, ...], source: str | None, soap: bool, as_json: bool
 ) -> None:
     """Send XML messages to a running server.
 
@@ -36,10 +31,6 @@ def command(
     the alerts, replies and warnings of each message, and a summary. Exits with 1 if a message was
     not accepted.
     """
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.delivery import Outgoing, deliver, report
-    from sensorstream.cli.sources import sources
-
     if soap and source is not None:
         raise click.UsageError("--source goes with REST: messages by SOAP have the source soap")
     outgoing = [Outgoing(each.name, each.read, source=source) for each in sources(messages)]
@@ -51,11 +42,8 @@ def command(
         else:
             _show(name, facts)
 
-    with Client(server_url(url, config)) as client:
-        tally = deliver(client, outgoing, len(outgoing), soap=soap, answered=answered)
-    report(tally, as_json=as_json, answers=answers)
-    if not tally.clean:
-        raise click.exceptions.Exit(1)
+    tally = deliver(client, outgoing, len(outgoing), soap=soap, answered=answered)
+    end(tally, as_json=as_json, answers=answers)
 
 
 def _show(name: str, facts: Mapping[str, Any]) -> None:

@@ -8,36 +8,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import click
 
-from sensorstream.cli.options import Command, json_option, server_options, server_url
+from sensorstream.cli.client import Client
+from sensorstream.cli.delivery import at_rate, deliver, end, numbered
+from sensorstream.cli.options import FOLDER, all_of, json_option, server_options, server_url
+from sensorstream.cli.sources import write_messages
 
 _Option: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 _PAUSE: Final = timedelta(milliseconds=250)
 
 
-def _stream_options(command: Command) -> Command:
-    for option in (
-        click.option(
-            "--seed", type=int, default=2678, show_default=True, help="Seed of the random numbers."
-        ),
-        click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Messages/s."),
-        click.option(
-            "--out",
-            type=click.Path(path_type=Path, file_okay=False),
-            metavar="DIR",
-            help="Write the messages into a folder instead of sending them.",
-        ),
-        json_option,
-        server_options,
-    ):
-        command = option(command)
-    return command
-
-
+_stream_options: Final = all_of(
+    server_options,
+    json_option,
+    click.option(
+        "--out",
+        type=FOLDER,
+        metavar="DIR",
+        help="Write the messages into a folder instead of sending them.",
+    ),
+    click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Messages/s."),
+    click.option(
+        "--seed", type=int, default=2678, show_default=True, help="Seed of the random numbers."
+    ),
+)
 _count_option: Final[_Option] = click.option(
     "--count", type=click.IntRange(min=1), default=100, show_default=True
 )
@@ -69,11 +68,16 @@ def _stream(*options: _Option) -> Callable[[Callable[..., Iterator[bytes]]], cli
             **own: Any,
         ) -> None:
             messages = stream(partial(_latest, out, url, config), **own)
-            _run(messages, own["count"], rate, out, url, config, as_json)
+            if out is not None:
+                write_messages(messages, out)
+                return
+            outgoing = numbered(messages)
+            with Client(server_url(url, config)) as client:
+                paced = at_rate(outgoing, rate) if rate else outgoing
+                tally = deliver(client, paced, own["count"])
+            end(tally, as_json=as_json)
 
-        found = _stream_options(simulate)
-        for option in reversed(options):
-            found = option(found)
+        found = all_of(*options, _stream_options)(simulate)
         return command.command(stream.__name__, help=stream.__doc__)(found)
 
     return made
@@ -125,8 +129,25 @@ def city(
     return city_messages(data, start=begin, end=until, count=count, seed=seed)
 
 
-@_stream(
-    _count_option,
+def _plain(name: str, messages: str, told: str, *options: _Option) -> None:
+    """Add a stream of a module of :mod:`.simulation`, from a time of its own or a later one on."""
+    module, function = messages.split(".")
+
+    def stream(latest: _Latest, count: int, **given: Any) -> Iterator[bytes]:
+        made = import_module(f"sensorstream.simulation.{module}")
+        now = latest()
+        start = max(made.START, now + _PAUSE) if isinstance(now, datetime) else made.START
+        found: Iterator[bytes] = getattr(made, function)(count, start=start, **given)
+        return found
+
+    stream.__name__, stream.__doc__ = name, told
+    _stream(_count_option, *options)(stream)
+
+
+_plain(
+    "auctions",
+    "auctions.auction_messages",
+    "The bids of an auction house, in the format of eBay's findItemsByKeywords.",
     click.option(
         "--auctions",
         type=click.IntRange(min=1),
@@ -135,49 +156,26 @@ def city(
         help="How many run at a time.",
     ),
 )
-def auctions(latest: _Latest, count: int, seed: int, auctions: int) -> Iterator[bytes]:
-    """The bids of an auction house, in the format of eBay's findItemsByKeywords."""
-    from sensorstream.simulation.auctions import START, auction_messages
-
-    return auction_messages(count, seed=seed, start=_start(START, latest), auctions=auctions)
-
-
-@_stream(_count_option)
-def stocks(latest: _Latest, count: int, seed: int) -> Iterator[bytes]:
-    """Prices, ratings and acquisitions of a stock exchange."""
-    from sensorstream.simulation.stocks import START, stock_messages
-
-    return stock_messages(count, seed=seed, start=_start(START, latest))
-
-
-@_stream(_count_option)
-def delivery(latest: _Latest, count: int, seed: int) -> Iterator[bytes]:
-    """Roads that are closed and opened, and agents who ask for their way."""
-    from sensorstream.simulation.deliveries import START, delivery_messages
-
-    return delivery_messages(count, seed=seed, start=_start(START, latest))
-
-
-@_stream(_count_option)
-def buoys(latest: _Latest, count: int, seed: int) -> Iterator[bytes]:
-    """Buoys that measure the water above them, with the tide and now and then a tsunami."""
-    from sensorstream.simulation.buoys import START, buoy_messages
-
-    return buoy_messages(count, seed=seed, start=_start(START, latest))
-
-
-@_stream(_count_option)
-def fires(latest: _Latest, count: int, seed: int) -> Iterator[bytes]:
-    """Sensors of smoke and temperature in the rooms of a building."""
-    from sensorstream.simulation.fires import START, fire_messages
-
-    return fire_messages(count, seed=seed, start=_start(START, latest))
-
-
-def _start(first: datetime, latest: _Latest) -> datetime:
-    """When a stream begins, whose first message would have a time of its own."""
-    now = latest()
-    return max(first, now + _PAUSE) if isinstance(now, datetime) else first
+_plain(
+    "stocks",
+    "stocks.stock_messages",
+    "Prices, ratings and acquisitions of a stock exchange.",
+)
+_plain(
+    "delivery",
+    "deliveries.delivery_messages",
+    "Roads that are closed and opened, and agents who ask for their way.",
+)
+_plain(
+    "buoys",
+    "buoys.buoy_messages",
+    "Buoys that measure the water above them, with the tide and now and then a tsunami.",
+)
+_plain(
+    "fires",
+    "fires.fire_messages",
+    "Sensors of smoke and temperature in the rooms of a building.",
+)
 
 
 def _time(text: str | None, option: str) -> datetime | None:
@@ -194,33 +192,6 @@ def _time(text: str | None, option: str) -> datetime | None:
 def _latest(out: Path | None, url: str | None, config: Path) -> int | datetime | None:
     if out is not None:
         return None
-    from sensorstream.cli.client import Client
-
     with Client(server_url(url, config)) as client:
         now = client.window(limit=0)["now"]
     return datetime.fromisoformat(now) if isinstance(now, str) else now
-
-
-def _run(
-    messages: Iterator[bytes],
-    count: int | None,
-    rate: float | None,
-    out: Path | None,
-    url: str | None,
-    config: Path,
-    as_json: bool,
-) -> None:
-    if out is not None:
-        from sensorstream.cli.sources import write_messages
-
-        write_messages(messages, out)
-        return
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.delivery import at_rate, deliver, numbered, report
-
-    outgoing = numbered(messages)
-    with Client(server_url(url, config)) as client:
-        tally = deliver(client, at_rate(outgoing, rate) if rate else outgoing, count)
-    report(tally, as_json=as_json)
-    if not tally.clean:
-        raise click.exceptions.Exit(1)

@@ -17,6 +17,7 @@ import click
 
 from sensorstream.cli.options import config_option
 from sensorstream.cli.signals import signalled
+from sensorstream.cli.terminal import lasting, print_solutions, print_table, working
 from sensorstream.own_folders import own_folder
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
@@ -34,7 +35,6 @@ def prepare(quiet: bool) -> None:
     Takes a minute or two, and about 230 MB in the folder for caches ($XDG_CACHE_HOME, or ~/.cache).
     Once for each installation; after an update of Spark or Java, call it again.
     """
-    from sensorstream.cli.lasting import lasting
     from sensorstream.extras import require
 
     require("spark", "Spark")
@@ -114,7 +114,6 @@ class _Shell:
         Raises:
             SensorStreamError: it cannot be answered, or was ended.
         """
-        from sensorstream.cli.terminal import working
         from sensorstream.spark.jobs.answer_files import ANSWER
         from sensorstream.spark.jobs.protocol import SPARQL, JobText
 
@@ -203,7 +202,6 @@ def _question(lines: list[str]) -> Iterator[str]:
 
 def _show_table(answer: IO[bytes]) -> int:
     """Show the first rows of an answer to SQL; how many these are."""
-    from sensorstream.cli.terminal import print_table
     from sensorstream.spark.jobs.answer_files import first_rows
 
     columns, shown = first_rows(answer, _MOST_SHOWN)
@@ -213,7 +211,6 @@ def _show_table(answer: IO[bytes]) -> int:
 
 def _show_terms(answer: IO[bytes]) -> int:
     """Show the first solutions or triples of an answer to SPARQL."""
-    from sensorstream.cli.terminal import print_solutions
     from sensorstream.history.asking import formats
     from sensorstream.history.asking.answer import Graph, Solutions
     from sensorstream.spark.jobs.answer_files import read_answer

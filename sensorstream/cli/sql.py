@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from sensorstream.cli.options import config_option
+from sensorstream.cli.client import Client
+from sensorstream.cli.history import opened
+from sensorstream.cli.options import address, config_option
+from sensorstream.cli.terminal import print_json, print_table
+from sensorstream.errors import ServerUnreachable
+from sensorstream.extras import require
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
@@ -50,16 +54,12 @@ def command(query: str, place: str, config: Path, form: str) -> None:
         raise click.UsageError("Arrow is binary: send it to a file (> answer.arrows) or a program")
     text = sys.stdin.read() if query == "-" else query
     settings = load_settings(config)
-    from sensorstream.cli.lasting import lasting
-    from sensorstream.history.opening import open_kept
     from sensorstream.history.read_only_sql import names_live
 
     if place == "history" and names_live(text):
         _of_server(settings, text, form)
         return
-    with ExitStack() as stack:
-        say = stack.enter_context(lasting("opening the history", quiet=form == "json"))
-        url = open_kept(settings.history, stack)
+    with opened(settings, quiet=form == "json") as (url, say, _):
         ask, doing = _PLACES[place]
         say(doing)
         if place == "history" and form in ("csv", "arrow"):
@@ -71,9 +71,6 @@ def command(query: str, place: str, config: Path, form: str) -> None:
 
 def _of_server(settings: Settings, text: str, form: str) -> None:
     """Show the answer of the running server, which alone knows the window."""
-    from sensorstream.cli.client import Client
-    from sensorstream.cli.options import address
-    from sensorstream.errors import ServerUnreachable
     from sensorstream.history.read_only_sql import SqlResult
     from sensorstream.history.sql_formats import ARROW, CSV
 
@@ -121,8 +118,6 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
 
 def on_archive(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of DuckDB over the archive of the history at ``url``."""
-    from sensorstream.extras import require
-
     require("archive", "the archive")
     from sensorstream.archive.asking import run_archive_sql
     from sensorstream.reasoning.ontology import deployed_ontology
@@ -161,7 +156,6 @@ def _write(pieces: Iterable[bytes]) -> None:
 
 
 def _show(table: SqlResult, form: str, settings: Settings) -> None:
-    from sensorstream.cli.terminal import print_json, print_table
     from sensorstream.history.sql_formats import arrow_table, csv_table
 
     if form == "json":

@@ -15,10 +15,11 @@ import click
 
 from sensorstream.cli.options import config_option
 from sensorstream.cli.signals import signalled
+from sensorstream.cli.terminal import lasting
 from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
-    from sensorstream.history.position import Position
+    from sensorstream.history.pipeline import Position
 
 _LOOK: Final = 0.5
 """Seconds between two looks at the pipeline."""
@@ -56,9 +57,8 @@ def command(config: Path, source: str, once: bool, quiet: bool) -> None:
     if once:
         read_by_now(settings)
     from sensorstream.app.application import Application
-    from sensorstream.cli.lasting import lasting
     from sensorstream.history.opening import open_history
-    from sensorstream.history.position import PositionReader
+    from sensorstream.history.pipeline import PositionReader
     from sensorstream.inputs.inputs import Inputs
     from sensorstream.streaming.stream import running_stream
 

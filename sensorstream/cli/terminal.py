@@ -1,4 +1,4 @@
-"""The output of commands: results on stdout, progress on stderr if it is a terminal."""
+"""The output of commands: results on stdout; what goes on, and how far it is, on stderr."""
 
 from __future__ import annotations
 
@@ -10,15 +10,94 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from itertools import islice
-from typing import Any, TypeVar
+from threading import Event, Thread
+from typing import Any, Final, TypeVar
 
 import click
 
-from sensorstream.app.progress import Progress
-from sensorstream.cli.lasting import lasting
-from sensorstream.cli.options import Command
+from sensorstream.app.progress import Progress, silent
+from sensorstream.clock import SystemClock
 
 Advance = Callable[[], None]
+Item = TypeVar("Item")
+SOON: Final = 2.0
+"""Seconds after which a person wants to know what goes on."""
+_AGAIN: Final = 10.0
+
+
+def tell(line: str) -> None:
+    """Write a line to stderr."""
+    click.echo(line, err=True)
+
+
+@contextmanager
+def lasting(
+    what: str,
+    *,
+    after: float = SOON,
+    again: float = _AGAIN,
+    quiet: bool | None = None,
+    tell: Callable[[str], None] = tell,
+) -> Iterator[Progress]:
+    """Say on stderr what goes on while the block runs, if it lasts over ``after`` seconds.
+
+    Then again every ``again`` seconds. Yields a function that says what goes on from now on, and
+    how far it is; ``quiet`` says nothing at all (None: so does a command with ``--json``), and
+    ``tell`` writes a line elsewhere.
+    """
+    context = click.get_current_context(silent=True)
+    if quiet is None and context is not None:
+        quiet = bool(context.params.get("as_json"))
+    if quiet:
+        yield silent
+        return
+    state = _State(what, SystemClock().counter, tell)
+    watch = Thread(target=state.watch, args=(after, again), daemon=True)
+    watch.start()
+    try:
+        yield state.say
+    finally:
+        state.stop()
+        watch.join()
+
+
+class _State:
+    """What goes on now; set by the thread that works, told by the one that watches it."""
+
+    def __init__(
+        self, what: str, counter: Callable[[], float], tell: Callable[[str], None]
+    ) -> None:
+        self._counter = counter
+        self._tell = tell
+        # One value, for the other thread: what, how far it is, and since when.
+        self._now = (what, "", counter())
+        self._changed = Event()
+        self._over = False
+
+    def say(self, what: str, done: str = "") -> None:
+        before, _, since = self._now
+        self._now = (what, done, since if what == before else self._counter())
+        if what != before:
+            self._changed.set()
+
+    def stop(self) -> None:
+        self._over = True
+        self._changed.set()
+
+    def watch(self, after: float, again: float) -> None:
+        wait = after
+        while True:
+            changed = self._changed.wait(wait)
+            if self._over:
+                return
+            if changed:
+                self._changed.clear()
+                wait = after
+                continue
+            what, done, since = self._now
+            told = f"{what}: {done}" if done else what
+            self._tell(f"{told} … {self._counter() - since:.0f} s")
+            wait = again
 
 
 @contextmanager
@@ -30,7 +109,7 @@ def progress(what: str, total: int | None) -> Iterator[Advance]:
     if not sys.stderr.isatty():
         done = itertools.count(1)
         of = "" if total is None else f" of {total}"
-        with lasting(what) as say:
+        with lasting(what, quiet=False) as say:
             yield lambda: say(what, f"{next(done)}{of}")
         return
     from rich.console import Console
@@ -55,7 +134,7 @@ def working(what: str) -> Iterator[Progress]:
     On a terminal it is one line that changes and goes at the end.
     """
     if not sys.stderr.isatty():
-        with lasting(what) as say:
+        with lasting(what, quiet=False) as say:
             yield say
         return
     from rich.console import Console
@@ -114,6 +193,17 @@ def print_fields(fields: Mapping[str, object]) -> None:
             click.echo(f"{name:{width}}  {plain(value)}")
 
 
+def rows_of(*columns: str) -> Callable[[Sequence[Mapping[str, Any]]], None]:
+    """Print objects as a table of these of their fields."""
+    return lambda found: print_table(columns, [[each[name] for name in columns] for each in found])
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Each line by itself."""
+    for line in lines:
+        click.echo(line)
+
+
 def print_solutions(found: Mapping[str, Any]) -> None:
     """An answer in the SPARQL 1.1 Query Results JSON Format, as a table, "yes" or "no"."""
     if "boolean" in found:
@@ -139,16 +229,6 @@ def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 
 def _lines(text: str) -> list[str]:
     return text.splitlines() or [""]
-
-
-Item = TypeVar("Item")
-
-
-def count_option(command: Command) -> Command:
-    """``--count N``, given to the command as ``count``; None: no end."""
-    return click.option(
-        "--count", type=click.IntRange(min=1), metavar="N", help="End after this many."
-    )(command)
 
 
 def follow(items: Iterable[Item], count: int | None, show: Callable[[Item], None]) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sensorstream.cli.options import config_option, json_option
+from sensorstream.cli.terminal import lasting, print_json
 from sensorstream.errors import SettingsError
 from sensorstream.settings_file import load_settings
 
@@ -33,7 +34,6 @@ def command(context: click.Context, paths: tuple[Path, ...], config: Path, as_js
     of the deployment. No server is needed and nothing is stored. Prints what differs, as
     "file:line:column: message", and exits with 1 if a story fails.
     """
-    from sensorstream.cli.lasting import lasting
     from sensorstream.stories.playing import Stage, standing_alone
 
     given = context.get_parameter_source("config") is click.core.ParameterSource.COMMANDLINE
@@ -45,7 +45,7 @@ def command(context: click.Context, paths: tuple[Path, ...], config: Path, as_js
         settings = standing_alone(paths[0] if paths[0].is_dir() else paths[0].parent)
     stories = list(_stories(paths or (settings.folder / _FOLDER,)))
     verdicts: list[Verdict] = []
-    with lasting("reading the deployment", quiet=as_json) as say, closing(Stage(settings)) as stage:
+    with lasting("reading the deployment") as say, closing(Stage(settings)) as stage:
         for story in stories:
             say(f"story '{story.name}'")
             verdict = stage.play(story)
@@ -54,8 +54,6 @@ def command(context: click.Context, paths: tuple[Path, ...], config: Path, as_js
                 _show(verdict)
     failed = sum(not each.holds for each in verdicts)
     if as_json:
-        from sensorstream.cli.terminal import print_json
-
         stories_data = [_data(each) for each in verdicts]
         print_json({"passed": len(verdicts) - failed, "failed": failed, "stories": stories_data})
     else:

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.options import rows_of, served
-from sensorstream.cli.versions import add_versions
-from sensorstream.cli.webhook_listener import listen
+from sensorstream.cli.client import Client
+from sensorstream.cli.options import json_option
+from sensorstream.cli.served import add_versions, asks, before, limit, served
+from sensorstream.cli.terminal import print_fields, print_json, print_table, rows_of
+from sensorstream.errors import AddressUnavailable
 from sensorstream.webhook_definition import (
     CLOUD_EVENTS,
     FORMATS,
     LABELS,
-    Format,
     Grouping,
     Label,
     WebhookDefinition,
 )
 
 if TYPE_CHECKING:
-    from sensorstream.cli.client import Client
+    from standardwebhooks import Webhook
+
+_LARGEST: Final = 64 * 1024 * 1024
+"""Bytes of an event that are read."""
+_SECONDS: Final = 30.0
+"""For which a sender may be silent."""
+_DELIVERIES: Final = (
+    *("id", "raised_at", "event_id", "state", "attempts", "status", "seconds", "error"),
+    "next_attempt_at",
+)
+_ID: Final = click.Argument(["webhook_id"], metavar="ID")
 
 
 @click.group("webhooks")
@@ -29,7 +45,7 @@ def command() -> None:
     """Register webhooks with a running server, and see to their deliveries."""
 
 
-command.add_command(listen)
+_add = partial(asks, command)
 
 
 @served(
@@ -69,14 +85,11 @@ command.add_command(listen)
 def add(
     client: Client,
     receiver: str,
-    queries: tuple[str, ...],
     secret: str | None,
-    format: Format,
-    changes: bool,
     group_by: tuple[Label, ...],
     group_wait: float | None,
     group_interval: float | None,
-    escalated: bool,
+    **told: Any,
 ) -> dict[str, Any]:
     """Deliver the alerts raised from now on to URL.
 
@@ -89,15 +102,10 @@ def add(
         group = Grouping(group_by, **times)
     elif times:
         raise click.UsageError("--group-wait and --group-interval need --group-by")
-    told = WebhookDefinition(
-        receiver, queries, format=format, changes=changes, group=group, escalated=escalated
-    )
-    return client.add_webhook(told, secret)
+    return client.add_webhook(WebhookDefinition(receiver, group=group, **told), secret)
 
 
 def _show_list(found: list[dict[str, Any]]) -> None:
-    from sensorstream.cli.terminal import print_table
-
     rows = [
         [each["id"], _state(each), _last(each), each["url"], ", ".join(each["queries"])]
         for each in found
@@ -105,59 +113,10 @@ def _show_list(found: list[dict[str, Any]]) -> None:
     print_table(("id", "state", "last", "url", "queries"), rows)
 
 
-@served(command.command("list"), _show_list)
-def list_(client: Client) -> list[dict[str, Any]]:
-    """All webhooks, oldest first."""
-    return client.webhooks()
-
-
 def _show_one(found: dict[str, Any]) -> None:
-    from sensorstream.cli.terminal import print_fields
-
     told = {"state": _state(found), "last": _last(found), "queries": ", ".join(found["queries"])}
     plain = ("id", "url", "created_at", "format", "failing_since")
     print_fields({**{name: found[name] or "" for name in plain}, **told})
-
-
-@served(command.command("show"), _show_one)
-@click.argument("webhook_id", metavar="ID")
-def show(client: Client, webhook_id: str) -> dict[str, Any]:
-    """One webhook, without its secret."""
-    return client.webhook(webhook_id)
-
-
-@served(command.command("delete"))
-@click.argument("webhook_id", metavar="ID")
-def delete(client: Client, webhook_id: str) -> None:
-    """Stop delivering to a webhook; its deliveries are dropped."""
-    client.delete_webhook(webhook_id)
-    click.echo(f"removed {webhook_id}")
-
-
-@served(command.command("enable"))
-@click.argument("webhook_id", metavar="ID")
-def enable(client: Client, webhook_id: str) -> None:
-    """Deliver again to a webhook that was disabled; what waits for it first.
-
-    What was raised meanwhile is set aside: "webhooks recover" sends it.
-    """
-    client.enable_webhook(webhook_id)
-    click.echo(f"enabled {webhook_id}")
-
-
-@served(command.command("rotate"), json=True)
-@click.argument("webhook_id", metavar="ID")
-@click.option("--secret", help="The new secret; by default the server makes one.")
-def rotate(client: Client, webhook_id: str, secret: str | None, as_json: bool) -> None:
-    """Sign with another secret, which is shown only once; for a day the old one signs too."""
-    from sensorstream.cli.terminal import print_json
-
-    made = client.rotate_secret(webhook_id, secret)
-    if as_json:
-        print_json(made)
-        return
-    click.echo(f"the secret of {webhook_id}, shown only now: {made['secret']}")
-    click.echo(f"until {made['old_until']} the old one signs, too", err=True)
 
 
 def _state(webhook: dict[str, Any]) -> str:
@@ -173,13 +132,70 @@ def _last(webhook: dict[str, Any]) -> str:
     return f"{last['attempted_at']} {last['error'] or last['status']}"
 
 
+_add("list", Client.webhooks, "All webhooks, oldest first.", show=_show_list)
+_add("show", Client.webhook, "One webhook, without its secret.", _ID, show=_show_one)
+_add(
+    "delete",
+    Client.delete_webhook,
+    "Stop delivering to a webhook; its deliveries are dropped.",
+    _ID,
+    says="removed {webhook_id}",
+)
+_add(
+    "enable",
+    Client.enable_webhook,
+    """Deliver again to a webhook that was disabled; what waits for it first.
+
+    What was raised meanwhile is set aside: "webhooks recover" sends it.
+    """,
+    _ID,
+    says="enabled {webhook_id}",
+)
+_add(
+    "deliveries",
+    Client.deliveries,
+    "The newest deliveries of a webhook, each with its last attempt; dead: set aside.",
+    _ID,
+    click.Option(["--state"], type=click.Choice(["pending", "delivered", "dead"])),
+    limit(),
+    before("deliveries", "DELIVERY"),
+    show=rows_of(*_DELIVERIES),
+)
+_add(
+    "resend",
+    Client.resend,
+    'Send one delivery again, by its number in "webhooks deliveries".',
+    click.Argument(["delivery_id"], metavar="DELIVERY", type=click.IntRange(0)),
+    show="sending {event_id} to {webhook_id} again",
+)
 add_versions(command, "webhooks")
 
 
-_COLUMNS: Final = (
-    *("id", "raised_at", "event_id", "state", "attempts", "status", "seconds", "error"),
-    "next_attempt_at",
-)
+@served(command.command("rotate"), json=True)
+@click.argument("webhook_id", metavar="ID")
+@click.option("--secret", help="The new secret; by default the server makes one.")
+def rotate(client: Client, webhook_id: str, secret: str | None, as_json: bool) -> None:
+    """Sign with another secret, which is shown only once; for a day the old one signs too."""
+    made = client.rotate_secret(webhook_id, secret)
+    if as_json:
+        print_json(made)
+        return
+    click.echo(f"the secret of {webhook_id}, shown only now: {made['secret']}")
+    click.echo(f"until {made['old_until']} the old one signs, too", err=True)
+
+
+def _show_test(came: dict[str, Any]) -> None:
+    told = f"answered {came['status']}" if came["delivered"] else came["error"]
+    click.echo(f"{told}, after {came['seconds']:.3f} s")
+    if came["answer"]:
+        click.echo(came["answer"])
+
+
+@served(command.command("test"), _show_test, fails=lambda came: not came["delivered"])
+@click.argument("webhook_id", metavar="ID")
+def test(client: Client, webhook_id: str) -> dict[str, Any]:
+    """Send a test event to a webhook and tell what came; exits with 1 if it was not taken."""
+    return client.test_webhook(webhook_id)
 
 
 def _moment(_context: click.Context, option: click.Parameter, text: str | None) -> datetime | None:
@@ -192,46 +208,6 @@ def _moment(_context: click.Context, option: click.Parameter, text: str | None) 
             f"expected a date and a time such as 2026-03-01T12:00:00Z, not '{text}'", param=option
         ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-@served(command.command("deliveries"), rows_of(*_COLUMNS))
-@click.argument("webhook_id", metavar="ID")
-@click.option("--state", type=click.Choice(["pending", "delivered", "dead"]))
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
-@click.option("--before", type=int, metavar="DELIVERY", help="Only deliveries older than this one.")
-def deliveries(
-    client: Client, webhook_id: str, state: str | None, limit: int, before: int | None
-) -> list[dict[str, Any]]:
-    """The newest deliveries of a webhook, each with its last attempt; dead: set aside."""
-    return client.deliveries(webhook_id, state, limit, before)
-
-
-@served(command.command("test"), json=True)
-@click.argument("webhook_id", metavar="ID")
-def test(client: Client, webhook_id: str, as_json: bool) -> None:
-    """Send a test event to a webhook and tell what came; exits with 1 if it was not taken."""
-    from sensorstream.cli.terminal import print_json
-
-    came = client.test_webhook(webhook_id)
-    if as_json:
-        print_json(came)
-    else:
-        told = f"answered {came['status']}" if came["delivered"] else came["error"]
-        click.echo(f"{told}, after {came['seconds']:.3f} s")
-        if came["answer"]:
-            click.echo(came["answer"])
-    if not came["delivered"]:
-        raise click.exceptions.Exit(1)
-
-
-@served(
-    command.command("resend"),
-    lambda sent: click.echo(f"sending {sent['event_id']} to {sent['webhook_id']} again"),
-)
-@click.argument("delivery_id", metavar="DELIVERY", type=click.IntRange(0))
-def resend(client: Client, delivery_id: int) -> dict[str, Any]:
-    """Send one delivery again, by its number in "webhooks deliveries"."""
-    return client.resend(delivery_id)
 
 
 @served(
@@ -251,3 +227,124 @@ def recover(
     A TIME is ISO 8601; without a zone it is UTC.
     """
     return {"recovered": client.recover(webhook_id, since, until)}
+
+
+@command.command("listen")
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", type=click.IntRange(0, 65_535), default=9000, show_default=True)
+@click.option(
+    "--secret",
+    "secrets",
+    multiple=True,
+    help="Refuse what this secret (whsec_…) has not signed; several times while one is rotated.",
+)
+@click.option("--count", type=click.IntRange(1), help="End after so many events.")
+@json_option
+def listen(
+    host: str, port: int, secrets: tuple[str, ...], count: int | None, as_json: bool
+) -> None:
+    """Listen as a webhook does, verify the signatures and print what arrives, until Ctrl-C.
+
+    A server on the same machine delivers here if its settings allow it: webhooks.allow =
+    ["127.0.0.1/32"].
+    """
+    from standardwebhooks import Webhook
+
+    from sensorstream.alerts.signing import check_secret
+
+    known = [Webhook(check_secret(each)) for each in secrets]
+    arrivals = Arrivals(count, as_json=as_json)
+    try:
+        server = ThreadingHTTPServer((host, port), _handler(known, arrivals.show))
+    except OSError as error:
+        raise AddressUnavailable(f"cannot listen on {host}:{port}: {error}") from None
+    with server:
+        click.echo(f"listening on http://{host}:{server.server_address[1]}/", err=True)
+        if not known:
+            click.echo("without --secret no signature is verified", err=True)
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            arrivals.ended.wait()
+        finally:
+            server.shutdown()
+
+
+class Arrivals:
+    """Prints what arrives; ``ended`` is set after ``count`` events."""
+
+    def __init__(self, count: int | None, *, as_json: bool) -> None:
+        self.ended = Event()
+        self._left = count
+        self._as_json = as_json
+        self._seen: set[str] = set()
+        self._lock = Lock()
+
+    def show(self, identity: str, body: bytes, problem: str) -> None:
+        """Print one event, or why it was refused."""
+        with self._lock:
+            if problem:
+                click.echo(f"refused {identity or 'a request'}: {problem}", err=True)
+                return
+            again = "" if identity not in self._seen else "again "
+            self._seen.add(identity)
+            text = body.decode(errors="replace")
+            click.echo(text if self._as_json else f"{again}{identity} {_sentence(text)}")
+            if self._left is not None:
+                self._left -= 1
+                if self._left <= 0:
+                    self.ended.set()
+
+
+def _sentence(text: str) -> str:
+    """The kind of an event and what it says, in either format."""
+    try:
+        event: Any = json.loads(text)
+        if event.get("version") == "4":
+            first = event["alerts"][0]
+            return f"{first['labels']['alertname']}: {first['annotations']['summary']}"
+        data = event["data"]
+        return f"{event['type']}: {data.get('text', json.dumps(data, ensure_ascii=False))}"
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return text
+
+
+def _handler(
+    known: Sequence[Webhook], show: Callable[[str, bytes, str], None]
+) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = _SECONDS
+
+        def do_POST(self) -> None:
+            length = self.headers.get("content-length", "")
+            if not (length.isascii() and length.isdigit() and int(length[:12]) <= _LARGEST):
+                self._answer(413)
+                return
+            body = self.rfile.read(int(length))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            problem = _problem(known, body, headers)
+            self._answer(401 if problem else 204)
+            show(headers.get("webhook-id", ""), body, problem)
+
+        def _answer(self, status: int) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Do not log requests."""
+
+    return Handler
+
+
+def _problem(known: Sequence[Webhook], body: bytes, headers: dict[str, str]) -> str:
+    """Why none of the secrets has signed a request; empty: one has, or there is none."""
+    from standardwebhooks import WebhookVerificationError
+
+    problem = ""
+    for each in known:
+        try:
+            each.verify(body, headers)
+            return ""
+        except (WebhookVerificationError, ValueError) as error:
+            problem = str(error) or "the signature is wrong"
+    return problem

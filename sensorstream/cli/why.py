@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from sensorstream.cli.options import served
-
-if TYPE_CHECKING:
-    from sensorstream.cli.client import Client
+from sensorstream.cli.client import Client
+from sensorstream.cli.served import served
+from sensorstream.cli.terminal import print_lines
 
 _BASIS = {
     "said": "said by message {message}",
@@ -23,7 +22,7 @@ _BASIS = {
 
 @served(
     click.command("why"),
-    lambda found: click.echo("\n".join(lines(found) if "alert" in found else held_lines(found))),
+    lambda found: print_lines(lines(found) if "alert" in found else held_lines(found)),
 )
 @click.argument("of", metavar="ID|STATEMENT")
 def command(client: Client, of: str) -> dict[str, Any]:
@@ -53,6 +52,10 @@ def lines(why: Mapping[str, Any]) -> Iterator[str]:
     if because is not None:
         yield ""
         yield from _because(because, why["profile"], "")
+    yield from _notes(why)
+
+
+def _notes(why: Mapping[str, Any]) -> Iterator[str]:
     if why["notes"]:
         yield ""
         yield from (f"note: {each}" for each in why["notes"])
@@ -66,12 +69,11 @@ def held_lines(why: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield from _held(why["held"], why["profile"], "", rules)
     for name, rule in rules.items():
-        yield f"\nrule {name} ({_position(rule)})"
+        place = rule["position"]
+        yield f"\nrule {name} ({place['file']}:{place['line']})"
         yield from (f"  {line}" for line in rule["comment"].splitlines())
         yield from (f"  {line}" for line in rule["text"].splitlines())
-    if why["notes"]:
-        yield ""
-        yield from (f"note: {each}" for each in why["notes"])
+    yield from _notes(why)
 
 
 def _held(
@@ -104,11 +106,6 @@ def _held(
     for each in by["premises"]:
         yield from _held(each, profile, f"{inner}  ", rules)
     yield from (f"{inner}  {each}" for each in by["paths"])
-
-
-def _position(rule: Mapping[str, Any]) -> str:
-    place = rule["position"]
-    return f"{place['file']}:{place['line']}"
 
 
 def _because(because: Mapping[str, Any], profile: str, indent: str) -> Iterator[str]:
@@ -158,7 +155,7 @@ def _place(place: Mapping[str, Any], indent: str) -> Iterator[str]:
             yield f"{indent}  {node['path']} (line {node['line']}): {text}"
 
 
-@served(click.command("why-not"), lambda found: click.echo("\n".join(unmet_lines(found))))
+@served(click.command("why-not"), lambda found: print_lines(unmet_lines(found)))
 @click.argument("rule")
 @click.argument("individual", metavar="IRI")
 @click.option("--variable", default="", help="The variable of the rule that is the individual.")

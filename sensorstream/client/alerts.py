@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sensorstream.client.calls import (
+from sensorstream.client.operation import (
+    LONG,
+    Options,
+    given,
     json_object,
     listed,
     nothing,
+    operation,
+    params,
 )
-from sensorstream.client.operation import LONG, Options, given, operation, params
 from sensorstream.webhook_definition import WebhookDefinition
 
 

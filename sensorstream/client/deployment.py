@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import (
-    Final,
-    Literal,
-    TypeAlias,
-    TypedDict,
-    Unpack,
-)
+from typing import Final, Literal, TypeAlias, TypedDict, Unpack
 from urllib.parse import quote, urlsplit
 
 import httpx
 
-from sensorstream.client.calls import (
+from sensorstream.client.operation import (
+    LONG,
+    Options,
     json_object,
     listed,
     media_type,
     nothing,
+    operation,
+    params,
     text_of,
 )
-from sensorstream.client.operation import LONG, Options, operation, params
 
 Kind: TypeAlias = Literal["rules", "queries", "webhooks", "ontology"]
 """What has versions."""

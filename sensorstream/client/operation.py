@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Coroutine
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import update_wrapper
 from typing import (
@@ -27,14 +30,20 @@ from urllib.parse import quote
 
 import httpx
 
-from sensorstream.client.calls import Call
+from sensorstream.client.results import Results
+from sensorstream.errors import (
+    Position,
+    RequestRefused,
+    SensorStreamError,
+    ServerUnreachable,
+    errors_by_code,
+)
 
 if TYPE_CHECKING:
-    from sensorstream.client.asynchronous import AsyncClient
-    from sensorstream.client.blocking import Client
+    import pyarrow
 
-Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
+Given = ParamSpec("Given")
 Options: TypeAlias = dict[str, Any]
 """Arguments of httpx's ``request``."""
 Needs: TypeAlias = Literal[
@@ -44,6 +53,41 @@ Needs: TypeAlias = Literal[
 LONG: Final = httpx.Timeout(None)
 """A reasoner that is built anew may take longer than other requests."""
 _PART: Final = re.compile(r"\{\w+\}")
+
+
+TIMEOUT: Final = 60.0
+_PROBLEM: Final = "urn:sensorstream:error:"
+_REFUSED: Final = frozenset(
+    {"bad-request", "invalid-request", "not-acceptable", "unsupported-media-type"}
+)
+ARROW: Final = "application/vnd.apache.arrow.stream"
+SOLUTIONS: Final = "application/sparql-results+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Answer]):
+    """A request, and the function that reads its answer."""
+
+    method: str
+    path: str
+    read: Callable[[httpx.Response], Answer]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Blocking(ABC):
+    """A client whose calls block until the answer is there."""
+
+    @abstractmethod
+    def _do(self, call: Call[Answer]) -> Answer:
+        """Send a request; what its answer says."""
+
+
+class Awaiting(ABC):
+    """A client whose calls are awaited."""
+
+    @abstractmethod
+    async def _do(self, call: Call[Answer]) -> Answer:
+        """Send a request; what its answer says."""
 
 
 class Operation(Generic[Given, Answer]):
@@ -81,12 +125,12 @@ class Operation(Generic[Given, Answer]):
     @overload
     def __get__(self, client: None, kind: type) -> Self: ...
     @overload
-    def __get__(self, client: Client, kind: type) -> Callable[Given, Answer]: ...
+    def __get__(self, client: Blocking, kind: type) -> Callable[Given, Answer]: ...
     @overload
     def __get__(
-        self, client: AsyncClient, kind: type
+        self, client: Awaiting, kind: type
     ) -> Callable[Given, Coroutine[Any, Any, Answer]]: ...
-    def __get__(self, client: Client | AsyncClient | None, kind: type) -> Any:
+    def __get__(self, client: Blocking | Awaiting | None, kind: type) -> Any:
         if client is None:
             return self
 
@@ -117,3 +161,107 @@ def given(**values: Any) -> dict[str, Any]:
 def params(**values: Any) -> Options:
     """The parameters of an address; what is None is left out."""
     return {"params": given(**values)}
+
+
+def check(response: httpx.Response) -> httpx.Response:
+    """The response itself, if it is a success; its body has been read.
+
+    Raises:
+        SensorStreamError: the error that the server names in its answer; ``problem`` is the
+            document.
+        ServerUnreachable: the answer is not from a SensorStream server.
+    """
+    if response.is_success:
+        return response
+    try:
+        problem = response.json()
+        code, detail = str(problem["type"]), str(problem.get("detail") or problem.get("title"))
+        place = problem.get("position")
+        position = None if place is None else Position(**place)
+    except (ValueError, LookupError, TypeError):
+        raise ServerUnreachable(
+            f"{response.url} answered {response.status_code}: expected a SensorStream server"
+        ) from None
+    raise error_of(code, detail, problem, position)
+
+
+def error_of(
+    problem_type: str,
+    detail: str,
+    problem: Mapping[str, Any] | None = None,
+    position: Position | None = None,
+) -> SensorStreamError:
+    """The error of :mod:`sensorstream.errors` that a problem names."""
+    code = problem_type.removeprefix(_PROBLEM)
+    # All other problems are those of HTTP; another path or method is that of another server.
+    otherwise = RequestRefused if code in _REFUSED else ServerUnreachable
+    error = _BY_CODE.get(code, otherwise)(detail, position=position)
+    error.problem = problem
+    return error
+
+
+@contextmanager
+def reaching(url: str) -> Iterator[None]:
+    """A server that does not answer in this block is unreachable."""
+    try:
+        yield
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        told = f"no answer from {url}: {str(error) or type(error).__name__}"
+        raise ServerUnreachable(told) from None
+
+
+_BY_CODE: Final[Mapping[str, type[SensorStreamError]]] = errors_by_code()
+
+
+def nothing(_: httpx.Response) -> None:
+    """What an answer without a body says."""
+
+
+def text_of(response: httpx.Response) -> str:
+    """The text of an answer."""
+    return response.text
+
+
+def listed(name: str) -> Callable[[httpx.Response], list[dict[str, Any]]]:
+    """A reader of the list that the JSON object of an answer has by this name."""
+    return lambda response: list(json_object(response)[name])
+
+
+def json_object(response: httpx.Response) -> dict[str, Any]:
+    """The JSON object of an answer.
+
+    Raises:
+        ServerUnreachable: the answer is not from a SensorStream server.
+    """
+    try:
+        answer = response.json()
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise ServerUnreachable(f"{response.url} is not an answer of a SensorStream server")
+    return answer
+
+
+def read_solutions(response: httpx.Response) -> Results:
+    """The answer to a SPARQL query in JSON."""
+    document = json_object(response)
+    return Results.of_bindings(document["head"].get("vars", ()), document["results"]["bindings"])
+
+
+def read_table(response: httpx.Response) -> Results:
+    """The answer to SQL in JSON."""
+    answer = json_object(response)
+    rows = tuple(tuple(row) for row in answer["rows"])
+    return Results(tuple(answer["columns"]), rows, bool(answer["truncated"]))
+
+
+def read_arrow(response: httpx.Response) -> pyarrow.Table:
+    """An answer as an Arrow stream."""
+    import pyarrow as pa
+
+    return pa.ipc.open_stream(response.content).read_all()
+
+
+def media_type(response: httpx.Response) -> str:
+    """The media type of an answer, without its parameters."""
+    return str(response.headers.get("content-type", "")).split(";")[0]

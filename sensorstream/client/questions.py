@@ -3,54 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import (
-    TYPE_CHECKING,
-    Final,
-)
+from typing import Final, TypedDict, Unpack
 
 import httpx
 
-from sensorstream.client.calls import (
+from sensorstream.client.operation import (
     ARROW,
     SOLUTIONS,
+    Options,
+    given,
     json_object,
     listed,
     media_type,
     nothing,
+    operation,
+    params,
     read_arrow,
     read_solutions,
     read_table,
     text_of,
 )
-from sensorstream.client.operation import Options, given, operation, params
 from sensorstream.client.results import Results
 from sensorstream.extras import require
-
-if TYPE_CHECKING:
-    pass
 
 _SPARQL: Final = "application/sparql-query"
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What a query asks: ``on`` is ``cache``, ``history``, ``all`` or ``archive``.
+class Scope(TypedDict, total=False):
+    """What a query asks: ``on`` is ``cache`` (also by default), ``history``, ``all``, ``archive``.
 
     Of history: what held at a time (``at``) or at any time of ``start/end`` (``during``), as the
     deployment's time line writes them; None: what ever held.
     """
 
-    on: str = "cache"
-    at: str | None = None
-    during: str | None = None
+    on: str
+    at: str | None
+    during: str | None
 
 
-def asked(text: str, accept: str, scope: Scope) -> Options:
+def asked(text: str, accept: str | None, scope: Scope) -> Options:
     """What a SPARQL query sends."""
-    headers = {"Content-Type": _SPARQL, "Accept": accept}
-    told = params(on=scope.on, at=scope.at, during=scope.during)
+    headers = {"Content-Type": _SPARQL, **({} if accept is None else {"Accept": accept})}
+    told = params(**{"on": "cache", **scope})
     return {**told, "content": text.encode(), "headers": headers}
 
 
@@ -121,44 +116,31 @@ class Questions:
         """The content of a message, as it came."""
 
     @operation("POST /sparql", "ask", read_solutions)
-    def query(
-        self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
-    ) -> Options:
+    def query(self, text: str, **scope: Unpack[Scope]) -> Options:
         """The solutions of a SELECT query over the knowledge base; see :class:`Scope`."""
-        return asked(text, SOLUTIONS, Scope(on, at, during))
+        return asked(text, SOLUTIONS, scope)
 
     @operation("POST /sparql", "ask", lambda answer: bool(json_object(answer)["boolean"]))
-    def ask(
-        self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
-    ) -> Options:
+    def ask(self, text: str, **scope: Unpack[Scope]) -> Options:
         """The answer to an ASK query over the knowledge base; see :class:`Scope`."""
-        return asked(text, SOLUTIONS, Scope(on, at, during))
+        return asked(text, SOLUTIONS, scope)
 
     @operation("POST /sparql", "ask", text_of)
     def construct(
-        self,
-        text: str,
-        accept: str = "application/n-triples",
-        *,
-        on: str = "cache",
-        at: str | None = None,
-        during: str | None = None,
+        self, text: str, accept: str = "application/n-triples", **scope: Unpack[Scope]
     ) -> Options:
         """The graph of a CONSTRUCT or DESCRIBE query, in a format; see :class:`Scope`."""
-        return asked(text, accept, Scope(on, at, during))
+        return asked(text, accept, scope)
 
     @operation("POST /sparql", "ask", _text_and_type)
-    def _sparql(self, text: str, accept: str, scope: Scope) -> Options:
+    def _sparql(self, text: str, accept: str, **scope: Unpack[Scope]) -> Options:
         """Any query: the media type of the answer, and its text."""
         return asked(text, accept, scope)
 
     @operation("POST /sparql/plan", "ask", json_object)
-    def plan(
-        self, text: str, *, on: str = "cache", at: str | None = None, during: str | None = None
-    ) -> Options:
+    def plan(self, text: str, **scope: Unpack[Scope]) -> Options:
         """How a query would be answered: ``algebra``, ``sql`` and ``plan``, each of lines."""
-        headers = {"Content-Type": _SPARQL}
-        return {**params(on=on, at=at, during=during), "content": text.encode(), "headers": headers}
+        return asked(text, None, scope)
 
     @operation("POST /sql", "ask", read_table)
     def sql(self, text: str, *, on: str = "history") -> Options:

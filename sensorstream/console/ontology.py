@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from nicegui import ui
 
-from sensorstream.client.asynchronous import AsyncClient
+from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
 from sensorstream.console.elements import Notice, change_button, heading, link, stand_at
 from sensorstream.console.pages import Visit

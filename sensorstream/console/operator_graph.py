@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from sensorstream.client.asynchronous import AsyncClient
+from sensorstream.client.clients import AsyncClient
 from sensorstream.console.elements import Facts, Notice, change_button, heading
 from sensorstream.console.scripts import run
 from sensorstream.console.texts import short

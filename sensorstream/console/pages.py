@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from sensorstream.client.asynchronous import AsyncClient
+from sensorstream.client.clients import AsyncClient
 from sensorstream.console.places import Place
 from sensorstream.console.watches import Watch
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from nicegui import ui
 
-from sensorstream.client.asynchronous import AsyncClient
+from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
 from sensorstream.console.charts import LineChart, Points, time_axis
 from sensorstream.console.elements import Column, Row, Table, heading

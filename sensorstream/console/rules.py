@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from nicegui import ui
 
-from sensorstream.client.asynchronous import AsyncClient
+from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
 from sensorstream.console.code_editor import (
     Completion,

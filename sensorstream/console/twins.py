@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from sensorstream.client.asynchronous import local
+from sensorstream.client.clients import local
 from sensorstream.console.places import BASE, twin
 from sensorstream.console.sign_in import way_in
 from sensorstream.console.visits import Upstream, key_of

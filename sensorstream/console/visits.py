@@ -8,7 +8,7 @@ from typing import Final
 
 from starlette.requests import Request
 
-from sensorstream.client.asynchronous import AsyncClient
+from sensorstream.client.clients import AsyncClient
 from sensorstream.errors import AccessError, SensorStreamError
 
 COOKIE: Final = "sensorstream-key"

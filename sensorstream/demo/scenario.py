@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from sensorstream.cli.client import Client
 from sensorstream.cli.delivery import Tally, deliver, numbered
+from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.cli.sql import on_history, on_spark
-from sensorstream.cli.workspace import TEMPLATES, make_workspace
 from sensorstream.demo.output import Output
 from sensorstream.demo.receiver import Receiver
 from sensorstream.demo.server_process import ServerProcess, run_stream

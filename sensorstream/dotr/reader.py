@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal, InvalidOperation
 from typing import Final, Literal
 
 from sensorstream.dotr.cursor import Cursor
 from sensorstream.dotr.datalog import read_clause
-from sensorstream.dotr.names import Names
-from sensorstream.dotr.scopes import read_scope, read_within
 from sensorstream.dotr.syntax import (
     Absence,
     Aggregation,
+    Between,
     Clause,
     Mode,
     Part,
     Pick,
     Program,
     Rule,
+    Scope,
     Selection,
     Selector,
+    Within,
     attribute,
 )
-from sensorstream.errors import Position, QueryError
+from sensorstream.errors import Position, QueryError, TermError
+from sensorstream.model.xsd import parse_duration
 from sensorstream.sparql.algebra import (
     Aggregate,
     AlertClause,
@@ -37,9 +41,153 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
+from sensorstream.sparql.described import check_named, described
 from sensorstream.sparql.lexer import Source, tokens
 from sensorstream.sparql.parser import read_query
 from sensorstream.sparql.walk import variables, visible
+
+_UNITS: Final = {
+    "ms": timedelta(milliseconds=1),
+    **dict.fromkeys(("s", "sec", "second", "seconds"), timedelta(seconds=1)),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), timedelta(minutes=1)),
+    **dict.fromkeys(("h", "hour", "hours"), timedelta(hours=1)),
+    **dict.fromkeys(("d", "day", "days"), timedelta(days=1)),
+}
+_LENGTH: Final = "a length of time such as 5 min or PT5M"
+
+
+def read_scope(cursor: Cursor, known: Sequence[str]) -> Scope:
+    """A scope; ``known`` are the labels that it may be counted from.
+
+    Raises:
+        QueryError: none stands here.
+    """
+    if not cursor.take_word("between"):
+        return read_within(cursor, known)
+    start = _label(cursor, known)
+    cursor.expect("and")
+    return Between(start, _label(cursor, known))
+
+
+def read_within(cursor: Cursor, known: Sequence[str]) -> Within:
+    """``within D from F``.
+
+    Raises:
+        QueryError: it does not stand here.
+    """
+    cursor.expect("within")
+    length = _length(cursor)
+    cursor.expect("from")
+    return Within(length, _label(cursor, known))
+
+
+def _label(cursor: Cursor, known: Sequence[str]) -> str:
+    at = cursor.at
+    label = cursor.name("a label")
+    if label not in known:
+        raise QueryError(
+            f"unknown label '{label}': expected one that stands before: {', '.join(known)}",
+            position=cursor.position(at),
+        )
+    return label
+
+
+def _length(cursor: Cursor) -> timedelta:
+    at = cursor.at
+    if cursor.token is None:
+        cursor.fail(_LENGTH)
+    written = cursor.take().value.strip("\"'")
+    try:
+        if written.startswith("P"):
+            length = parse_duration(written)
+        else:
+            digits = written.rstrip("mshd")
+            unit = written[len(digits) :]
+            if not unit and cursor.token is not None:
+                unit = cursor.take().value.lower()
+            microseconds = Decimal(digits) * (_UNITS[unit] // timedelta(microseconds=1))
+            length = timedelta(microseconds=int(microseconds))
+    except (TermError, InvalidOperation, KeyError, OverflowError):
+        cursor.at = at
+        cursor.fail(_LENGTH)
+    if length < timedelta(0):
+        raise QueryError(
+            f"'{written}' is negative: expected {_LENGTH}", position=cursor.position(at)
+        )
+    return length
+
+
+class Names:
+    """The labels and variables of a rule, as far as it has been read."""
+
+    def __init__(self) -> None:
+        self.labels: dict[str, tuple[str, ...]] = {}
+        self.selected: list[str] = []
+        """The labels of events that the rule takes: the trigger, and each, first, last."""
+        self.values: list[str] = []
+        """The variables of aggregates."""
+
+    def add(self, label: str, variables: tuple[str, ...]) -> None:
+        """A selector; the first one is the trigger."""
+        if not self.labels:
+            self.selected.append(label)
+        self.labels[label] = variables
+
+    def resolved(self, cursor: Cursor, first: int, last: int) -> str:
+        """The text of an expression, in which each variable is named after its label.
+
+        ``Label.?x``, ``Label.x``, and ``?x`` where one selector only has it.
+
+        Raises:
+            QueryError: a label or variable is unknown, or of several selectors.
+        """
+        text = ""
+        done = cursor.offset(first)
+        at = first
+        while at < last:
+            token = cursor.tokens[at]
+            start, found, used = token.start, "", 1
+            if token.type == "VARIABLE":
+                found = self._variable(cursor, at)
+            elif at + 2 < last and cursor.tokens[at + 1].value == ".":
+                found, used = self._attribute(cursor, at), 3
+            if found:
+                text += cursor.source.text[done:start] + found
+                end = cursor.tokens[at + used - 1]
+                done = end.start + len(end.value)
+            at += used
+        return text + cursor.source.text[done : cursor.offset(last)]
+
+    def _variable(self, cursor: Cursor, at: int) -> str:
+        name = cursor.tokens[at].value[1:]
+        if name in self.values:
+            return f"?{name}"
+        owners = [label for label, names in self.labels.items() if name in names]
+        if len(owners) == 1:
+            return f"?{attribute(owners[0], name)}"
+        known = ", ".join(f"{label}.?{name}" for label in owners)
+        told = (
+            f"expected one of {known}"
+            if owners
+            else "no selector has it: expected a variable that one of them selects"
+        )
+        raise QueryError(f"?{name}: {told}", position=cursor.position(at))
+
+    def _attribute(self, cursor: Cursor, at: int) -> str:
+        label, name = cursor.tokens[at].value, cursor.tokens[at + 2].value.lstrip("?$")
+        if label not in self.labels:
+            known = ", ".join(self.labels)
+            raise QueryError(
+                f"unknown label '{label}': expected one of {known}", position=cursor.position(at)
+            )
+        if name not in self.labels[label]:
+            known = ", ".join(f"?{each}" for each in self.labels[label])
+            raise QueryError(
+                f"{label} has no ?{name}: expected one of {known}",
+                position=cursor.position(at + 2),
+            )
+        return f"?{attribute(label, name)}"
+
 
 _BEGINS: Final = ("define", "rule")
 _ENDS: Final = ("with", "consuming", "alert", "define", "rule")
@@ -333,3 +481,16 @@ def _read_consumed(cursor: Cursor, parts: list[Part]) -> tuple[str, ...]:
         found.append(label)
         if not cursor.take_word(","):
             return tuple(dict.fromkeys(found))
+
+
+def check_classes_named(program: Program) -> None:
+    """Refuse rules over time with a selector that describes a class.
+
+    Raises:
+        UnsupportedQuery: one does; the error has its place and the definition to write.
+    """
+    for rule in program.rules:
+        for selector in rule.selectors:
+            if described(selector.query)[1]:
+                # Once more, for the place.
+                check_named(selector.reading().meaning)

@@ -22,10 +22,9 @@ from sensorstream.language.lexer import KEYWORDS
 from sensorstream.language.ontology_names import XSD_TYPES
 from sensorstream.language.parser import expected_after as expected_in_rules
 from sensorstream.mapping.xpath import FUNCTIONS as XPATH_FUNCTIONS
+from sensorstream.model.events import SEVERITIES
 from sensorstream.model.schedules import DAYS
-from sensorstream.model.schema import local_name
-from sensorstream.model.severities import SEVERITIES
-from sensorstream.model.similar import shortened
+from sensorstream.model.schema import local_name, shortened
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD

@@ -11,7 +11,7 @@ from lxml import etree
 
 from sensorstream.editor.samples import Scope
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.xpath import TOKEN
+from sensorstream.mapping.xpath_tree import TOKEN
 
 _MOST_VALUES: Final = 3
 _LONGEST: Final = 40
@@ -53,8 +53,6 @@ def last_path(expression: str) -> LastPath | None:
         if match is None:
             return None
         end, text = match.end(), match.group()
-        if match["use"]:  # a bracket or an axis behind the name
-            end = match.end("name")
         if match["space"] is not None:
             pass
         elif text in ("/", "//", "::", "@"):

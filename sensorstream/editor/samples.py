@@ -19,7 +19,7 @@ from sensorstream.errors import LanguageError, MessageError, NotMovable
 from sensorstream.language.hole import split
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import Element, parse_document
-from sensorstream.mapping.part_paths import ROOT, at_part
+from sensorstream.mapping.moved_paths import ROOT, at_part
 from sensorstream.mapping.split import compile_split
 
 _NAMED: Final = re.compile(r"^[ \t]*#[ \t]*sample:[ \t]*(\S.*?)[ \t]*$", re.M)

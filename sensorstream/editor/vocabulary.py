@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from sensorstream.mapping.reference_data import reference_data
-from sensorstream.model.schema import Schema, local_name
-from sensorstream.model.similar import shortened
+from sensorstream.model.schema import Schema, local_name, shortened
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.terms import Literal as RdfLiteral
 from sensorstream.model.vocabulary import RDFS

@@ -1,7 +1,8 @@
 """Before the engine: a message becomes events, or the reason why it gives none.
 
 The engine takes events. Where they come from XML messages, a :class:`Mapper` stands before it;
-what it makes of a message is taken as one unit. It holds no state but the rules in force.
+what it makes of a message is taken as one unit. It holds no state but the rules in force. What is
+no RDF stays out, whatever made it.
 """
 
 from __future__ import annotations
@@ -12,15 +13,68 @@ from typing import Final
 
 from lxml import etree
 
-from sensorstream.engine.spacing import Spacing
-from sensorstream.errors import MappingError, MessageTooLarge
+from sensorstream.errors import InvalidTerm, MappingError, MessageTooLarge, TermError
+from sensorstream.kb.oxigraph import to_oxigraph
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.plan import Mapped, MappingPlan
 from sensorstream.mapping.rule_cost import size_of
 from sensorstream.model.events import Event, Message
 from sensorstream.model.frozen import frozen
+from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.processes.apart import run_apart
+
+STEPS: Final = 10
+"""Steps that must have been seen before a time is judged; and so many messages in a row that are
+too far ahead are no fault: the stream has moved."""
+FARTHEST: Final = 1_000_000_000
+"""A time may be so many mean steps ahead: of milliseconds, 11 days."""
+
+
+class Spacing:
+    """The mean step between the times that messages have brought, and what lies too far ahead.
+
+    For times that cannot be compared with the clock: integers may count seconds, milliseconds,
+    frames or rounds. What is no time of the stream is told from a pause by what the stream has said
+    before.
+    """
+
+    __slots__ = ("_first", "_in_a_row", "_latest", "_steps")
+
+    def __init__(self) -> None:
+        self._first: Instant = 0
+        self._latest: Instant | None = None
+        self._steps = 0
+        self._in_a_row = 0
+
+    def hear(self, times: Iterable[Instant]) -> None:
+        """Take in the times of what was taken in, in any order."""
+        for time in sorted(times):
+            if self._latest is None or (self._steps >= STEPS and time > self._limit):
+                self._first, self._latest, self._steps = time, time, 0
+            elif time > self._latest:
+                self._latest = time
+                self._steps += 1
+            self._in_a_row = 0
+
+    def refuses(self, time: Instant) -> str:
+        """Why a time is none of this stream; "": it may be one."""
+        if self._latest is None or self._steps < STEPS or time <= self._limit:
+            return ""
+        self._in_a_row += 1
+        if self._in_a_row == STEPS:
+            return ""
+        return (
+            f"{time - self._latest} after the latest one ({self._latest}), where {FARTHEST} times "
+            f"the mean step so far is {self._limit - self._latest}: expected a time of this "
+            f"stream; after {STEPS} such messages in a row, or with time.ahead set, it may be one"
+        )
+
+    @property
+    def _limit(self) -> Instant:
+        assert self._latest is not None
+        return self._latest + FARTHEST * max((self._latest - self._first) // self._steps, 1)
+
 
 DEEPEST: Final = 64
 """How deep the elements of a message may be nested, where nothing else is said."""
@@ -176,3 +230,96 @@ class Mapper:
             what="mapping the message",
             setting="limits.mapping_seconds",
         )
+
+
+_MOST: Final = 65_536
+"""So many valid IRIs and language tags are remembered, then all are forgotten."""
+
+
+class Admission:
+    """The last look at terms before the window: refuses events with an invalid one.
+
+    A term that Oxigraph refuses would make every later query of the knowledge base fail. Rules and
+    mappings check their own terms; programs that build events, and functions of others, may not.
+    IRIs repeat, so each is examined once.
+    """
+
+    __slots__ = ("_iris", "_languages")
+
+    def __init__(self) -> None:
+        self._iris: set[str] = set()
+        self._languages: set[str] = set()
+
+    def check(self, events: Iterable[Event]) -> None:
+        """Do nothing if all terms of the events are RDF.
+
+        Raises:
+            InvalidTerm: a name or literal is none that RDF has, or stands where it cannot.
+        """
+        iris = self._iris
+        if len(iris) > _MOST:
+            iris.clear()
+            self._languages.clear()
+        for event in events:
+            if event.stream is not None and event.stream not in iris:
+                self._iri(event.stream, "the stream")
+            for _, graph in event.graphs:
+                if graph is not None and graph not in iris:
+                    self._iri(graph, "the name of a graph")
+            for triple in event.triples:
+                subject, predicate, value = triple
+                if type(subject) is not IRI:
+                    if type(subject) is not BlankNode:
+                        raise _misplaced(triple, "subject", "an IRI or a blank node")
+                    self._other(subject, triple)
+                elif subject not in iris:
+                    self._iri(subject, triple)
+                if type(predicate) is not IRI:
+                    raise _misplaced(triple, "predicate", "an IRI")
+                if predicate not in iris:
+                    self._iri(predicate, triple)
+                if type(value) is IRI:
+                    if value not in iris:
+                        self._iri(value, triple)
+                elif not (type(value) is Literal and self._is_plain(value)):
+                    self._other(value, triple)
+
+    def _is_plain(self, literal: Literal) -> bool:
+        """Whether a literal is certainly valid."""
+        known = (
+            literal.datatype in self._iris
+            if literal.language is None
+            else literal.language in self._languages
+        )
+        return known and literal.isascii()
+
+    def _iri(self, name: IRI, where: Triple | str) -> None:
+        self._convert(name, where)
+        self._iris.add(name)
+
+    def _other(self, term: BlankNode | Literal | IRI, where: Triple) -> None:
+        if not isinstance(term, Literal | BlankNode):
+            raise _misplaced(where, "object", "an IRI, a blank node or a literal")
+        self._convert(term, where)
+        if isinstance(term, Literal):
+            if term.language is None:
+                self._iris.add(term.datatype)
+            else:
+                self._languages.add(term.language)
+
+    def _convert(self, term: BlankNode | Literal | IRI, where: Triple | str) -> None:
+        try:
+            to_oxigraph(term)
+        except TermError as error:
+            raise _refused(error.message, where) from None
+
+
+def _misplaced(triple: Triple, what: str, expected: str) -> InvalidTerm:
+    return _refused(f"the {what} of a triple must be {expected}", triple)
+
+
+def _refused(reason: str, where: Triple | str) -> InvalidTerm:
+    place = where if isinstance(where, str) else " ".join(map(str, where))
+    # The error is stored and sent: it must not hold half of a surrogate pair.
+    text = f"{reason}, in {place}".encode("utf-8", "backslashreplace").decode()
+    return InvalidTerm(text)

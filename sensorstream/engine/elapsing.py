@@ -1,35 +1,120 @@
-"""Time that passes without a message: each rule that waits is evaluated at the time it waits for.
+"""Time that passes without a message: when something happens by it, and what comes of it.
 
-What is due before a message is done before it, so that what comes of a stream does not depend on
-whether the clock or the next message told that the time had come. What is due at one time happens
-together; if that fails, each has a turn of its own, and what then fails is passed over.
+Each rule that waits is evaluated at the time it waits for. What is due before a message is done
+before it, so that what comes of a stream does not depend on whether the clock or the next message
+told that the time had come. What is due at one time happens together; if that fails, each has a
+turn of its own, and what then fails is passed over. A rule that waits for an answer of the history
+is tried with its solutions, at the present.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Final
 
+from sensorstream.engine.core import Core, told_as
+from sensorstream.engine.message_run import MessageRun
+from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.outcome import Outcome, Status, Timings, following
-from sensorstream.errors import InternalFault, SensorStreamError
-from sensorstream.model.events import Event, Message
+from sensorstream.errors import QueryError, SensorStreamError
+from sensorstream.model.events import Cleared, Event, Message
 from sensorstream.model.timeline import Instant
-from sensorstream.rules.answers import Answer
+from sensorstream.model.waits import Waits
+from sensorstream.rules.effects import Run
+from sensorstream.rules.history import waiting
+from sensorstream.rules.memory import Answer, Asked, News
 
-if TYPE_CHECKING:
-    from sensorstream.engine.cycle import Cycle
-
-_LOG: Final = logging.getLogger(__name__)
 _MOST_STEPS: Final = 1000
 """Times at which something was due that one entry works off one by one; the rest at once."""
 
 
+class Dues:
+    """Says from when on an engine has something to do in silence; it changes nothing."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    @property
+    def tick(self) -> Instant | None:
+        """From which time of arrival on :meth:`.Engine.tick` changes something; None: never."""
+        return _first((self._of_arrival, self._of_queries, self._of_rules))
+
+    @property
+    def waits(self) -> Waits:
+        """From which times on :meth:`.Engine.pass_time` changes something."""
+        core, received = self._core, self._of_arrival
+        if core.held:
+            return Waits(received)
+        margin = core.clock.margin
+        moved, news = core.due(with_window=True), core.queries.processor.next_news
+        by_clock = self._by_clock
+        present = _first(
+            (
+                None if news is None else news + 1 + margin,
+                None if by_clock is None else by_clock + margin,
+            )
+        )
+        quiet = core.order.quiet
+        if quiet is not None and (moved is not None or present is not None):
+            # While a source of this engine is waited for, application time is what it says.
+            return Waits(quiet if received is None else min(received, quiet))
+        return Waits(received, moved, present)
+
+    def tick_content(self, received: Instant) -> bytes:
+        """How far application time has come in silence; empty if it stands still.
+
+        It is said in the tick, for a replay cannot know how long the server did not run.
+        """
+        clock, queries = self._core.clock, self._core.queries
+        due = self._of_queries
+        present = None if due is None or received < due else queries.present(received)
+        for_queries = "" if present is None else str(present - clock.margin)
+        due = self._of_rules
+        present = None if due is None or received < due else clock.present(received)
+        return (for_queries if present is None else f"{for_queries or '-'} {present}").encode()
+
+    @property
+    def _of_arrival(self) -> Instant | None:
+        """From which time of arrival on messages are released, or load shedding ends."""
+        shedder = self._core.shedder
+        return _first((self._core.order.due, None if shedder is None else shedder.due))
+
+    @property
+    def _by_clock(self) -> Instant | None:
+        """When rules, or the window, change something in silence."""
+        clock = self._core.clock
+        return self._core.due(with_window=clock.for_window) if clock.for_rules else None
+
+    @property
+    def _of_rules(self) -> Instant | None:
+        """From which time of arrival on that has come."""
+        return None if self._core.held else self._core.clock.wake(self._by_clock)
+
+    @property
+    def _of_queries(self) -> Instant | None:
+        """From which time of arrival on silence makes a query's window move, or a report due."""
+        if self._core.held:
+            return None
+        # While a source is waited for, application time is what it says.
+        clock = self._core.clock
+        return self._core.queries.due(clock.margin, clock.patience)
+
+
+def times_of(content: bytes) -> tuple[Instant | None, Instant | None]:
+    """How far a tick says that time has come, for queries and for rules; None: it does not."""
+    found = [None if each == b"-" else int(each) for each in content.split()]
+    return found[0] if found else None, found[1] if len(found) > 1 else None
+
+
+def _first(dues: Iterable[Instant | None]) -> Instant | None:
+    return min((due for due in dues if due is not None), default=None)
+
+
 def elapse(
-    cycle: Cycle,
+    core: Core,
     entry: Message,
     time: Instant,
-    received: Instant,
     *,
     with_window: bool = False,
     waiting_only: bool = False,
@@ -37,42 +122,27 @@ def elapse(
     """Let application time come to ``time``; None: nothing was due.
 
     Args:
-        cycle: what it passes for.
+        core: what it passes for.
         entry: what tells of it; names and alert ids derive from its id.
         time: how far it has come.
-        received: the time of arrival.
         with_window: whether the window moves, too.
         waiting_only: leave out rules that a message tells when it is their time.
     """
     done: Outcome | None = None
     for number in range(1, _MOST_STEPS + 1):
-        due = cycle.waiting_due if waiting_only else cycle.due(with_window=with_window)
+        due = core.waiting_due if waiting_only else core.due(with_window=with_window)
         if due is None or due > time:
             break
         # Time never goes back: a message may have brought a later one.
-        now = max(due if number < _MOST_STEPS else time, cycle.present(due))
-        outcome = step(
-            cycle,
-            entry,
-            now,
-            received,
-            names=f"{entry.id}-t{number}",
-            late=cycle.clock.note(due, received),
-            with_window=with_window,
-        )
-        done = outcome if done is None else following(done, outcome)
+        now = max(due if number < _MOST_STEPS else time, core.present(due))
+        late = core.clock.note(due, entry.received)
+        outcome = step(core, entry, now, f"{entry.id}-t{number}", late, with_window=with_window)
+        done = following(done, outcome)
     return done
 
 
 def step(
-    cycle: Cycle,
-    entry: Message,
-    now: Instant,
-    received: Instant,
-    *,
-    names: str,
-    late: str,
-    with_window: bool,
+    core: Core, entry: Message, now: Instant, names: str, late: str, *, with_window: bool
 ) -> Outcome:
     """Let time come to ``now``, of which ``entry`` tells.
 
@@ -80,17 +150,17 @@ def step(
     of their own. What then fails is not tried again: it is passed over.
 
     Args:
+        core: what it passes for.
         entry: the entry of the journal.
         now: not before the present.
-        received: the time of arrival.
         names: what new names and alert ids begin with.
         late: a note for alerts that should have been raised earlier.
         with_window: whether the window moves, too.
     """
-    before = cycle.degraded
-    outcome = turn_of(cycle, None, entry, now, received, names, late, with_window=with_window)
+    before = core.degraded
+    outcome = _turn(core, entry, now, names, late, with_window=with_window)
     if isinstance(outcome, Exception):
-        due = cycle.rules.due_by(cycle.memory, now)
+        due = core.rules.due_by(core.memory, now)
         turns: list[tuple[Collection[str], bool]] = [((each,), False) for each in due]
         if with_window:
             turns.insert(0, ((), True))
@@ -99,27 +169,68 @@ def step(
             prefix = f"{names}-{number}"
             own: Outcome | Exception = outcome
             if len(turns) > 1:
-                own = turn_of(cycle, rules, entry, now, received, prefix, late, with_window=moves)
+                own = _turn(core, entry, now, prefix, late, rules=rules, with_window=moves)
             if isinstance(own, Exception):
-                own = passed_over(cycle, entry, now, own, prefix, rules, with_window=moves)
-            done = own if done is None else following(done, own)
-        if done is None:
-            done = passed_over(cycle, entry, now, outcome, names, (), with_window=False)
-        outcome = done
-    cycle.memory.time = now
-    outcome = cycle.with_queries(outcome)
-    return cycle.with_reasoner(outcome, before)
+                own = _passed_over(core, entry, now, own, prefix, rules, with_window=moves)
+            done = following(done, own)
+        outcome = done or _passed_over(core, entry, now, outcome, names, (), with_window=False)
+    return _ended(core, outcome, now, before)
 
 
-def turn_of(
-    cycle: Cycle,
-    rules: Collection[str] | None,
+def asked(core: Core) -> list[Asked]:
+    """The questions of rules to the history that wait for their answers, the oldest first."""
+    found = [
+        each
+        for rule in core.rules.rules
+        if rule.question is not None
+        for each in waiting(rule.name, rule.question, core.memory, core.timeline)
+    ]
+    return sorted(found, key=lambda each: each.now)
+
+
+def answer(core: Core, entry: Message, answer: Answer) -> Outcome:
+    """Let a rule have an answer of the history, once; nothing happens if it waits for none.
+
+    It happens at the present, for the moment that the answer is of has passed. What fails is told,
+    and not tried again.
+    """
+    wanted = [each for each in asked(core) if _of(each) == _of(answer)]
+    if not wanted:
+        return core.marked(Outcome(entry, Status.ACCEPTED))
+    now, rule, before = core.present(wanted[0].now), answer.rule, core.degraded
+    if answer.failure:
+        error = QueryError(answer.failure)
+        error.rule = rule
+        alerts = core.notices.rule_failed(entry, error, now)
+        outcome = Outcome(
+            entry, Status.ACCEPTED, alerts=alerts, warnings=(answer.failure,), time=now
+        )
+    else:
+        late = core.clock.note(wanted[0].now, entry.received)
+        made = _turn(core, entry, now, entry.id, late, rules=(rule,), answer=answer)
+        if isinstance(made, Exception):
+            outcome = _passed_over(core, entry, now, made, entry.id, (rule,), with_window=False)
+        else:
+            # It works again, also if it found nothing to tell of.
+            worked = core.notices.worked([rule])
+            ends = (Cleared("", RULE_FAILED, each, now, entry.id) for each in worked)
+            outcome = replace(made, cleared=(*ends, *made.cleared))
+    core.memory.keep(now, News(held={rule: {answer.moment: None}}))
+    return core.marked(_ended(core, outcome, now, before))
+
+
+def _of(told: Asked | Answer) -> tuple[object, ...]:
+    return told.rule, told.digest, told.moment
+
+
+def _turn(
+    core: Core,
     entry: Message,
     now: Instant,
-    received: Instant,
     names: str,
     late: str,
     *,
+    rules: Collection[str] | None = None,
     with_window: bool = False,
     answer: Answer | None = None,
 ) -> Outcome | Exception:
@@ -128,33 +239,21 @@ def turn_of(
     ``rules``: only what of these is due is done now. ``answer``: what the history has answered to
     one of them.
     """
-    run = cycle.run_of(entry.id, Timings())
-    try:
+    run = MessageRun(core, entry.id, Timings())
+    work = Run(run, entry, now, core.memory, prefix=names, late=late, in_turn=rules, answer=answer)
+
+    def react() -> Outcome:
         applied = [run.enter(Event((), now, entry.id))] if with_window else []
-        outcome = cycle.ruled(
-            run,
-            entry,
-            now,
-            applied,
-            names=names,
-            late=late,
-            silent=True,
-            in_turn=rules,
-            answer=answer,
-        )
-    except Exception as error:
-        run.take_back()
-        cycle.queries.take_back()
-        cycle.inferences.settle()
-        return error
-    cycle.inferences.settle()
-    if run.visible:
-        cycle.queries.take_in((), run.visible, now, received)
+        return run.ruled(work, applied, silent=True)
+
+    outcome = run.whole(react)
+    if isinstance(outcome, Outcome) and run.visible:
+        core.queries.take_in((), run.visible, now, entry.received)
     return outcome
 
 
-def passed_over(
-    cycle: Cycle,
+def _passed_over(
+    core: Core,
     entry: Message,
     now: Instant,
     error: Exception,
@@ -164,18 +263,20 @@ def passed_over(
     with_window: bool,
 ) -> Outcome:
     """Tell that what was due could not be done."""
-    cycle.rules.give_up(cycle.memory, now, rules)
+    core.rules.give_up(core.memory, now, rules)
     if with_window:
-        cycle.stuck = now
-    due = cycle.timeline.format(now)
-    if isinstance(error, SensorStreamError):
-        told = error
-    else:
-        _LOG.error("a fault of our own at what was due at %s", due, exc_info=error)
-        told = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
+        core.stuck = now
+    due = core.timeline.format(now)
+    told = told_as(error, SensorStreamError, f"what was due at {due}")
     place = names.removeprefix(entry.id)
-    notices = cycle.notices.passed_over(entry, told, due, now, place)
-    failed = cycle.notices.rule_failed(entry, told, now, place)
+    notices = core.notices.passed_over(entry, told, due, now, place)
+    failed = core.notices.rule_failed(entry, told, now, place)
     return Outcome(
         entry, Status.ACCEPTED, alerts=(*notices, *failed), warnings=(str(told),), time=now
     )
+
+
+def _ended(core: Core, outcome: Outcome, now: Instant, before: str) -> Outcome:
+    """What time that has come to ``now`` comes to; ``before``: why the reasoner was away then."""
+    core.memory.time = now
+    return core.with_reasoner(core.with_queries(outcome), before)

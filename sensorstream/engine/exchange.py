@@ -5,35 +5,36 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from sensorstream.engine.cycle import Cycle
+from sensorstream.engine.core import Core
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import latest_message
+from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.notices import restored_ends
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.engine.shedding import Shedding
+from sensorstream.engine.taking import tell_queries
 from sensorstream.errors import Inconsistent
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Delta, Departure, Individual, Message
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.reasoning.aside import Aside
-from sensorstream.reasoning.reasoner import without_limits
+from sensorstream.reasoning.reasoner import Aside, without_limits
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.rules.conditions import unlimited
-from sensorstream.rules.index import RuleIndex
+from sensorstream.rules.rounds import RuleIndex
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.window.window import Window
 
 
-def degrade(cycle: Cycle, reason: str) -> None:
+def degrade(core: Core, reason: str) -> None:
     """Go on with the plain profile, as if the reasoner had failed."""
-    if isinstance(cycle.reasoner, ResilientReasoner):
-        inferred = cycle.reasoner.degrade(cycle.kb, reason)
-        _follow(cycle, inferred, latest_message(cycle.window))
+    if isinstance(core.reasoner, ResilientReasoner):
+        inferred = core.reasoner.degrade(core.kb, reason)
+        _follow(core, inferred, latest_message(core.window))
 
 
 def adopt(
-    cycle: Cycle,
+    core: Core,
     aside: Aside,
     rules: Sequence[CompiledRule],
     filters: Sequence[Filter],
@@ -50,18 +51,16 @@ def adopt(
         Inconsistent: the window contradicts the new ontology; nothing was changed.
         ReasonerError: the new reasoner failed; the same.
     """
-    aside.follow(cycle.kb.triples(Origin.WINDOW))
-    _exchange(cycle, aside, cause)
-    adopt_rules(cycle, rules)
-    cycle.filters = tuple(filters)
-    if cycle.shedder is not None and shedding is not None:
+    aside.follow(core.kb.triples(Origin.WINDOW))
+    _exchange(core, aside, cause)
+    adopt_rules(core, rules)
+    core.filters = tuple(filters)
+    if core.shedder is not None and shedding is not None:
         # The load and what has been shed go on.
-        cycle.shedder.shedding = shedding
+        core.shedder.shedding = shedding
 
 
-def adopt_rules(
-    cycle: Cycle, rules: Sequence[CompiledRule], received: Instant | None = None
-) -> None:
+def adopt_rules(core: Core, rules: Sequence[CompiledRule], received: Instant | None = None) -> None:
     """Exchange the semantic rules; the window stays, and no rule runs now.
 
     What is remembered of a rule is remembered of its name. A rule that is evaluated every so
@@ -69,29 +68,29 @@ def adopt_rules(
     waits if anything of its trigger has changed. ``received`` is the time of arrival: a rule that
     is new has no moments from before it.
     """
-    before = {rule.name: (rule.every, rule.waits) for rule in cycle.rules.rules}
-    cycle.rules = RuleIndex(rules)
-    cycle.evaluator.prepare(rule.queries for rule in rules)
+    before = {rule.name: (rule.every, rule.waits) for rule in core.rules.rules}
+    core.rules = RuleIndex(rules)
+    core.evaluator.prepare(rule.queries for rule in rules)
     same = {rule.name for rule in rules if before.get(rule.name) == (rule.every, rule.waits)}
-    cycle.memory.forget_but(same)
-    _begin(cycle, received)
-    cycle.dropped += cycle.notices.dropped({rule.name for rule in rules})
+    core.memory.forget_but(same)
+    _begin(core, received)
+    core.dropped += core.notices.dropped({rule.name for rule in rules})
 
 
-def _begin(cycle: Cycle, received: Instant | None) -> None:
+def _begin(core: Core, received: Instant | None) -> None:
     """Let new rules with moments of their own count from the present on, if it is known."""
-    if cycle.window.now is None:
+    if core.window.now is None:
         return
-    present = cycle.present(cycle.window.now)
-    by_clock = None if received is None else cycle.clock.present(received)
-    if by_clock is not None and cycle.clock.for_rules:
+    present = core.present(core.window.now)
+    by_clock = None if received is None else core.clock.present(received)
+    if by_clock is not None and core.clock.for_rules:
         present = max(present, by_clock)
-    for rule in cycle.rules.rules:
+    for rule in core.rules.rules:
         if rule.punctual and rule.every is not None:
-            cycle.memory.ticks.setdefault(rule.name, rule.every.number(present))
+            core.memory.ticks.setdefault(rule.name, rule.every.number(present))
 
 
-def readmit(cycle: Cycle, message: Message, aside: Aside) -> Outcome:
+def readmit(core: Core, message: Message, aside: Aside) -> Outcome:
     """Exchange a reasoner that failed for a new one, which catches up with the window.
 
     What was taken in without it and contradicts the ontology leaves the window for history,
@@ -106,69 +105,69 @@ def readmit(cycle: Cycle, message: Message, aside: Aside) -> Outcome:
     """
     expelled: list[Triple] = []
     try:
-        aside.follow(cycle.kb.triples(Origin.WINDOW))
+        aside.follow(core.kb.triples(Origin.WINDOW))
     except Inconsistent:
         aside.follow(())
-        expelled = aside.admit(_by_message(cycle.window))
-    now = message.received if cycle.window.now is None else cycle.window.now
-    change = cycle.window.retract(expelled, now)
-    cycle.kb.apply(Origin.WINDOW, change.delta)
+        expelled = aside.admit(_by_message(core.window))
+    now = message.received if core.window.now is None else core.window.now
+    change = core.window.retract(expelled, now)
+    core.kb.apply(Origin.WINDOW, change.delta)
     for triple, (_, graphs) in change.graphs.items():
-        cycle.kb.place(triple, graphs)
-    aside.follow(cycle.kb.triples(Origin.WINDOW))
-    _exchange(cycle, aside, message.id, change.departures)
-    alerts = cycle.notices.restored(message, expelled, cycle.now)
+        core.kb.place(triple, graphs)
+    aside.follow(core.kb.triples(Origin.WINDOW))
+    _exchange(core, aside, message.id, change.departures)
+    alerts = core.notices.restored(message, expelled, core.now)
     outcome = Outcome(
         message,
         Status.ACCEPTED,
         alerts=alerts,
         cleared=restored_ends(alerts[0]),
         departures=tuple(Departure(each, now) for each in change.departures),
-        ended=change.ended,
+        ended=tuple(change.ended),
     )
-    return cycle.with_queries(outcome)
+    return core.with_queries(outcome)
 
 
-def expel(cycle: Cycle, stays: Collection[int]) -> None:
+def expel(core: Core, stays: Collection[int]) -> None:
     """Take individuals out of the window whose departure is in history already.
 
     Nobody hears of it but rules and queries: history does not get it twice.
     """
-    gone = [t for each in cycle.window if each.stay in stays for t in each.statements]
+    gone = [t for each in core.window if each.stay in stays for t in each.statements]
     if not gone:
         return
-    run = cycle.run_of(latest_message(cycle.window), Timings())
-    with unlimited(cycle.evaluator), without_limits(cycle.reasoner):
+    run = MessageRun(core, latest_message(core.window), Timings())
+    with unlimited(core.evaluator), without_limits(core.reasoner):
         run.apply(None, gone)
-    cycle.tell_queries(run, cycle.window.now or 0)
-    cycle.inferences.take_ended()
-    cycle.inferences.settle()
+    tell_queries(core, run, core.window.now or 0)
+    core.inferences.take_ended()
+    core.inferences.settle()
 
 
-def _exchange(cycle: Cycle, aside: Aside, cause: str, left: Iterable[Individual] = ()) -> None:
-    now = cycle.window.now or 0
+def _exchange(core: Core, aside: Aside, cause: str, left: Iterable[Individual] = ()) -> None:
+    now = core.window.now or 0
     changes: dict[Origin, Delta] = {}
-    with unlimited(cycle.evaluator):
+    with unlimited(core.evaluator):
         for origin in (Origin.STATIC, Origin.STATIC_INFERRED, Origin.INFERRED):
             wanted = dict.fromkeys(aside.kb.triples(origin))
-            held = dict.fromkeys(cycle.kb.triples(origin))
+            held = dict.fromkeys(core.kb.triples(origin))
             added = tuple(triple for triple in wanted if triple not in held)
             removed = tuple(triple for triple in held if triple not in wanted)
             changes[origin] = Delta(now, added, removed)
-            cycle.kb.apply(origin, changes[origin])
-    _follow(cycle, changes[Origin.INFERRED], cause, left)
-    cycle.reasoner.close()
-    aside.reasoner.lifted = cycle.reasoner.lifted
-    cycle.reasoner = aside.reasoner
+            core.kb.apply(origin, changes[origin])
+    _follow(core, changes[Origin.INFERRED], cause, left)
+    core.reasoner.close()
+    aside.reasoner.lifted = core.reasoner.lifted
+    core.reasoner = aside.reasoner
     # Or a query that begins now would see the change twice, and a restart would lose it.
-    cycle.queries.settle()
-    cycle.queries.processor.renew()
+    core.queries.settle()
+    core.queries.processor.renew()
 
 
-def _follow(cycle: Cycle, inferred: Delta, cause: str, left: Iterable[Individual] = ()) -> None:
-    now = cycle.window.now or 0
-    cycle.inferences.follow(replace(inferred, time=now), cycle.window, cycle.kb, cause, left=left)
-    cycle.inferences.settle()
+def _follow(core: Core, inferred: Delta, cause: str, left: Iterable[Individual] = ()) -> None:
+    now = core.window.now or 0
+    core.inferences.follow(replace(inferred, time=now), core.window, core.kb, cause, left=left)
+    core.inferences.settle()
 
 
 def _by_message(window: Window) -> list[list[Triple]]:

@@ -1,21 +1,56 @@
-"""Between a message and the window: what filters and load shedding let through."""
+"""Between a message and the window: what filters and load shedding let through.
+
+Individuals that go straight to history are kept with what they say; the window never holds them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sensorstream.engine.archive import departure, statements_of
-from sensorstream.engine.filters import Filter, kinds_of
+from sensorstream.engine.core import Core
+from sensorstream.engine.filters import kinds_of
 from sensorstream.engine.outcome import Withheld
-from sensorstream.engine.shedding import LoadShedder
-from sensorstream.engine.synopsis import Summary
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.model.events import Departure, Event
+from sensorstream.engine.shedding import LoadShedder, Summary
+from sensorstream.model.events import Departure, Event, Individual, Provenance
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.window import Window
+from sensorstream.window.partition import owners_of
+
+
+def statements_of(event: Event) -> dict[Subject, list[Triple]]:
+    """What an event says, by individual, in order; blank nodes are with their owners."""
+    owners = owners_of(event, {})
+    found: dict[Subject, list[Triple]] = {}
+    for triple in event.triples:
+        found.setdefault(owners[triple[0]], []).append(triple)
+    return found
+
+
+def archived(events: Iterable[Event], count: int) -> tuple[Departure, ...]:
+    """All individuals of some events; ``count`` have gone straight to history before."""
+    parts = [(event, *part) for event in events for part in statements_of(event).items()]
+    return tuple(departure(*part, number) for number, part in enumerate(parts, count + 1))
+
+
+def departure(event: Event, name: Subject, triples: Sequence[Triple], number: int) -> Departure:
+    """An individual as it departs without having stayed.
+
+    It holds at the time of its message and no longer, because the window never held it. Its stay
+    is ``-number``: the window numbers its own from 1 upwards. Nothing is inferred for it.
+    """
+    said = Provenance(event.message, event.time)
+    individual = Individual(
+        name,
+        -number,
+        event.time,
+        event.time,
+        number,
+        event.message,
+        dict.fromkeys(triples, said),
+    )
+    return Departure(individual, event.time)
 
 
 @dataclass(slots=True)
@@ -48,19 +83,13 @@ class Verdicts:
         self.summaries[about] = summary if known is None else known.with_(summary)
 
 
-def admit(
-    event: Event,
-    filters: Sequence[Filter],
-    shedder: LoadShedder | None,
-    kb: KnowledgeBase,
-    window: Window,
-    verdicts: Verdicts,
-) -> Event | None:
+def admit(core: Core, event: Event, verdicts: Verdicts) -> Event | None:
     """The part of an event that enters the window; None where nothing does.
 
     Filters are asked in their order, the first that drops an individual decides. What they let
     through may be shed, while there is too much of it.
     """
+    filters, shedder, window = core.filters, core.shedder, core.window
     if shedder is not None and not shedder.state.active:
         shedder = None
     if not filters and shedder is None:
@@ -68,7 +97,7 @@ def admit(
     kept: list[Triple] = []
     parts = statements_of(event)
     for name, said in parts.items():
-        kinds = kinds_of(name, said, kb)
+        kinds = kinds_of(name, said, core.kb)
         dropping = next(
             (each for each in filters if each.drops(name, kinds, said, event.time, window)), None
         )

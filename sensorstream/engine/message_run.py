@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.engine.admission import Admission
-from sensorstream.engine.inferences import Inferences
-from sensorstream.engine.outcome import Timings
+from sensorstream.engine.core import Core
+from sensorstream.engine.notices import RULE_FAILED
+from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import ReasonerError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph import Origin
 from sensorstream.model.events import (
+    Cleared,
     Delta,
     Departure,
     Ended,
@@ -20,10 +21,11 @@ from sensorstream.model.events import (
     net_delta,
 )
 from sensorstream.model.terms import BlankNode, Subject, Triple
-from sensorstream.reasoning.reasoner import Reasoner, without_limits
-from sensorstream.rules.conditions import ConditionEvaluator, unlimited
+from sensorstream.reasoning.reasoner import without_limits
+from sensorstream.rules.conditions import unlimited
+from sensorstream.rules.effects import Run
+from sensorstream.rules.rounds import run_rules
 from sensorstream.window.change import WindowChange
-from sensorstream.window.window import Window
 
 _INFERRED: Final = int(Origin.INFERRED)
 _DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
@@ -39,23 +41,14 @@ class _Step:
 
 
 class MessageRun:
-    """One message's changes: the host of the semantic rules, and the way back."""
+    """One message's changes: the host of the semantic rules, and the way back.
 
-    def __init__(
-        self,
-        knowledge: KnowledgeBase,
-        window: Window,
-        reasoner: Reasoner,
-        evaluator: ConditionEvaluator,
-        counter: Callable[[], float],
-        timings: Timings,
-        admission: Admission,
-        inferences: Inferences,
-        message: str,
-    ) -> None:
-        """``message`` is the id of the message at hand."""
-        self.kb = knowledge
-        self.evaluator = evaluator
+    ``message`` is the id of the message at hand.
+    """
+
+    def __init__(self, core: Core, message: str, timings: Timings) -> None:
+        self.kb = core.kb
+        self.evaluator = core.evaluator
         self.departures: list[Departure] = []
         self.ended: list[Ended] = []
         self.revoked: list[Ended] = []
@@ -63,14 +56,23 @@ class MessageRun:
         """What the message itself said, as far as it entered the window."""
         self.visible: list[Delta] = []
         """What has changed in the union of the graphs, in order."""
-        self._window = window
-        self._reasoner = reasoner
-        self._counter = counter
         self.timings = timings
-        self._admission = admission
-        self._inferences = inferences
+        self._core = core
+        self._window = core.window
         self._message = message
         self._steps: list[_Step] = []
+
+    def whole(self, react: Callable[[], Outcome]) -> Outcome | Exception:
+        """What ``react`` comes to: all of its changes, or an error, which has left no trace."""
+        try:
+            outcome = react()
+        except Exception as error:
+            self.take_back()
+            self._core.queries.take_back()
+            self._core.inferences.settle()
+            return error
+        self._core.inferences.settle()
+        return outcome
 
     def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
         """Move window, indexes and inferences by what rules ask for: an event and retractions.
@@ -82,7 +84,7 @@ class MessageRun:
             InvalidTerm: the event says what is no RDF.
         """
         if event is not None:
-            self._admission.check((event,))
+            self._core.admission.check((event,))
         return self._move(event, removed)
 
     def enter(self, event: Event) -> Delta:
@@ -90,34 +92,67 @@ class MessageRun:
         return self._move(event, ())
 
     def _move(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
-        start = self._counter()
+        core, window, counter = self._core, self._window, self._core.parts.counter
+        start = counter()
         changes: list[WindowChange] = []
         step = _Step(changes, Delta(0))
         self._steps.append(step)
         if removed:
-            changes.append(self._window.retract(removed, self._window.now or 0))
+            changes.append(window.retract(removed, window.now or 0))
         if event is not None:
-            changes.append(self._window.insert(event))
-        now = self._window.now or 0
+            changes.append(window.insert(event))
+        now = window.now or 0
         for change in changes:
             self.ended.extend(change.ended)
             self.revoked.extend(change.revoked)
             for individual in change.departures:
                 self.departures.append(Departure(individual, now, self._inferred(individual)))
         step.delta = net_delta(now, [change.delta for change in changes])
-        visible = self.kb.apply(Origin.WINDOW, step.delta)
+        visible = core.kb.apply(Origin.WINDOW, step.delta)
         for change in changes:
             for triple, (_, graphs) in change.graphs.items():
-                self.kb.place(triple, graphs)
-        moved = self._counter()
+                core.kb.place(triple, graphs)
+        moved = counter()
         self.timings.t_w += moved - start
-        step.inferred = inferred = self._reasoner.react(self.kb, step.delta)
-        derived = self.kb.visible(Origin.INFERRED, inferred)
+        step.inferred = inferred = core.reasoner.react(core.kb, step.delta)
+        derived = core.kb.visible(Origin.INFERRED, inferred)
         self._follow(inferred, changes)
-        self.timings.t_i += self._counter() - moved
+        self.timings.t_i += counter() - moved
         effect = net_delta(now, (visible, derived))
         self.visible.append(effect)
         return effect
+
+    def ruled(self, work: Run, applied: Sequence[Delta], *, silent: bool = False) -> Outcome:
+        """Let the rules react to what ``applied`` has changed; ``silent`` as for :func:`run_rules`.
+
+        ``work`` is the rules' work, of which nothing is done yet; its host is this.
+        """
+        core, timings, now, entry = self._core, self.timings, work.time, work.message
+        start, spent = core.parts.counter(), timings.t_i + timings.t_w
+        delta, left = net_delta(now, applied), tuple(self.departures)
+        result = run_rules(
+            core.rules, work, delta, left, max_rounds=core.parts.max_rounds, silent=silent
+        )
+        # The rules' own share: what their actions cost window and reasoner is counted there.
+        timings.t_s += core.parts.counter() - start - (timings.t_i + timings.t_w - spent)
+        core.memory.keep(now, result.news)
+        worked = core.notices.worked(result.fired)
+        return Outcome(
+            entry,
+            Status.ACCEPTED,
+            alerts=result.alerts,
+            replies=result.replies,
+            departures=tuple(self.departures),
+            ended=tuple(self.ended),
+            revoked=tuple(self.revoked),
+            phases=timings,
+            warnings=result.warnings,
+            time=now,
+            cleared=(
+                *(Cleared("", RULE_FAILED, rule, now, entry.id) for rule in worked),
+                *result.cleared,
+            ),
+        )
 
     def stay(self, name: Subject) -> Individual | None:
         """The stay of an individual in the window; None: it is not there."""
@@ -129,25 +164,26 @@ class MessageRun:
         said = None if individual is None else individual.statements.get(triple)
         if said is not None:
             yield said.message
-        begun = self._inferences.begun().get(triple)
+        begun = self._core.inferences.begun().get(triple)
         if begun is not None:
             yield begun.provenance.message
 
     def take_back(self) -> None:
         """Leave the knowledge base as it was before the message."""
-        with unlimited(self.evaluator), without_limits(self._reasoner):
+        with unlimited(self.evaluator), without_limits(self._core.reasoner):
             self._take_back()
 
     def _take_back(self) -> None:
-        self._inferences.take_back()
+        kb = self.kb
+        self._core.inferences.take_back()
         inferred: list[Delta] = []
         for step in reversed(self._steps):
             for change in reversed(step.changes):
                 self._window.undo(change)
                 for triple, (graphs, _) in change.graphs.items():
-                    self.kb.place(triple, graphs)
+                    kb.place(triple, graphs)
             inverse = step.delta.inverse()
-            self.kb.apply(Origin.WINDOW, inverse)
+            kb.apply(Origin.WINDOW, inverse)
             if step.inferred is not None:
                 back = self._react_surely(inverse)
                 inferred = [step.inferred, *inferred, back]
@@ -156,7 +192,7 @@ class MessageRun:
         self._follow(net_delta(self._window.now or 0, inferred), ())
 
     def _follow(self, inferred: Delta, changes: Sequence[WindowChange]) -> None:
-        self._inferences.follow(
+        self._core.inferences.follow(
             Delta(self._window.now or 0, inferred.added, inferred.removed),
             self._window,
             self.kb,
@@ -171,11 +207,12 @@ class MessageRun:
 
     def _react_surely(self, delta: Delta) -> Delta:
         """React even if the reasoner's process has to be started again for it."""
+        reasoner = self._core.reasoner
         try:
-            return self._reasoner.react(self.kb, delta)
+            return reasoner.react(self.kb, delta)
         except ReasonerError:
             try:
-                return self._reasoner.react(self.kb, delta)
+                return reasoner.react(self.kb, delta)
             except ReasonerError as error:
                 # Neither the old state nor the new: only the journal can mend that.
                 raise RuntimeError(f"a message cannot be taken back: {error}") from error

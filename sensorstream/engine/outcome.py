@@ -119,8 +119,10 @@ class Outcome:
         return self.phases.by_phase()
 
 
-def following(before: Outcome, outcome: Outcome) -> Outcome:
-    """What an entry came to, with what had become of the time before it."""
+def following(before: Outcome | None, outcome: Outcome) -> Outcome:
+    """What an entry came to, with what had become of the time before it, if of that anything."""
+    if before is None:
+        return outcome
     raised = counted(before.alerts)
     cleared = (replace(each, place=each.place + raised) for each in outcome.cleared)
     is_told = outcome.status in (Status.ACCEPTED, Status.PARTIAL)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeVar
 
 from sensorstream.model.timeline import Instant
@@ -80,10 +80,16 @@ class ReorderState(Generic[Item]):
 
 
 class ReorderBuffer(Generic[Item]):
-    """The messages that wait; a function of what it was told, it reads no clock."""
+    """The messages that wait; a function of what it was told, it reads no clock.
 
-    def __init__(self, disorder: Disorder) -> None:
-        self.disorder = disorder
+    Without ``disorder`` each is to be taken at once, and only those wait that waited when the
+    lateness was taken out of the settings.
+    """
+
+    def __init__(self, disorder: Disorder | None) -> None:
+        self.waits = disorder is not None
+        """Whether items wait for earlier ones at all."""
+        self.disorder = Disorder(0, {}, 0, 0) if disorder is None else disorder
         self._state: ReorderState[Item] = ReorderState()
         self._heap: list[tuple[Instant, int, Item]] = []
         # Least front first; an entry that is no longer its source's front is stale.
@@ -95,6 +101,8 @@ class ReorderBuffer(Generic[Item]):
     def advance(self, received: Instant) -> None:
         """Let time of arrival pass: sources that fell silent do not count any more."""
         state = self._state
+        if not self.waits:
+            return
         if state.now is None:
             state.now = received
             for source in self.disorder.by_source:
@@ -117,6 +125,8 @@ class ReorderBuffer(Generic[Item]):
         What comes from before it all the same is late.
         """
         state = self._state
+        if not self.waits:
+            return
         if time is None:
             state.frontier = max(state.frontier, state.latest)
         else:
@@ -149,6 +159,8 @@ class ReorderBuffer(Generic[Item]):
         late, and is not. False says nothing; :meth:`offer` decides.
         """
         state = self._state
+        if not self.waits:
+            return True
         if (
             self._heap
             or received != state.now
@@ -168,14 +180,16 @@ class ReorderBuffer(Generic[Item]):
     def release(self) -> list[Item]:
         """What stands at or below the frontier, in order; it waits no more."""
         ready: list[Item] = []
-        while self._heap and self._heap[0][0] <= self._state.frontier:
+        while self._heap and (not self.waits or self._heap[0][0] <= self._state.frontier):
             ready.append(self._pop())
+        if not self.waits and ready:
+            self._state = ReorderState()
         return ready
 
     def overflow(self) -> list[Item]:
         """The oldest items beyond ``max_held``, in order; they wait no more."""
         forced: list[Item] = []
-        while len(self._heap) > self.disorder.max_held:
+        while self.waits and len(self._heap) > self.disorder.max_held:
             forced.append(self._pop())
         return forced
 
@@ -194,36 +208,21 @@ class ReorderBuffer(Generic[Item]):
         # Sources fall silent in the order in which they were heard: the last one to hold the
         # oldest item back decides.
         holding = [heard.at for heard in self._state.sources.values() if heard.front < oldest]
-        return max(holding) + self.disorder.idle + 1 if holding else self._state.now
+        return max(holding) + self.disorder.idle + 1 if holding else self._state.now or 0
 
     def state(self) -> ReorderState[Item]:
         """All that must survive a restart."""
-        state = self._state
-        return ReorderState(
-            dict(state.sources),
-            [Waiting(*each) for each in sorted(self._heap, key=lambda each: each[:2])],
-            state.frontier,
-            state.released,
-            state.latest,
-            state.now,
-            state.arrivals,
-        )
+        held = [Waiting(*each) for each in sorted(self._heap, key=lambda each: each[:2])]
+        return replace(self._state, sources=dict(self._state.sources), held=held)
 
     def restore(self, state: ReorderState[Item]) -> None:
         """Become the buffer that a state was taken of."""
-        self._state = ReorderState(
-            dict(state.sources),
-            [],
-            state.frontier,
-            state.released,
-            state.latest,
-            state.now,
-            state.arrivals,
-        )
         self._heap = [(each.time, each.arrival, each.item) for each in state.held]
         heapq.heapify(self._heap)
-        self._fronts = [(heard.front, source) for source, heard in state.sources.items()]
-        heapq.heapify(self._fronts)
+        if self.waits:
+            self._state = replace(state, sources=dict(state.sources), held=[])
+            self._fronts = [(heard.front, source) for source, heard in state.sources.items()]
+            heapq.heapify(self._fronts)
 
     def _pop(self) -> Item:
         time, _, item = heapq.heappop(self._heap)

@@ -12,12 +12,11 @@ from sqlalchemy import Engine, Row, Select, select
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.errors import UnknownAlert
 from sensorstream.history.database import translating
-from sensorstream.history.evidence import decoded
-from sensorstream.history.tables.alerts import alerts as table
-from sensorstream.history.tables.journal import messages as journal
+from sensorstream.history.rows import decoded
+from sensorstream.history.tables import alerts as table
+from sensorstream.history.tables import messages as journal
 from sensorstream.journal.records import message_id, number_of_message
-from sensorstream.model.events import Alert
-from sensorstream.model.evidence import Evidence
+from sensorstream.model.events import Alert, Evidence
 from sensorstream.model.timeline import Instant
 
 

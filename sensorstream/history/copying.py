@@ -1,11 +1,11 @@
-"""Rows as the text of PostgreSQL's COPY."""
+"""Rows as PostgreSQL reads them fast: the text of COPY, and arrays, a constant for each column."""
 
 from __future__ import annotations
 
 import io
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, TypeAlias
@@ -38,8 +38,11 @@ def _cell(value: Cell) -> str:
         return str(value)
     if isinstance(value, str):
         return value if _find_sign(value) is None else value.translate(_COPY_SIGNS)
-    if value is None:
-        return "\\N"
+    return "\\N" if value is None else _written(value)
+
+
+def _written(value: Cell) -> str:
+    """What is no text."""
     if isinstance(value, bool):
         return "t" if value else "f"
     if isinstance(value, bytes):
@@ -49,3 +52,61 @@ def _cell(value: Cell) -> str:
     if isinstance(value, float) and math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     return str(value)
+
+
+# PostgreSQL has no NUL in text. Backslashes and quotes are signs of arrays, the apostrophe of
+# constants, in which the backslash is none (standard_conforming_strings).
+_ARRAY_SIGNS: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "'": "''", "\x00": "\ufffd"})
+_find_array_sign: Final = re.compile(r"[\\\"'\x00]").search
+_BETWEEN: Final = "\x00"
+_NOTHING: Final = type(None)
+
+
+def arrays_of(rows: Iterable[Row], width: int) -> str:
+    """The columns of some rows as constants of SQL, for a function's parameters.
+
+    Args:
+        rows: all of one width.
+        width: the number of columns; without rows they are empty arrays.
+    """
+    columns: Collection[Sequence[Cell]] = list(zip(*rows, strict=True)) or [()] * width
+    return ",".join(map(array_of, columns))
+
+
+def array_of(column: Sequence[Cell]) -> str:
+    """A column as a constant of SQL: manual, 8.15.2, "Array Value Input"."""
+    return f"'{{{_elements(column)}}}'"
+
+
+def _elements(column: Sequence[Cell]) -> str:
+    kinds = set(map(type, column))
+    if len(kinds) == 1:
+        # A column at once: several times as fast as cell by cell.
+        if int in kinds:
+            return ",".join(map(str, column))
+        if str in kinds:
+            return _texts(column)  # type: ignore[arg-type]
+        if _NOTHING in kinds:
+            return ",".join(["NULL"] * len(column))
+        if bool in kinds:
+            return ",".join(["t" if each else "f" for each in column])
+    return ",".join(["NULL" if each is None else _element(each) for each in column])
+
+
+def _texts(column: Sequence[str]) -> str:
+    joined = _BETWEEN.join(column)
+    if joined.count(_BETWEEN) >= len(column):
+        return ",".join(map(_element, column))
+    told = joined.replace("\\", "\\\\").replace('"', '\\"').replace("'", "''")
+    divided = told.replace(_BETWEEN, '","')
+    return f'"{divided}"'
+
+
+def _element(value: Cell) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        plain = _find_array_sign(value) is None
+        return f'"{value}"' if plain else f'"{value.translate(_ARRAY_SIGNS)}"'
+    told = _written(value)
+    return f'"{told}"' if isinstance(value, bytes | datetime) else told

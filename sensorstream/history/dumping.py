@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 from psycopg2 import extensions
 from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import opened
 from sensorstream.history.embedded import binaries
-from sensorstream.history.tables.schema import STORE
+from sensorstream.history.tables import STORE
 
 
 def dump(url: str, file: Path) -> None:
@@ -32,11 +31,7 @@ def fill(url: str, file: Path) -> None:
     Raises:
         HistoryError: the database holds a history already, or pg_restore failed.
     """
-    with (
-        closing(connect(url)) as connection,
-        translating("cannot look into the database"),
-        connection.cursor() as cursor,
-    ):
+    with opened(url, "cannot look into the database") as cursor:
         cursor.execute("select 1 from pg_namespace where nspname = %s", (STORE,))
         if cursor.fetchone() is not None:
             raise HistoryError(
@@ -45,12 +40,7 @@ def fill(url: str, file: Path) -> None:
             )
     _run("pg_restore", url, ["--no-owner", "--no-acl", "--single-transaction", str(file)])
     # A dump has no statistics, and autovacuum never makes those of partitions together.
-    with (
-        closing(connect(url)) as connection,
-        translating("the database is filled, but cannot be analysed"),
-        connection,
-        connection.cursor() as cursor,
-    ):
+    with opened(url, "the database is filled, but cannot be analysed") as cursor:
         cursor.execute("analyze")
 
 

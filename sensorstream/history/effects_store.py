@@ -1,37 +1,200 @@
-"""Writes what messages did, and the watermark with it."""
+"""Writes what messages did, and the watermark with it.
+
+What few groups have is written by statements of its own, the rest by one call
+(:mod:`sensorstream.history.routines`).
+
+A value that PostgreSQL can never store must not stop the writer: what does not hold that value is
+stored, and an alert names what is not. The choice follows from the effects and the database alone,
+so a replay of the journal comes to the same one.
+
+What individuals had when they left, classes and values, stands beside each stay. A stay had a
+statement at its end if ``store.statements`` says so: of its individual, of this stay, and ending
+with it. Views that looked there for each stay would be slow, and PostgreSQL takes a maximum from an
+index only where a question reads one table. So a trigger, ``store.tell_end``, puts what is said
+beside each stay that is stored, after its statements.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields, replace
 from itertools import chain
-from typing import Final
+from typing import Any, Final, NoReturn, TypeAlias
 
 from psycopg2 import extensions
+from psycopg2.extras import execute_values
 
+from sensorstream.alerts.cloudevents import report_json
 from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.copying import copy_command, copy_text
-from sensorstream.history.ends import tell_ends
-from sensorstream.history.engines import Standings, store_standings
+from sensorstream.history.database import PipelinedCursor, one_value, transaction
 from sensorstream.history.partitions import Partitions, analyze
-from sensorstream.history.pipelining import PipelinedCursor, transaction
-from sensorstream.history.progress import row_missing
-from sensorstream.history.rare_effects import (
-    explain,
-    queue_reports,
-    record_ontologies,
-    revoke,
-    settle_held,
-)
+from sensorstream.history.pipeline import Standings, store_standings
 from sensorstream.history.routines import Written, write_effects
-from sensorstream.history.rows import STATEMENT_COLUMNS, statement_rows
-from sensorstream.history.sparing import spared
+from sensorstream.history.rows import (
+    STATEMENT_COLUMNS,
+    contradiction_of,
+    json_of,
+    statement_rows,
+    text_of,
+)
 from sensorstream.history.terms import Dictionary, term_key
-from sensorstream.journal.records import Effects
-from sensorstream.model.events import Ended
+from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Settled
+from sensorstream.model.events import Alert, Cleared, Departure, Ended
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
+
+
+def tell_ends(cursor: extensions.cursor, stays: Collection[int]) -> None:
+    """Tell anew what stays had, as their statements have changed; others may be among them.
+
+    Args:
+        cursor: of a transaction that has locked the row of ``store.progress``.
+        stays: their numbers.
+    """
+    cursor.execute("update store.stays set class_set = null where stay = any(%s)", (list(stays),))
+
+
+def watermark(cursor: extensions.cursor) -> int:
+    """The last message whose effects are stored; 0 before the first.
+
+    Raises:
+        HistoryError: the row with it was deleted.
+    """
+    cursor.execute("select watermark from store.progress")
+    found: int | None = one_value(cursor)
+    if found is None:
+        raise _row_missing()
+    return found
+
+
+def _row_missing() -> HistoryError:
+    return HistoryError("store.progress is empty: the store was tampered with")
+
+
+def explain(cursor: extensions.cursor, effects: Effects) -> NoReturn:
+    """Say why effects cannot be stored.
+
+    Raises:
+        HistoryError: a group does not begin after the watermark, or has not all entries up to its
+            own.
+    """
+    cursor.execute(
+        "select watermark, array(select seq from store.messages where seq = any(%s)), "
+        "(select min(seq) from store.messages where seq > watermark and seq <= %s "
+        "and status is null and seq <> all(%s)) from store.progress",
+        (named := [each.seq for each in effects.statuses], effects.watermark, named),
+    )
+    row = cursor.fetchone()
+    assert row is not None
+    watermark, there, left = row
+    if any(each <= watermark for each in named):
+        raise HistoryError(
+            f"effects up to message {effects.watermark} begin at or below the watermark "
+            f"{watermark}: part of them is stored already"
+        )
+    if missing := set(named) - set(there):
+        raise HistoryError(f"effects of messages that are not in the journal: {sorted(missing)}")
+    raise HistoryError(f"the watermark would pass message {left}, which has no effects")
+
+
+def revoke(
+    cursor: extensions.cursor, revoked: Sequence[Ended], numbers: Mapping[Term, int]
+) -> None:
+    """Delete intervals that a late update has proved wrong."""
+    execute_values(
+        cursor,
+        "delete from store.statements s using (values %s) as v "
+        "(subject, predicate, object, valid_from, valid_to, stay, inferred) "
+        "where s.subject = v.subject and s.predicate = v.predicate and s.object = v.object "
+        "and s.valid_from = v.valid_from and s.valid_to = v.valid_to and s.stay = v.stay "
+        "and s.inferred = v.inferred",
+        [
+            (
+                *(numbers[term] for term in each.triple),
+                each.valid_from,
+                each.valid_to,
+                each.stay,
+                each.inferred,
+            )
+            for each in revoked
+        ],
+        template="(%s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s::bigint, %s)",
+    )
+
+
+def record_ontologies(cursor: extensions.cursor, versions: Sequence[OntologyVersion]) -> None:
+    """Write down ontologies that were put in force."""
+    if versions:
+        execute_values(
+            cursor,
+            "insert into store.ontologies (seq, valid_from, digest, content, media_type) values %s",
+            [
+                (each.seq, each.valid_from, each.digest, each.content, each.media_type)
+                for each in versions
+            ],
+        )
+
+
+def queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timeline) -> bool:
+    """Tell each report whose query an enabled webhook names now, once for all of them.
+
+    Returns:
+        Whether there are any.
+    """
+    # Locked, or one might name a query meanwhile and have its place after these reports.
+    cursor.execute("select last from store.event_head for update")
+    cursor.execute(
+        "select distinct q from store.webhooks, unnest(queries) as q "
+        "where disabled_at is null and q = any(%s)",
+        (list({each.report.query for each in effects.reports}),),
+    )
+    asked = {row[0] for row in cursor.fetchall()}
+    told = [each for each in effects.reports if each.report.query in asked]
+    if not told:
+        return False
+    cursor.execute(
+        "update store.event_head set last = last + %s returning last - %s", (len(told), len(told))
+    )
+    row = cursor.fetchone()
+    assert row is not None
+    at = effects.raised_at
+    execute_values(
+        cursor,
+        "insert into store.events "
+        "(seq, report_id, report_query, report_data, raised_at, due_at) values %s",
+        [
+            (seq, each.id, each.report.query, report_json(each, timeline), at, at)
+            for seq, each in enumerate(told, row[0] + 1)
+        ],
+    )
+    return True
+
+
+def settle_held(cursor: extensions.cursor, effects: Effects) -> None:
+    """Say what became of held messages; one whose entry retention has deleted is passed over."""
+    if effects.settled:
+        execute_values(
+            cursor,
+            "update store.messages m set status = v.status, reason = coalesce(v.reason, m.reason), "
+            "contradiction = v.contradiction, "
+            "facts = m.facts || jsonb_build_object('settled', v.facts) "
+            "from (values %s) as v (id, status, reason, contradiction, facts) where m.id = v.id",
+            [
+                (
+                    each.message,
+                    each.status.value,
+                    None if each.reason is None else text_of(each.reason),
+                    contradiction_of(each.contradiction),
+                    json_of(each.facts),
+                )
+                for each in effects.settled
+            ],
+            template="(%s::text, %s::text, %s::text, %s::jsonb, %s::jsonb)",
+        )
+
 
 _LOG: Final = logging.getLogger(__name__)
 _COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
@@ -121,7 +284,7 @@ class EffectsStore:
         cursor.execute("select watermark, removals from store.progress for update")
         row = cursor.fetchone()
         if row is None:
-            raise row_missing()
+            raise _row_missing()
         if effects.watermark <= row[0]:
             return False
         self._keep_up(row[1])
@@ -200,3 +363,136 @@ def _terms(effects: Effects) -> Iterator[Term]:
         yield departure.individual.name
     for each in effects.ended:
         yield from each.triple
+
+
+_TRIALS: Final = 10_000
+"""The most trials for one group: what is undecided then is left out."""
+_NAMED: Final = 10
+"""Parts that an alert names, of all that are not stored."""
+_TEXTS: Final = "statuses"
+_PARTS: Final = tuple(
+    each.name
+    for each in fields(Effects)
+    if str(each.type).startswith("tuple[") and each.name != _TEXTS
+)
+
+_Part: TypeAlias = tuple[str, int]
+"""A field of :class:`.Effects`, and a place in it."""
+Refuses: TypeAlias = Callable[[Effects], Unstorable | None]
+
+
+def spared(effects: Effects, refuses: Refuses) -> Effects:
+    """The effects without those that are refused, with an alert that says so.
+
+    Every entry keeps its status; its texts are left out if they are what is refused.
+
+    Args:
+        effects: of a group, which are refused.
+        refuses: tries to store effects, undoes that, and says why they are refused; None: they
+            are not.
+
+    Raises:
+        HistoryError: even effects without any of the parts are refused: it is not for their values.
+    """
+    if error := refuses(_only(effects, [])):
+        raise HistoryError(str(error)) from error
+    lost: dict[_Part, Unstorable] = {}
+    trials = 0
+
+    def taken(parts: Sequence[_Part]) -> list[_Part]:
+        nonlocal trials
+        if not parts:
+            return []
+        trials += 1
+        error = refuses(_only(effects, parts))
+        if error is None:
+            return list(parts)
+        if len(parts) == 1 or trials >= _TRIALS:
+            lost.update(dict.fromkeys(parts, error))
+            return []
+        middle = len(parts) // 2
+        return taken(parts[:middle]) + taken(parts[middle:])
+
+    kept = taken([(name, n) for name in (*_PARTS, _TEXTS) for n in range(len(_of(effects, name)))])
+    chosen = _only(effects, kept)
+    if kept and (error := refuses(chosen)):
+        # Each of them is taken, and all together are not.
+        lost |= dict.fromkeys(kept, error)
+        chosen = _only(effects, [])
+    if not lost:
+        return effects
+    _LOG.error("%s", _alert(effects, lost, quoted=True).text)
+    # What PostgreSQL says of a value may quote it.
+    for quoted in (True, False):
+        alert = _alert(effects, lost, quoted=quoted)
+        told = replace(chosen, alerts=(*chosen.alerts, alert))
+        if refuses(told) is None:
+            return told
+    return chosen
+
+
+def _of(effects: Effects, name: str) -> Sequence[object]:
+    found: Sequence[object] = getattr(effects, name)
+    return found
+
+
+def _only(effects: Effects, parts: Sequence[_Part]) -> Effects:
+    """The effects with some of their parts, in order; what became of each entry is kept."""
+    chosen = set(parts)
+    kept: dict[str, Any] = {
+        name: tuple(each for n, each in enumerate(_of(effects, name)) if (name, n) in chosen)
+        for name in _PARTS
+    }
+    kept |= {
+        "settled": tuple(
+            each if ("settled", n) in chosen else Settled(each.message, each.status)
+            for n, each in enumerate(effects.settled)
+        ),
+        "statuses": tuple(
+            each
+            if (_TEXTS, n) in chosen
+            else MessageStatus(each.seq, each.status, degraded=each.degraded)
+            for n, each in enumerate(effects.statuses)
+        ),
+    }
+    return replace(effects, **kept)
+
+
+def _alert(effects: Effects, lost: dict[_Part, Unstorable], *, quoted: bool) -> Alert:
+    first, last = effects.statuses[0].seq, effects.statuses[-1].seq
+    entries = f"entry {first}" if first == last else f"entries {first} to {last}"
+    named = [
+        _name(effects, each) + (f" ({lost[each]!s:.200})" if quoted else "")
+        for each in sorted(lost)[:_NAMED]
+    ]
+    more = f"; and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    times = chain((each.time for each in effects.alerts), (each.valid_to for each in effects.ended))
+    return Alert(
+        id=f"m{last}-unstorable",
+        rule="",
+        kind="unstorable-effects",
+        severity="critical",
+        text=f"PostgreSQL takes not all of what {entries} did; lost: {'; '.join(named)}{more}",
+        key="history",
+        time=max((each for each in times if abs(each) < 2**63), default=0),
+        message=f"m{last}",
+    )
+
+
+def _name(effects: Effects, part: _Part) -> str:
+    name, place = part
+    match _of(effects, name)[place]:
+        case Alert(id=id_, rule=rule):
+            return f"the alert {id_}" + (f" of the rule {rule:.80}" if rule else "")
+        case Departure(individual=one):
+            return f"the stay {one.stay} of {one.name!s:.80}"
+        case Ended(triple=(subject, predicate, _)):
+            return f"a statement of <{predicate:.80}> about {subject!s:.80}"
+        case Cleared(rule=rule, kind=kind):
+            return f"the end of an alert of {rule or kind:.80}"
+        case MessageStatus(seq=seq):
+            return f"the report of entry {seq}"
+        case Settled(message=message):
+            return f"the report of the message {message}"
+        case _:
+            return f"one of the {name}"

@@ -6,7 +6,7 @@
     folder/log        its log
     folder/starting   locked while a process looks for or starts the server
     folder/users      share-locked by every process that uses the server
-    folder/reader-password   only with a port (:mod:`sensorstream.history.reader_port`)
+    folder/reader-password   only with a port (:mod:`sensorstream.history.reader`)
 
 The server listens on a Unix socket, in a folder that only its owner can enter (and on TCP only if
 it is given a port), and runs with ``fsync`` on. It survives a ``kill -9`` of the process that uses
@@ -41,7 +41,7 @@ import psycopg2
 from psycopg2 import sql
 
 from sensorstream.errors import HistoryError
-from sensorstream.history import reader_port
+from sensorstream.history.reader import let_in, port_address, port_options
 
 _DATABASE: Final = "sensorstream"
 _NEW: Final = "new-cluster-"
@@ -181,7 +181,7 @@ def reader_address(folder: Path, port: int) -> str:
             f"the running PostgreSQL of {folder} was started without port {port}: stop all that "
             "uses it, and start the server again"
         )
-    return reader_port.address(folder, _DATABASE, port)
+    return port_address(folder, _DATABASE, port)
 
 
 def _let_reader_in(folder: Path, running: _Running) -> None:
@@ -191,7 +191,7 @@ def _let_reader_in(folder: Path, running: _Running) -> None:
             connection,
             connection.cursor() as cursor,
         ):
-            reader_port.let_in(cursor, folder, _DATABASE)
+            let_in(cursor, folder, _DATABASE)
     except psycopg2.Error as error:
         raise HistoryError(f"the embedded PostgreSQL cannot let its reader in: {error}") from error
 
@@ -331,7 +331,7 @@ def _launch(folder: Path, wanted: _Running) -> None:
         _let_through(cluster, binaries())
     options = {**_SERVER_OPTIONS, "unix_socket_directories": f'"{wanted.sockets}"'}
     if wanted.open:
-        options |= reader_port.server_options(cluster, _DATABASE, wanted.port, owner)
+        options |= port_options(cluster, _DATABASE, wanted.port, owner)
     told = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in options.items())
     _run(
         "pg_ctl",

@@ -1,17 +1,20 @@
 """Incidents and silences, as the history keeps them.
 
 What raises, repeats and clears an alert is written with the effects of the entry that did so
-(:mod:`sensorstream.history.routines`); here is what people and the wall clock do with it.
+(:mod:`sensorstream.history.routines`), and so are the ends of an alert counted, by the wall time at
+which their entries arrived. Here is what people and the wall clock do with it, what silences hold
+back and what is told when they end, and when an alert that is raised and cleared again and again is
+said to flap, once, and when it has settled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Row, text
+from sqlalchemy import Connection, Engine, Row, select, text
 
 from sensorstream.alerts.incidents import (
     MOST_SAID,
@@ -25,10 +28,138 @@ from sensorstream.alerts.incidents import (
 )
 from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
 from sensorstream.history.database import translating
-from sensorstream.history.event_head import last_event
-from sensorstream.history.flapping import is_flapping
 from sensorstream.history.rows import text_of
-from sensorstream.history.silences import end_silences, is_silenced
+from sensorstream.history.tables import event_head
+from sensorstream.settings import AlertSettings
+
+
+def last_event(connection: Connection) -> int:
+    """The number of the last event; none is added before the transaction ends."""
+    found: int = connection.execute(select(event_head.c.last).with_for_update()).scalar_one()
+    return found
+
+
+_SET_DAMPING: Final = text("update store.event_head set flap_count = :count, flap_span = :span")
+
+
+def set_damping(database: Engine, settings: AlertSettings) -> None:
+    """From how many ends within how long on an alert flaps; less than two: none does.
+
+    Raises:
+        HistoryError: the database fails.
+    """
+    count = settings.flap_count if settings.flap_count > 1 else 0
+    values = {"count": count, "span": timedelta(minutes=settings.flap_span if count else 0)}
+    with translating("cannot store the settings of alerts"), database.begin() as connection:
+        connection.execute(_SET_DAMPING, values)
+
+
+def is_flapping(incident: str) -> str:
+    """The condition of SQL that an incident is of an alert that flaps."""
+    return (
+        "exists (select from store.flaps f "
+        f"where f.identity = {incident}.identity and f.since is not null)"
+    )
+
+
+# What neither ended nor began for the whole span.
+SETTLED: Final = """
+    select f.identity, coalesce(o.id, f.incident) as incident
+    from store.event_head h, store.flaps f left join store.incidents o
+      on o.identity = f.identity and o.state <> 'cleared'
+    where f.since is not null and greatest(f.ends[1], o.first_at) <= :now - h.flap_span
+    order by f.identity limit :limit
+"""
+SETTLE: Final = f"""
+    delete from store.flaps f using ({SETTLED}) d join store.incidents i on i.id = d.incident
+    where f.identity = d.identity
+    returning i.id as incident, 'settled' as change, '' as by,
+      case i.state when 'cleared' then 'it is cleared' else 'it is open' end as text,
+      coalesce(i.escalated, i.severity) as severity, i.count
+"""
+_OVER: Final = "f.since is null and f.ends[1] <= :now - h.flap_span"
+_OLD: Final = text(f"select 1 from store.flaps f, store.event_head h where {_OVER} limit 1")
+_FORGET: Final = text(f"delete from store.flaps f using store.event_head h where {_OVER}")
+
+
+def forget_ends(connection: Connection, values: dict[str, object]) -> None:
+    """Of alerts that do not flap, ends of before the span are of no use; ``now`` is in values."""
+    if connection.execute(_OLD, values).first():
+        # The writer changes these rows, and has locked this one before.
+        last_event(connection)
+        connection.execute(_FORGET, values)
+
+
+def is_silenced(incident: str, now: str = ":now") -> str:
+    """The condition of SQL that a silence is about an incident at the time ``now``."""
+    return f"""exists (
+      select from store.silences s
+      where s.starts_at <= {now} and s.ends_at > {now} and {_matches(incident)}
+    )"""
+
+
+def end_silences(connection: Connection, now: datetime) -> int:
+    """Tell receivers of what silences that have ended held back, and is open still.
+
+    What another silence is about waits for its end.
+
+    Returns:
+        How many alerts are told.
+    """
+    values = {"now": now}
+    if connection.execute(_ENDED, values).first() is None:
+        return 0
+    last_event(connection)
+    for command in (_HOLD, _DROP):
+        connection.execute(command, values)
+    return int(connection.execute(_FREE, values).scalar_one())
+
+
+def _matches(incident: str) -> str:
+    return f"""{incident}.key like coalesce(s.key, '%')
+        and case when {incident}.rule = '' then {incident}.kind else {incident}.rule end
+          like coalesce(s.rule, '%')
+        and {incident}.severity = coalesce(s.severity, {incident}.severity)"""
+
+
+_ENDED: Final = text(
+    f"""
+    select 1 from store.silences where ends_at <= :now
+    union all
+    select 1 from store.incidents i where i.held is not null and not {is_silenced("i")} limit 1
+    """
+)
+# The last alert of each: had another come after the silence, it would have been told.
+_HOLD: Final = text(
+    f"""
+    update store.incidents i set held = i.last_alert
+    from store.silences s
+    where s.ends_at <= :now and i.state = 'open'
+      and i.last_at >= s.starts_at and i.last_at < s.ends_at and {_matches("i")}
+    """
+)
+_DROP: Final = text("delete from store.silences where ends_at <= :now")
+_FREE: Final = text(
+    f"""
+    with held as (
+      select i.id, i.seq, i.held from store.incidents i
+      where i.held is not null and not {is_silenced("i")}
+    ), freed as (
+      update store.incidents i set held = null from held h where i.id = h.id
+    ), told as (
+      insert into store.events (seq, alert_id, raised_at, due_at)
+        select e.last + row_number() over (order by h.seq), a.id, :now, :now
+        from held h join store.incidents i on i.id = h.id
+        join store.alerts a on a.id = h.held, store.event_head e
+        where i.last_alert = h.held and i.state = 'open' and not {is_flapping("i")}
+          and exists (select from store.webhooks)
+        returning seq
+    ), moved as (
+      update store.event_head set last = last + (select count(*) from told)
+    )
+    select count(*) from told
+    """
+)
 
 
 class PostgresIncidents:

@@ -1,16 +1,23 @@
-"""Reads rows of the journal: any process may, beside the one that writes it."""
+"""Reads rows of the journal: any process may, beside the one that writes it; and passes one over.
+
+All that reads here raises :class:`.HistoryError` when the journal cannot be read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from psycopg2 import extensions
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.database import connect, translating
+from sensorstream.errors import HistoryError
+from sensorstream.history.copying import copy_command, copy_text
+from sensorstream.history.database import one_value, opened
+from sensorstream.history.rows import MESSAGE_COLUMNS, message_rows
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 
@@ -20,7 +27,10 @@ JournalRow: TypeAlias = tuple[
 """seq, id, source, received_at, received, content, status, kind, degraded, origin."""
 
 _AT_A_TIME: Final = 500
-_COLUMNS: Final = "seq, id, source, received_at, received, content, status, kind, degraded, origin"
+_SELECT: Final = (
+    "select seq, id, source, received_at, received, content, status, kind, degraded, origin "
+    "from store.messages where"
+)
 _MESSAGE: Final = "message"
 
 
@@ -30,9 +40,6 @@ def journal_rows(
     """The entries above ``after``, up to ``upto`` if it is given, in order, a batch at a time.
 
     ``kinds`` chooses some kinds of entries; empty: all.
-
-    Raises:
-        HistoryError: the journal cannot be read.
     """
     conditions = ["seq > %s"]
     values: list[object] = [after]
@@ -46,10 +53,7 @@ def journal_rows(
         conditions.append("kind = any(%s)")
         values.append(list(kinds))
     with _reading(url, "replay", _AT_A_TIME) as cursor:
-        cursor.execute(
-            f"select {_COLUMNS} from store.messages where {' and '.join(conditions)} order by seq",
-            values,
-        )
+        cursor.execute(f"{_SELECT} {' and '.join(conditions)} order by seq", values)
         yield from map(_row, cursor)
 
 
@@ -57,59 +61,38 @@ def journal_changes(url: str, kinds: Collection[str], source: str | None) -> Gen
     """The entries of some kinds that are no messages, of one source if it is given, in order.
 
     One at a time: each may be as large as an ontology.
-
-    Raises:
-        HistoryError: the journal cannot be read.
     """
     with _reading(url, "versions", 1) as cursor:
         cursor.execute(
-            f"select {_COLUMNS} from store.messages where kind <> '{_MESSAGE}' "
-            "and kind = any(%s) and (%s::text is null or source = %s) order by seq",
+            f"{_SELECT} kind <> '{_MESSAGE}' and kind = any(%s) "
+            "and (%s::text is null or source = %s) order by seq",
             (list(kinds), source, source),
         )
         yield from map(_row, cursor)
 
 
 def last_messages(url: str, most: int, most_bytes: int) -> list[JournalRow]:
-    """The last messages of the journal, oldest first: as many as both limits allow.
-
-    Raises:
-        HistoryError: the journal cannot be read.
-    """
+    """The last messages of the journal, oldest first: as many as both limits allow."""
     # A batch is in memory at once.
     with _reading(url, "trial", 10) as cursor:
-        cursor.execute(
-            f"select {_COLUMNS} from store.messages where kind = %s order by seq desc limit %s",
-            (_MESSAGE, most),
-        )
+        cursor.execute(f"{_SELECT} kind = %s order by seq desc limit %s", (_MESSAGE, most))
         return _first(cursor, most_bytes)[::-1]
 
 
 def numbered_rows(url: str, numbers: Collection[int], most_bytes: int) -> list[JournalRow]:
-    """The entries with some numbers that are still there, newest first, up to so many bytes.
-
-    Raises:
-        HistoryError: the journal cannot be read.
-    """
+    """The entries with some numbers that are still there, newest first, up to so many bytes."""
     with _reading(url, "why", 1) as cursor:
-        cursor.execute(
-            f"select {_COLUMNS} from store.messages where seq = any(%s) order by seq desc",
-            (list(numbers),),
-        )
+        cursor.execute(f"{_SELECT} seq = any(%s) order by seq desc", (list(numbers),))
         return _first(cursor, most_bytes)
 
 
 def change_at(url: str, kind: str, seq: int) -> JournalRow | None:
-    """The last accepted entry of a kind up to a number, else the first after it, if there is one.
-
-    Raises:
-        HistoryError: the journal cannot be read.
-    """
+    """The last accepted entry of a kind up to a number, else the first after it; None: none is."""
     with _reading(url, "why") as cursor:
         for condition, order in (("<=", "desc"), (">", "asc")):
             cursor.execute(
-                f"select {_COLUMNS} from store.messages where kind = %s and kind <> '{_MESSAGE}' "
-                f"and status = 'accepted' and seq {condition} %s order by seq {order} limit 1",
+                f"{_SELECT} kind = %s and kind <> '{_MESSAGE}' and status = 'accepted' "
+                f"and seq {condition} %s order by seq {order} limit 1",
                 (kind, seq),
             )
             row = cursor.fetchone()
@@ -121,28 +104,16 @@ def change_at(url: str, kind: str, seq: int) -> JournalRow | None:
 def record_of(row: JournalRow) -> Record:
     """The record that a row of the journal is."""
     seq, name, source, received_at, received, content, status, kind, degraded, origin = row
-    return Record(
-        seq,
-        Message(name, content, received, source),
-        received_at,
-        None if status is None else Status(status),
-        kind,
-        degraded,
-        origin or "",
-    )
+    message = Message(name, content, received, source)
+    return Record(seq, message, received_at, _status(status), kind, degraded, origin or "")
 
 
-@contextmanager
-def _reading(url: str, what_for: str, at_a_time: int | None = None) -> Iterator[extensions.cursor]:
+def _reading(
+    url: str, what_for: str, at_a_time: int | None = None
+) -> AbstractContextManager[extensions.cursor]:
     """A cursor on a connection of its own; its rows come so many ``at_a_time``, or all at once."""
-    with (
-        closing(connect(url, application=f"sensorstream {what_for}")) as connection,
-        translating("cannot read the journal"),
-        connection.cursor(None if at_a_time is None else what_for) as cursor,
-    ):
-        if at_a_time is not None:
-            cursor.itersize = at_a_time
-        yield cursor
+    name = f"sensorstream {what_for}"
+    return opened(url, "cannot read the journal", application=name, at_a_time=at_a_time)
 
 
 def _first(rows: Iterable[tuple[Any, ...]], most_bytes: int) -> list[JournalRow]:
@@ -159,3 +130,93 @@ def _first(rows: Iterable[tuple[Any, ...]], most_bytes: int) -> list[JournalRow]
 def _row(found: tuple[Any, ...]) -> JournalRow:
     seq, name, source, received_at, received, content, *rest = found
     return (seq, name, source, received_at, received, bytes(content), *rest)
+
+
+def _status(text: str | None) -> Status | None:
+    return None if text is None else Status(text)
+
+
+# -- for those who operate it ---------------------------------------------------------------------
+
+_ENTRY: Final = (
+    "select seq, id, kind, source, received_at, received, status, "
+    "coalesce(reason, ''), length(content) from store.messages where"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """An entry without its content, which has ``bytes`` bytes.
+
+    ``received`` is its time of arrival on the time line; ``status`` is None until it is applied.
+    """
+
+    seq: int
+    id: str
+    kind: str
+    source: str
+    received_at: datetime
+    received: int
+    status: Status | None
+    reason: str
+    bytes: int
+
+
+def entries(
+    url: str, limit: int, before: int | None = None, status: Status | None = None
+) -> list[JournalEntry]:
+    """Up to ``limit`` entries, newest first, with ``seq`` below ``before``."""
+    conditions, values = ["true"], list[object]()
+    if before is not None:
+        conditions.append("seq < %s")
+        values.append(before)
+    if status is not None:
+        conditions.append("status = %s")
+        values.append(status.value)
+    return _read(url, f"{' and '.join(conditions)} order by seq desc limit %s", [*values, limit])
+
+
+def entry_at(url: str, seq: int) -> JournalEntry | None:
+    """One entry; None: there is none with this number."""
+    return next(iter(_read(url, "seq = %s", [seq])), None)
+
+
+def content_of(url: str, seq: int) -> bytes:
+    """The content of an entry that is there."""
+    with _reading(url, "journal") as cursor:
+        cursor.execute("select content from store.messages where seq = %s", (seq,))
+        return bytes(one_value(cursor) or b"")
+
+
+def pass_over(url: str, seq: int, status: Status, reason: str, notice: Record) -> None:
+    """Write down that an entry is passed over from the next start on, and the entry that tells it.
+
+    Only for the one that may write the journal.
+
+    Args:
+        url: that of the history.
+        seq: the number of the entry.
+        status: what it has from now on.
+        reason: why.
+        notice: the journal's next entry.
+
+    Raises:
+        HistoryError: nothing was written.
+    """
+    with opened(url, "cannot write the journal", application="sensorstream journal") as cursor:
+        cursor.execute(
+            "update store.messages set status = %s, reason = %s where seq = %s",
+            (status.value, reason, seq),
+        )
+        if cursor.rowcount != 1:
+            raise HistoryError(f"the journal has no entry {seq}")
+        cursor.copy_expert(
+            copy_command("store.messages", MESSAGE_COLUMNS), copy_text(message_rows([notice]))
+        )
+
+
+def _read(url: str, where: str, values: list[object]) -> list[JournalEntry]:
+    with _reading(url, "journal") as cursor:
+        cursor.execute(f"{_ENTRY} {where}", values)
+        rows = ((*row[:6], _status(row[6]), *row[7:]) for row in cursor)
+        return [JournalEntry(*row) for row in rows]

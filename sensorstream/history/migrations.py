@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, text
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import translating
-from sensorstream.history.tables.schema import STORE
+from sensorstream.history.tables import STORE
 from sensorstream.history.time_functions import install_time_functions
 from sensorstream.history.views import drop_views
 from sensorstream.resources import bundled

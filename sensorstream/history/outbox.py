@@ -20,10 +20,8 @@ from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import AlertGroup, Backlog, Delivery, KeptReport
 from sensorstream.history.alerts import raised_alert
 from sensorstream.history.database import translating
-from sensorstream.history.event_head import last_event
-from sensorstream.history.incidents import change_of, end_of_system
-from sensorstream.history.tables.alerts import alerts
-from sensorstream.history.tables.receivers import deliveries, events, webhooks
+from sensorstream.history.incidents import change_of, end_of_system, last_event
+from sensorstream.history.tables import alerts, deliveries, events, webhooks
 from sensorstream.history.webhooks import NUMBERS, WEBHOOK_NAMES, webhook_of
 from sensorstream.journal.notice import WEBHOOK_DISABLED
 
@@ -53,14 +51,11 @@ class PostgresOutbox:
             return [_delivery(row) for row in connection.execute(_DUE, values)]
 
     def latest(self) -> datetime | None:
-        """The latest time at which one that waits for its first attempt was added."""
         with translating("cannot read the outbox"), self._database.connect() as connection:
             found: datetime | None = connection.execute(_LATEST).scalar()
         return found
 
     def move_back(self, now: datetime, by: timedelta) -> None:
-        """The clock was set back by ``by``, to ``now``: what was to wait from then on waits as long
-        as it was to."""
         with translating("cannot write the outbox"), self._database.begin() as connection:
             for command in _MOVE_BACK:
                 connection.execute(command, {"now": now, "by": by})
@@ -83,11 +78,6 @@ class PostgresOutbox:
     def failed(
         self, delivery_id: int, attempt: Attempt, next_attempt_at: datetime | None
     ) -> datetime:
-        """Record a failed attempt: try again at a time, or (None) never again.
-
-        Returns:
-            Since when all attempts to reach the receiver have failed.
-        """
         return self._attempted(
             delivery_id,
             attempt,
@@ -98,7 +88,6 @@ class PostgresOutbox:
         )
 
     def put_off(self, delivery_id: int, attempt: Attempt) -> datetime:
-        """Record an attempt that counts for the receiver alone; returns as :meth:`failed`."""
         return self._attempted(delivery_id, attempt, last_error=_reason(attempt))
 
     def disable(self, receiver: str, now: datetime) -> None:
@@ -122,7 +111,6 @@ class PostgresOutbox:
             connection.execute(_PRUNE_EVENTS)
 
     def backlog(self) -> list[Backlog]:
-        """The state of each receiver and what waits for it."""
         with translating("cannot read the outbox"), self._database.connect() as connection:
             return [
                 Backlog(row.id, row.disabled_at is None, row.failing_since, row.pending, row.oldest)

@@ -15,8 +15,8 @@ from typing import Final
 from psycopg2 import extensions
 
 from sensorstream.errors import HistoryError
-from sensorstream.history.arrays import array_of, arrays_of
-from sensorstream.history.copying import Row
+from sensorstream.history.copying import Row, array_of, arrays_of
+from sensorstream.history.incidents import is_silenced
 from sensorstream.history.rows import (
     MESSAGE_COLUMNS,
     STATEMENT_COLUMNS,
@@ -27,7 +27,6 @@ from sensorstream.history.rows import (
     status_rows,
     stay_rows,
 )
-from sensorstream.history.silences import is_silenced
 from sensorstream.history.terms import TERM_COLUMNS, TermKey, term_rows
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared

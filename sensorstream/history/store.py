@@ -12,33 +12,38 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
+import psycopg2
 from psycopg2 import extensions
 
-from sensorstream.history import checkpoints, resuming
+from sensorstream.engine import query_alerts
+from sensorstream.errors import HistoryError
 from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import (
+    PipelinedCursor,
     connect,
     describe,
     engine,
+    one_value,
+    pipelined,
+    single,
+    transaction,
     translating,
     translating_writes,
 )
-from sensorstream.history.effects_store import EffectsStore
-from sensorstream.history.engines import Standings, forget_standings, store_standings
+from sensorstream.history.effects_store import EffectsStore, record_ontologies, watermark
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.migrations import migrate
-from sensorstream.history.pipelining import PipelinedCursor, pipelined, single, transaction
-from sensorstream.history.progress import settle_timeline, watermark
-from sensorstream.history.rare_effects import record_ontologies
+from sensorstream.history.pipeline import Standings, Writes, forget_standings, lock, store_standings
 from sensorstream.history.routines import append_entries, make_routines
 from sensorstream.history.rows import MESSAGE_COLUMNS, message_rows
-from sensorstream.history.writer_lock import Writes, lock
 from sensorstream.journal.records import Effects, OntologyVersion, Record
 from sensorstream.model.events import Ended, Message
 from sensorstream.model.timeline import Instant, Timeline
 
+_CHECKPOINTS: Final = 2
+"""So many are kept."""
 _LATEST: Final = 1000
 """Entries among which the latest arrival is looked for."""
 _FEW: Final = 64
@@ -51,7 +56,7 @@ _COPY_MESSAGES: Final = copy_command("store.messages", MESSAGE_COLUMNS)
 class PostgresStore:
     """The persistent knowledge base, as the one process that writes it sees it.
 
-    A :class:`.Store` of the journal, over PostgreSQL.
+    A :class:`.Store` of the journal, over PostgreSQL: what its methods do is said there.
 
     The journal has a connection of its own: :meth:`append`, :meth:`origins` and :meth:`last_seq`
     may be called while another thread stores effects, and :meth:`replay` reads on a third one.
@@ -110,14 +115,6 @@ class PostgresStore:
         self.close()
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write messages to the journal; they are on disk when this returns.
-
-        All of them or none; a sequence number or id that is there already is an error.
-
-        Raises:
-            HistoryError: nothing was written, or the connection was lost.
-            Unstorable: nothing was written, for PostgreSQL does not take a value of them.
-        """
         rows = list(message_rows(records))
         many = len(rows) > _FEW or sum(len(each.message.content) for each in records) > _FEW_BYTES
         begin = pipelined if many else single
@@ -128,19 +125,10 @@ class PostgresStore:
                 append_entries(cursor, rows)
 
     def commit(self, effects: Effects, standings: Standings | None = None) -> bool:
-        """Store what a group of messages did and move the watermark, all or nothing.
+        """See :meth:`.Store.commit`.
 
-        A group that lies at or below the watermark is stored already: it changes nothing. Values
-        that PostgreSQL does not take are left out, and an alert says so. ``standings`` tells how
-        the group has left the engines, where each key has its own.
-
-        Returns:
-            Whether something was put into the outbox.
-
-        Raises:
-            HistoryError: nothing was written, or the connection was lost; also when the group
-                straddles the watermark, leaves out a message, or holds one that is not in the
-                journal.
+        Values that PostgreSQL does not take are left out, and an alert says so. ``standings`` tells
+        how the group has left the engines, where each key has its own.
         """
         return self._effects.commit(effects, standings)
 
@@ -163,11 +151,6 @@ class PostgresStore:
             forget_standings(cursor)
 
     def origins(self, asked: Collection[str], since: datetime | None = None) -> frozenset[str]:
-        """Those of the given origins that the journal has a message of, received after ``since``.
-
-        Raises:
-            HistoryError: the journal cannot be read.
-        """
         if not asked:
             return frozenset()
         with self._reading_journal() as cursor:
@@ -179,14 +162,11 @@ class PostgresStore:
             return frozenset(row[0] for row in cursor)
 
     def last_seq(self) -> int:
-        """The journal's last sequence number; 0 while it is empty."""
         with self._reading_journal() as cursor:
             cursor.execute("select coalesce(max(seq), 0) from store.messages")
-            (number,) = cursor.fetchone() or (0,)
-            return int(number)
+            return int(one_value(cursor))
 
     def last_arrival(self) -> Instant | None:
-        """The latest time of arrival among the journal's last entries; None while it is empty."""
         with self._reading_journal() as cursor:
             # Earlier versions gave times that could go back.
             cursor.execute(
@@ -194,55 +174,58 @@ class PostgresStore:
                 "(select received from store.messages order by seq desc limit %s) as m",
                 (_LATEST,),
             )
-            row = cursor.fetchone()
-            return None if row is None else row[0]
+            found: Instant | None = one_value(cursor)
+            return found
 
     def watermark(self) -> int:
-        """The last message whose effects are stored; 0 before the first."""
         with self._transaction("cannot read the watermark") as cursor:
             return watermark(cursor)
 
     def replay(self, after: int) -> Iterator[Record]:
-        """The journal's messages above a sequence number, in order, a batch at a time.
-
-        Raises:
-            HistoryError: the journal cannot be read.
-        """
+        """See :meth:`.Store.replay`; a batch is read at a time, on a connection of its own."""
         return map(record_of, journal_rows(self.url, after))
 
     def whole(self) -> bool:
-        """See :meth:`.Store.whole`."""
-        with self._transaction("cannot read the journal") as cursor:
-            return resuming.whole(cursor)
+        query = "select coalesce(max(seq), 0) = count(*) from store.messages"
+        return self._rows("cannot read the journal", query) == [(True,)]
 
     def last_accepted(self, kind: str, upto: int) -> Message | None:
-        """See :meth:`.Store.last_accepted`."""
-        with self._transaction("cannot read the journal") as cursor:
-            return resuming.last_accepted(cursor, kind, upto)
+        query = (
+            "select id, content, received, source from store.messages "
+            "where kind = %s and status = 'accepted' and seq <= %s order by seq desc limit 1"
+        )
+        for name, content, received, source in self._rows(
+            "cannot read the journal", query, kind, upto
+        ):
+            return Message(name, bytes(content), received, source)
+        return None
 
     def rejected(self, ids: Collection[str]) -> frozenset[str]:
-        """See :meth:`.Store.rejected`."""
-        if not ids:
-            return frozenset()
-        with self._transaction("cannot read the journal") as cursor:
-            return resuming.rejected(cursor, ids)
+        query = "select id from store.messages where status = 'rejected' and id = any(%s)"
+        rows = self._rows("cannot read the journal", query, list(ids)) if ids else ()
+        return frozenset(name for (name,) in rows)
 
     def departed(self, stays: Collection[int]) -> frozenset[int]:
-        """See :meth:`.Store.departed`."""
-        with self._transaction("cannot read the stays") as cursor:
-            return resuming.departed(cursor, stays)
+        query = "select stay from store.stays where stay = any(%s)"
+        return frozenset(row[0] for row in self._rows("cannot read the stays", query, list(stays)))
 
     def told_until(self, message: str) -> Instant | None:
-        """See :meth:`.Store.told_until`."""
-        with self._transaction("cannot read the alerts") as cursor:
-            return resuming.told_until(cursor, message)
+        # The ids are those of sensorstream.engine.elapsing.
+        query = "select max(time) from store.alerts where message_id = %s and starts_with(id, %s)"
+        found: Instant | None
+        ((found,),) = self._rows("cannot read the alerts", query, message, f"{message}-t")
+        return found
 
     def reported(self, entries: Collection[str]) -> Mapping[str, int]:
-        """See :meth:`.Store.reported`."""
-        if not entries:
-            return {}
-        with self._transaction("cannot read the reports") as cursor:
-            return resuming.reported(cursor, entries)
+        query = (
+            "select split_part(id, '-', 1), max(split_part(id, '-', 2)::bigint) from ("
+            "  select id from store.alerts where kind = %s union all"
+            "  select id from store.incidents where kind = %s union all"
+            "  select report_id from store.events where report_id is not null"
+            ") told (id) where split_part(id, '-', 1) = any(%s) group by 1"
+        )
+        asked = (query_alerts.KIND, query_alerts.KIND, list(entries))
+        return dict(self._rows("cannot read the reports", query, *asked)) if entries else {}
 
     def record_ontology(self, version: OntologyVersion) -> bool:
         """Record that an ontology is in force, unless it is the one that was in force already.
@@ -276,28 +259,37 @@ class PostgresStore:
 
     def last_moment(self) -> Instant | None:
         """The time at which an individual left the window last; None: none has. O(stays)."""
-        with self._transaction("cannot read the stays") as cursor:
-            return resuming.last_moment(cursor)
+        query = "select max(expired_at) from store.stays"
+        found: Instant | None
+        ((found,),) = self._rows("cannot read the stays", query)
+        return found
 
     def save_checkpoint(self, seq: int, state: bytes) -> None:
-        """Keep the engine's state as it was after message ``seq``, and drop old ones.
-
-        Raises:
-            HistoryError: nothing was written; also when the effects of ``seq`` are not stored
-                yet, for a restart from such a state would skip them.
-        """
         with self._transaction("cannot store a checkpoint") as cursor:
-            checkpoints.save_checkpoint(cursor, seq, state)
+            stored = watermark(cursor)
+            if seq > stored:
+                raise HistoryError(
+                    f"a checkpoint at message {seq} is ahead of the watermark {stored}"
+                )
+            cursor.execute(
+                "insert into store.checkpoints (seq, state) values (%s, %s) "
+                "on conflict (seq) do update set state = excluded.state, created_at = now()",
+                (seq, psycopg2.Binary(state)),
+            )
+            cursor.execute(
+                "delete from store.checkpoints where seq not in "
+                "(select seq from store.checkpoints order by seq desc limit %s)",
+                (_CHECKPOINTS,),
+            )
 
     def checkpoints(self) -> list[tuple[int, bytes]]:
-        """Number and state of the checkpoints that are kept, newest first."""
-        with self._transaction("cannot read the checkpoints") as cursor:
-            return checkpoints.checkpoints(cursor)
+        query = "select seq, state from store.checkpoints order by seq desc"
+        rows = self._rows("cannot read the checkpoints", query)
+        return [(seq, bytes(state)) for seq, state in rows]
 
     def drop_checkpoints(self, seqs: Collection[int]) -> None:
-        """Keep some checkpoints no longer."""
         with self._transaction("cannot drop checkpoints") as cursor:
-            checkpoints.drop_checkpoints(cursor, seqs)
+            cursor.execute("delete from store.checkpoints where seq = any(%s)", (list(seqs),))
 
     def _lock(self, writes: Writes) -> None:
         if Writes.JOURNAL in writes:
@@ -321,7 +313,23 @@ class PostgresStore:
 
     def _check_timeline(self) -> None:
         with self._transaction("cannot read the time line") as cursor:
-            settle_timeline(cursor, self.timeline, describe(self.url))
+            cursor.execute(
+                "insert into store.progress (watermark, timeline) values (0, %s) "
+                "on conflict do nothing",
+                (self.timeline.value,),
+            )
+            cursor.execute("select timeline from store.progress")
+            found = one_value(cursor)
+            if found != self.timeline.value:
+                raise HistoryError(
+                    f"{describe(self.url)} holds times of the line '{found}', but "
+                    f"time.line is '{self.timeline.value}'"
+                )
+
+    def _rows(self, doing: str, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._transaction(doing) as cursor:
+            cursor.execute(query, values)
+            return cursor.fetchall()
 
     def _transaction(self, doing: str) -> AbstractContextManager[PipelinedCursor]:
         return transaction(self._connection, doing)

@@ -1,10 +1,17 @@
-"""The views for users in PostgreSQL: made where they are not as the ontology wants them."""
+"""The views for users in PostgreSQL: made where they are not as the ontology wants them.
+
+Those of schema ``live``, the window, are history's views over other tables: what holds now, which a
+question brings along in temporary tables (:mod:`sensorstream.history.asking.relations`). A
+permanent view cannot name a temporary table, but a function can: PostgreSQL puts its text in the
+place of its call when a query is planned, so the indexes of the temporary tables are used.
+
+Beside them are SQL functions of schema ``history`` for questions about time, on both time lines.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -14,27 +21,196 @@ from sqlalchemy import Connection, Engine
 from sqlglot import exp
 
 from sensorstream.errors import OntologyConflict
-from sensorstream.history.database import connect, translating
-from sensorstream.history.live_views import LIVE, install_live_functions, live_query
-from sensorstream.history.reader_role import admit_reader
-from sensorstream.history.row_batches import install_row_batches
+from sensorstream.history.asking.relations import LIVE_STATEMENTS, LIVE_STAYS, LIVE_TERMS
+from sensorstream.history.database import opened, translating
+from sensorstream.history.read_only_sql import install_row_batches
+from sensorstream.history.reader import admit_reader
 from sensorstream.history.terms import Dictionary
-from sensorstream.history.time_questions import install_functions
 from sensorstream.history.view_definitions import (
     View,
     numbered_text,
     terms_of,
     view_definitions,
 )
+from sensorstream.kb.graph import Origin
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.sql.postgres.reading import HISTORY
 
+LIVE: Final = "live"
+
+# The comment of what is generated contains it, so that what is a user's is never touched.
+_MARK: Final = "SensorStream:"
+_ENDS: Final = {"valid_to", "expired_at"}
+_INFERRED: Final = int(Origin.INFERRED)
+_OF_WINDOW: Final = int(Origin.WINDOW | Origin.INFERRED)
+_TERM: Final = (
+    "id bigint, moment timestamp with time zone, kind smallint, number numeric, text text, "
+    "datatype text, language text"
+)
+_NAMES: Final = "id, moment, kind, number, text, datatype, language"
+# For each table that history's views read, the function in its place: its columns, its text.
+_FUNCTIONS: Final = {
+    "terms": (
+        LIVE_TERMS,
+        _TERM,
+        f"select {_NAMES} from store.terms union all select {_NAMES} from pg_temp.{LIVE_TERMS}",
+    ),
+    "stays": (
+        LIVE_STAYS,
+        'stay bigint, name bigint, entered bigint, "time" bigint, expired_at bigint, '
+        "message bigint",
+        f"select stay, name, entered, time, null::bigint, message from pg_temp.{LIVE_STAYS}",
+    ),
+    "statements": (
+        LIVE_STATEMENTS,
+        "subject bigint, predicate bigint, object bigint, valid_from bigint, valid_to bigint, "
+        "stay bigint, message bigint, number double precision, inferred boolean",
+        "select subject, predicate, object, valid_from, null::bigint, stay, message, number, "
+        f"marks & {_INFERRED} <> 0 from pg_temp.{LIVE_STATEMENTS} "
+        f"where marks & {_OF_WINDOW} <> 0",
+    ),
+}
+
+
+def install_live_functions(cursor: extensions.cursor) -> None:
+    """Make the functions that the views read; the tables in them need not be there."""
+    cursor.execute("set local check_function_bodies = off")
+    for name, columns, body in _FUNCTIONS.values():
+        cursor.execute(
+            f"create or replace function store.{name}() returns table ({columns}) "
+            f"language sql stable parallel restricted as $body${body}$body$"
+        )
+
+
+def live_query(query: exp.Select) -> exp.Select:
+    """The query of a view of history, asked of the window."""
+    changed = query.copy()
+    for node in list(changed.find_all(exp.Table, exp.EQ, exp.Alias)):
+        if isinstance(node, exp.Table) and node.name in _FUNCTIONS:
+            call = exp.Anonymous(this=_FUNCTIONS[node.name][0])
+            alias = exp.TableAlias(this=exp.to_identifier(node.alias))
+            node.replace(exp.Table(this=call, db=exp.to_identifier(node.db), alias=alias))
+        elif isinstance(node, exp.EQ) and {node.left.name, node.right.name} == _ENDS:
+            # Neither has an end.
+            node.replace(exp.true())
+        elif isinstance(node, exp.Alias) and node.alias == "superseded":
+            node.replace(exp.alias_(exp.false(), node.alias))
+    return changed
+
+
+_GAPS: Final = """
+  select subject, until, valid_from from (
+    select s.subject, s.valid_from, max(s.valid_to) over (
+      partition by s.subject order by s.valid_from, s.valid_to
+      rows between unbounded preceding and 1 preceding
+    ) as until
+    from history.statements as s where s.predicate = property
+  ) as known
+  where {distance} > longest order by subject, valid_from
+"""
+
+_SESSIONS: Final = """
+  select subject, min(valid_from), max(valid_to), count(*) from (
+    select subject, valid_from, valid_to, count(*) filter (where starts) over (
+      partition by subject order by valid_from, valid_to rows unbounded preceding
+    ) as number
+    from (
+      select subject, valid_from, valid_to, until is null or {distance} > longest as starts
+      from (
+        select s.subject, s.valid_from, s.valid_to, max(s.valid_to) over (
+          partition by s.subject order by s.valid_from, s.valid_to
+          rows between unbounded preceding and 1 preceding
+        ) as until
+        from history.statements as s where s.predicate = property
+      ) as known
+    ) as begun
+  ) as numbered
+  group by subject, number order by subject, min(valid_from)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    name: str
+    arguments: str
+    result: str
+    volatility: str
+    body: str
+    comment: str
+
+
+def install_functions(cursor: extensions.cursor, timeline: Timeline) -> None:
+    """Make the functions that are not there yet, or were made by another version.
+
+    A function of the user with the same name and arguments stays as it is.
+    """
+    for each in _functions(timeline):
+        digest = hashlib.sha256(repr(each).encode()).hexdigest()[:12]
+        comment = f"{_MARK} {each.comment} [{digest}]"
+        # "property text, longest bigint": the types are what identifies it.
+        types = ", ".join(argument.split(" ", 1)[1] for argument in each.arguments.split(", "))
+        signature = f"history.{each.name}({types})"
+        cursor.execute(
+            "select obj_description(to_regprocedure(%s), 'pg_proc'), "
+            "to_regprocedure(%s) is not null",
+            (signature, signature),
+        )
+        row = cursor.fetchone()
+        assert row is not None
+        told, there = row
+        if there and (told == comment or not (told or "").startswith(_MARK)):
+            continue
+        if there:
+            cursor.execute(f"drop function {signature}")
+        cursor.execute(
+            f"create function history.{each.name}({each.arguments}) returns {each.result} "
+            f"language sql {each.volatility} parallel safe as $body${each.body}$body$"
+        )
+        cursor.execute(f"comment on function {signature} is %s", (comment,))
+
+
+def _functions(timeline: Timeline) -> tuple[_Function, ...]:
+    if timeline is Timeline.INTEGER:
+        time, width = "bigint", "bigint"
+        # A difference of two bigint may be none.
+        distance = "valid_from::numeric - until"
+        bucket = "select moment - ((moment % width) + width) % width"
+    else:
+        time, width = "timestamp with time zone", "interval"
+        distance = "valid_from - until"
+        bucket = "select date_bin(width, moment, timestamptz '1970-01-01 00:00:00+00')"
+    return (
+        _Function(
+            "time_bucket",
+            f"width {width}, moment {time}",
+            time,
+            "immutable strict",
+            bucket,
+            "the beginning of the bucket that a time is in; one begins at 0 or 1970-01-01T00:00Z",
+        ),
+        _Function(
+            "gaps",
+            f"property text, longest {width}",
+            f"table (iri text, gap_from {time}, gap_to {time})",
+            "stable",
+            _GAPS.format(distance=distance),
+            "where an individual had no value of a property for longer than a time",
+        ),
+        _Function(
+            "sessions",
+            f"property text, longest {width}",
+            f'table (iri text, session_from {time}, session_to {time}, "values" bigint)',
+            "stable",
+            _SESSIONS.format(distance=distance),
+            "the values of a property, parted where a gap is longer than a time",
+        ),
+    )
+
+
 _SCHEMAS: Final = (HISTORY, LIVE)
 _OF_HISTORY_ALONE: Final = ("messages", "alerts")
-# The comment of each generated view contains it, so that other views are never touched.
-_MARK: Final = "SensorStream:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +257,7 @@ def admit_to_views(url: str) -> None:
     Raises:
         HistoryError: the database fails.
     """
-    with (
-        translating("cannot let the reader in"),
-        closing(connect(url)) as connection,
-        connection,
-        connection.cursor() as cursor,
-    ):
+    with opened(url, "cannot let the reader in") as cursor:
         cursor.execute(
             "select nspname::text from pg_namespace where nspname = any(%s)", (list(_SCHEMAS),)
         )

@@ -27,10 +27,9 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
 from sensorstream.errors import UnknownDelivery, UnknownWebhook
 from sensorstream.history.database import translating
-from sensorstream.history.event_head import last_event
-from sensorstream.history.incidents import end_of_system
-from sensorstream.history.tables.alerts import alert_changes
-from sensorstream.history.tables.receivers import (
+from sensorstream.history.incidents import end_of_system, last_event
+from sensorstream.history.tables import (
+    alert_changes,
     alert_groups,
     deliveries,
     outbox,

@@ -9,11 +9,12 @@ A new kind is a module with its class, and a line in :mod:`sensorstream.journal.
 
 from __future__ import annotations
 
+import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final, Protocol, Self
+from typing import Any, ClassVar, Final, Protocol, Self
 
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
@@ -107,14 +108,25 @@ class Entry(ABC):
     costly: ClassVar[bool] = False
     """Whether a replay is slow, so that a checkpoint is written after it."""
 
-    @abstractmethod
+    columns: ClassVar[tuple[str, str]] = ("", "")
+    """The fields that the journal's columns ``content`` and ``source`` are; "": none.
+
+    A field ``content`` is kept as it is, every other one is text; who has more encodes them.
+    """
+
     def encode(self) -> tuple[bytes, str]:
         """The columns ``content`` and ``source`` of the journal."""
+        content, source = (getattr(self, name) if name else "" for name in self.columns)
+        return content if isinstance(content, bytes) else content.encode(), source
 
     @classmethod
-    @abstractmethod
     def decode(cls, content: bytes, source: str) -> Self:
         """The entry that :meth:`encode` wrote."""
+        name, other = cls.columns
+        given: dict[str, Any] = {other: source} if other else {}
+        if name:
+            given[name] = content if name == "content" else content.decode()
+        return cls(**given)
 
     def check(self, target: Target) -> None:  # noqa: B027 - most may always be accepted
         """Check that the entry is acceptable now; it is not in the journal yet.
@@ -123,15 +135,20 @@ class Entry(ABC):
             SensorStreamError: it is not acceptable.
         """
 
-    @abstractmethod
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
-        """Make the change; the entry is in the journal, as ``record``.
+        """Make the change, if there is one; the entry is in the journal, as ``record``.
 
         Args:
             target: the object to change.
             record: its status is known if the entry is replayed and its effects are stored.
             refused: ids of messages whose rejection is stored: they are rejected again.
         """
+        return Outcome(record.message, Status.ACCEPTED)
+
+
+def json_content(told: Mapping[str, object]) -> bytes:
+    """What an entry says, as JSON in UTF-8."""
+    return json.dumps(told, ensure_ascii=False).encode()
 
 
 def number_stays(target: Target, record: Record) -> None:

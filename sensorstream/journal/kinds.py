@@ -8,9 +8,8 @@ from typing import Final
 
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import HistoryError
-from sensorstream.journal.answer import AnswerRule
 from sensorstream.journal.entry import Entry, Target
-from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.message import AnswerRule, PassTime, TakeMessage, Tick
 from sensorstream.journal.notice import (
     ReadFunctions,
     ReportDamage,
@@ -28,7 +27,6 @@ from sensorstream.journal.registration import (
     RemoveWebhook,
 )
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
-from sensorstream.journal.tick import PassTime, Tick
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Instant
 

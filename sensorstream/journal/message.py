@@ -1,17 +1,21 @@
-"""A message as it arrived, independent of its outcome."""
+"""What comes from outside: a message as it arrived, independent of its outcome, time, an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import field
+import json
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import ClassVar, Final, Self
 
 from sensorstream.engine.arrival import Arrived, Reading, Unmapped
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.journal.entry import Entry, Target, number_stays
+from sensorstream.journal.entry import Entry, Target, json_content, number_stays
 from sensorstream.journal.records import Record
 from sensorstream.model.frozen import frozen
+from sensorstream.model.terms import term
+from sensorstream.model.timeline import Instant
+from sensorstream.rules.memory import Answer, SolutionKey
 
 _KEY: Final = "key:"
 _REPLAY: Final = "replay:"
@@ -71,3 +75,78 @@ class TakeMessage(Entry):
         if isinstance(arrived, Arrived) and outcome.status is not Status.REJECTED:
             target.mapper.hear({event.time for event in arrived.mapped.events})
         return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Tick(Entry):
+    """Time passes; ``content`` is the result of :meth:`.Dues.tick_content`."""
+
+    kind: ClassVar[str] = "tick"
+    columns: ClassVar[tuple[str, str]] = ("content", "")
+
+    content: bytes
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        number_stays(target, record)
+        return target.engine.tick(record.message, refused)
+
+
+@dataclass(frozen=True, slots=True)
+class PassTime(Entry):
+    """Application time has come to ``moved`` by messages, and in silence to ``present``."""
+
+    kind: ClassVar[str] = "time"
+
+    moved: Instant
+    present: Instant
+
+    def encode(self) -> tuple[bytes, str]:
+        return f"{self.moved} {self.present}".encode(), ""
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        moved, present = content.split()
+        return cls(int(moved), int(present))
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        # Stays that begin now are numbered on from this engine's last message: the numbers of this
+        # entry would be those of every engine.
+        return target.engine.pass_time(record.message, self.moved, self.present, refused)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRule(Entry):
+    """An answer of the history: a replay takes it from here, and asks nobody."""
+
+    kind: ClassVar[str] = "answer"
+
+    answer: Answer
+
+    def encode(self) -> tuple[bytes, str]:
+        asked = self.answer
+        told: dict[str, object] = {"digest": asked.digest, "moment": _texts(asked.moment)}
+        if self.answer.failure:
+            told["failure"] = self.answer.failure
+        else:
+            told["solutions"] = [_texts(each) for each in self.answer.solutions]
+        return json_content(told), self.answer.rule
+
+    @classmethod
+    def decode(cls, content: bytes, source: str) -> Self:
+        told = json.loads(content)
+        solutions = tuple(_terms(each.items()) for each in told.get("solutions", ()))
+        failure = told.get("failure", "")
+        moment = _terms(told["moment"].items())
+        return cls(Answer(source, told["digest"], moment, solutions, failure))
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        number_stays(target, record)
+        return target.engine.answer(record.message, self.answer)
+
+
+def _texts(solution: SolutionKey) -> dict[str, str]:
+    return {name: value.n3 for name, value in solution}
+
+
+def _terms(texts: Iterable[tuple[str, str]]) -> SolutionKey:
+    return tuple((name, term(text)) for name, text in texts)

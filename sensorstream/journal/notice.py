@@ -17,17 +17,11 @@ WEBHOOK_DISABLED: Final = "webhook-disabled"
 
 @dataclass(frozen=True, slots=True)
 class _Notice(Entry):
+    columns: ClassVar[tuple[str, str]] = ("text", "")
     alert: ClassVar[tuple[str, str]]
     """Kind and key of the alert that it raises."""
 
     text: str
-
-    def encode(self) -> tuple[bytes, str]:
-        return self.text.encode(), ""
-
-    @classmethod
-    def decode(cls, content: bytes, source: str) -> Self:
-        return cls(content.decode())
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         return target.engine.report(record.message, *self.alert)
@@ -95,16 +89,10 @@ class ReportDisabled(Entry):
     """A webhook that was not reached for days is disabled."""
 
     kind: ClassVar[str] = "webhook"
+    columns: ClassVar[tuple[str, str]] = ("text", "webhook")
 
     webhook: str
     text: str
-
-    def encode(self) -> tuple[bytes, str]:
-        return self.text.encode(), self.webhook
-
-    @classmethod
-    def decode(cls, content: bytes, source: str) -> Self:
-        return cls(source, content.decode())
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         return target.engine.report(record.message, WEBHOOK_DISABLED, record.message.source)

@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Self
 from sensorstream.engine.notices import STOPPED
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import QueryConflict, QueryError, SensorStreamError, UnknownQuery
-from sensorstream.journal.entry import Change, Entry, Target
+from sensorstream.journal.entry import Change, Entry, Target, json_content
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Cleared, Message
 from sensorstream.webhook_definition import WebhookDefinition
@@ -53,7 +53,7 @@ class RegisterQuery(Change):
 
     def encode(self) -> tuple[bytes, str]:
         told = {"query": self.text, "by": self.by, "replaces": self.replaces}
-        return json.dumps(told, ensure_ascii=False).encode(), self.name
+        return json_content(told), self.name
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
@@ -95,16 +95,10 @@ class RemoveQuery(Change):
     """A continuous query stops; ``by`` is who wanted it, empty if that is not known."""
 
     kind: ClassVar[str] = "query-end"
+    columns: ClassVar[tuple[str, str]] = ("by", "name")
 
     name: str
     by: str = ""
-
-    def encode(self) -> tuple[bytes, str]:
-        return self.by.encode(), self.name
-
-    @classmethod
-    def decode(cls, content: bytes, source: str) -> Self:
-        return cls(source, content.decode())
 
     def check(self, target: Target) -> None:
         """Check that there is such a query.
@@ -147,7 +141,7 @@ class QueryStopped(Entry):
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         target.engine.queries.stop(self.name, self.registered, self.reason)
-        return Outcome(record.message, Status.ACCEPTED)
+        return Entry.apply(self, target, record, refused)
 
 
 def _outcome(target: Target, message: Message, name: str) -> Outcome:
@@ -180,15 +174,12 @@ class PutWebhook(Entry):
     def encode(self) -> tuple[bytes, str]:
         first = dict.fromkeys(("url", "queries", "format"))
         told = {**first, "by": self.by, **self.definition.data()}
-        return json.dumps(told, ensure_ascii=False).encode(), self.webhook
+        return json_content(told), self.webhook
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
         told = json.loads(content)
         return cls(source, WebhookDefinition.read(told), told["by"])
-
-    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
-        return Outcome(record.message, Status.ACCEPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,16 +187,7 @@ class RemoveWebhook(Entry):
     """A webhook is removed; ``by`` is who wanted it."""
 
     kind: ClassVar[str] = "webhook-end"
+    columns: ClassVar[tuple[str, str]] = ("by", "webhook")
 
     webhook: str
     by: str
-
-    def encode(self) -> tuple[bytes, str]:
-        return self.by.encode(), self.webhook
-
-    @classmethod
-    def decode(cls, content: bytes, source: str) -> Self:
-        return cls(source, content.decode())
-
-    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
-        return Outcome(record.message, Status.ACCEPTED)

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Inconsistent, SensorStreamError
-from sensorstream.journal.entry import Change, Successor, Successors, Target
+from sensorstream.journal.entry import Change, Successor, Successors, Target, json_content
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 
@@ -101,7 +101,7 @@ class PutRules(_Takeover):
             flags = {"whole": self.whole, "found": self.found}
             told = {"files": told, "tables": tables}
             told.update((name, True) for name, is_set in flags.items() if is_set)
-        return json.dumps(told, ensure_ascii=False).encode(), self.by
+        return json_content(told), self.by
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
@@ -132,13 +132,6 @@ class ReadmitReasoner(_Takeover):
     """A reasoner that had failed was replaced."""
 
     kind: ClassVar[str] = "reasoner"
-
-    def encode(self) -> tuple[bytes, str]:
-        return b"", ""
-
-    @classmethod
-    def decode(cls, content: bytes, source: str) -> Self:
-        return cls()
 
     def prepare(self, successors: Successors) -> Successor:
         return successors.with_reasoner()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.oxigraph import same_when_stored
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
@@ -121,3 +122,32 @@ class Changes:
             for other in self._kb.match(subject, predicate, None)
             if same_when_stored(value, other[2])
         )
+
+
+GRAPH_MARKS: Final = {name: marks for marks, name in ALL_GRAPHS if name is not None}
+"""The marks of the triples of each named graph."""
+
+
+class GraphIndex:
+    """Follows one named graph; O(1) per change of it. For queries that read that graph."""
+
+    __slots__ = ("_kb", "_marks", "index")
+
+    def __init__(self, kb: KnowledgeBase, name: IRI) -> None:
+        self.index = TripleIndex()
+        self._kb = kb
+        self._marks = GRAPH_MARKS[name]
+        for triple in kb.match(None, None, None):
+            self._note(triple, 0, kb.marks(triple))
+        kb.subscribe(self._note)
+
+    def _note(self, triple: Triple, old: int, new: int) -> None:
+        before, now = old & self._marks, new & self._marks
+        if now and not before:
+            self.index.add(triple)
+        elif before and not now:
+            self.index.discard(triple)
+
+    def close(self) -> None:
+        """Stop following the graph."""
+        self._kb.unsubscribe(self._note)

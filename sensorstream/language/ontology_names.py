@@ -10,8 +10,7 @@ from typing import Final
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
-from sensorstream.model.schema import Schema
-from sensorstream.model.similar import shortened, similar
+from sensorstream.model.schema import Schema, shortened, similar
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS
 from sensorstream.model.xsd import XSD

@@ -17,8 +17,8 @@ from sensorstream.language import syntax
 from sensorstream.language.hole import call, split
 from sensorstream.language.lexer import KEYWORDS, RuleLexer, RuleText
 from sensorstream.language.wellformed import faults, place
+from sensorstream.model.events import SEVERITIES
 from sensorstream.model.schedules import DAYS
-from sensorstream.model.severities import SEVERITIES
 
 _TIME_OF_DAY: Final = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?")
 

@@ -14,11 +14,10 @@ from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
 from sensorstream.mapping.function_chain import call_faults
 from sensorstream.mapping.functions import Library
-from sensorstream.mapping.part_paths import at_part
+from sensorstream.mapping.moved_paths import at_part
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import check_graph_name, literal_maker
-from sensorstream.model.schema import Schema
-from sensorstream.model.similar import similar
+from sensorstream.model.schema import Schema, similar
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_TYPE
 

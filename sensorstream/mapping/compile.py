@@ -13,7 +13,7 @@ from sensorstream.mapping.document import Element
 from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import lookup_of, only_root
-from sensorstream.mapping.part_paths import ROOT, looks_up
+from sensorstream.mapping.moved_paths import ROOT, looks_up
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
@@ -214,7 +214,7 @@ class _Compiler:
     ) -> Callable[[Scope], Subject]:
         assert not isinstance(name, syntax.Variable), "parse refuses it in mapping rules"
         missing = "expected an individual's name"
-        not_one = self._expressions.not_one
+        first_not_one = self._expressions.first_not_one
         holes = name.holes
         if isinstance(name, syntax.BlankName):
             find = self._values.blank_node(name)
@@ -222,7 +222,7 @@ class _Compiler:
             def blank(scope: Scope) -> Subject:
                 found = find(scope)
                 if len(found) != 1:
-                    raise not_one(scope, holes, missing)
+                    raise first_not_one(scope, holes, missing)
                 return found[0]
 
             return blank
@@ -234,7 +234,7 @@ class _Compiler:
         def one(scope: Scope) -> Subject:
             found = fill(scope)
             if len(found) != 1:
-                raise not_one(scope, holes, missing)
+                raise first_not_one(scope, holes, missing)
             return found[0]
 
         return one
@@ -250,7 +250,7 @@ class _Compiler:
         def graph(scope: Scope) -> IRI:
             found = fill(scope)
             if len(found) != 1:
-                raise expressions.not_one(scope, holes, "expected a graph's name")
+                raise expressions.first_not_one(scope, holes, "expected a graph's name")
             try:
                 return check_graph_name(found[0])
             except TermError as error:
@@ -261,19 +261,5 @@ class _Compiler:
     def _time(self, at: syntax.Hole | None) -> Callable[[Scope], Instant]:
         if at is None:
             return lambda scope: scope.harvest.message.received
-        find, read, expressions = (
-            self._expressions.texts(at),
-            self._timeline.instant,
-            self._expressions,
-        )
-
-        def time(scope: Scope) -> Instant:
-            found = find(scope)
-            if len(found) != 1:
-                raise expressions.not_one(scope, (at,), "expected a time")
-            try:
-                return read(found[0])
-            except TermError as error:
-                raise expressions.error(scope, at, error.message, found[0]) from None
-
-        return time
+        expressions = self._expressions
+        return expressions.instant(at, expressions.texts(at), self._timeline)

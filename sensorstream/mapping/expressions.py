@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeVar, cast
 
@@ -17,12 +17,13 @@ from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.function_chain import compile_calls
 from sensorstream.mapping.functions import Library
-from sensorstream.mapping.part_paths import ROOT, at_part
+from sensorstream.mapping.moved_paths import ROOT, at_part
 from sensorstream.mapping.scope import Scope, Texts
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import encode_segment, iri_maker
 from sensorstream.mapping.xpath import (
     Bound,
+    Nodes,
     compile_texts,
     compile_xpath,
     is_attribute,
@@ -30,6 +31,7 @@ from sensorstream.mapping.xpath import (
     texts,
 )
 from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.model.timeline import Instant, Timeline
 
 # The beginning of an IRI, up to somewhere behind its host.
 _IN_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//[^/?#]*\Z)")
@@ -37,7 +39,122 @@ _IN_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//[^/?#]*\Z)")
 _Found = TypeVar("_Found")
 
 
-class Expressions:
+class HoleCompiler:
+    """Compiles the holes of one rule, or of one map of RML; its methods return closures."""
+
+    def __init__(
+        self,
+        rule: str,
+        namespaces: Mapping[str, str],
+        library: Library,
+        placed: Callable[[str], str],
+    ) -> None:
+        """``placed`` is the expression that means the same where it is evaluated."""
+        self._name = rule
+        self._namespaces = namespaces
+        self._library = library
+        self._placed = placed
+
+    def xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Scope], object]:
+        """What XPath finds, without the value functions."""
+        return self._possible(
+            hole, compile_xpath(self._placed(text or hole.text), self._namespaces)
+        )
+
+    def plain(self, hole: syntax.Hole) -> Texts:
+        """The texts that XPath finds."""
+        return self._possible(hole, compile_texts(self._placed(hole.text), self._namespaces))
+
+    def _possible(
+        self, hole: syntax.Hole, evaluate: Callable[[Element, Nodes], _Found]
+    ) -> Callable[[Scope], _Found]:
+        def find(scope: Scope) -> _Found:
+            try:
+                return evaluate(scope.context, scope.variables)
+            except etree.XPathError as error:
+                raise self.error(scope, hole, f"not possible on this message: {error}") from None
+
+        return find
+
+    def called(
+        self, hole: syntax.Hole, find: Texts, calls: Sequence[syntax.Call], *, valid: bool
+    ) -> Texts:
+        """Texts after value functions; ``hole`` is where the message has them."""
+        change = compile_calls(calls, self._library, valid=valid)
+
+        def called(scope: Scope) -> list[str]:
+            found = find(scope)
+            try:
+                return change(found)
+            except TermError as error:
+                invalid = _first_invalid(change, found)
+                raise self.error(scope, hole, error.message, invalid, InvalidValue) from None
+
+        return called
+
+    def instant(
+        self, at: syntax.Hole, find: Texts, timeline: Timeline
+    ) -> Callable[[Scope], Instant]:
+        """The time that a hole finds."""
+        read = timeline.instant
+
+        def instant(scope: Scope) -> Instant:
+            found = find(scope)
+            if len(found) != 1:
+                raise self.not_one(scope, at, found, "expected a time")
+            try:
+                return read(found[0])
+            except TermError as error:
+                raise self.error(scope, at, error.message, found[0]) from None
+
+        return instant
+
+    # Errors
+
+    def not_one(
+        self, scope: Scope, hole: syntax.Hole, values: Sequence[object], expected: str
+    ) -> MappingError:
+        """The error of a hole that did not find exactly one value."""
+        found = f"{len(values)} values" if values else "nothing"
+        return self.error(scope, hole, f"found {found}, {expected}")
+
+    def error(
+        self,
+        scope: Scope,
+        hole: syntax.Hole,
+        what: str,
+        found: str = "",
+        kind: type[MappingError] = MappingError,
+    ) -> MappingError:
+        """An error at the place in the message that a hole found (at ``found``, if several)."""
+        line = line_of(
+            self._placed(hole.text), self._namespaces, scope.context, scope.variables, found
+        )
+        return self.error_at(scope, hole.position, print_hole(hole), what, line, kind)
+
+    def error_at(
+        self,
+        scope: Scope,
+        position: Position,
+        written: str,
+        what: str,
+        line: int | None = None,
+        kind: type[MappingError] = MappingError,
+    ) -> MappingError:
+        """An error of the message, for a part of the rule."""
+        around = [
+            node
+            for name, node in scope.variables.items()
+            if name != ROOT and isinstance(node, Element)
+        ]
+        nearest = around[-1] if around else scope.context
+        return kind(
+            f"rule {self._name}, {written}, message line {line or nearest.sourceline}: {what}",
+            position=position,
+        )
+
+
+class Expressions(HoleCompiler):
     """Compiles the expressions of one rule; its methods return closures."""
 
     def __init__(
@@ -48,12 +165,11 @@ class Expressions:
         recorder: ExpressionRecorder | None,
         in_parts: bool,
     ) -> None:
+        # A message may be a part of a document.
+        super().__init__(rule.name, file.namespace_map, library, at_part if in_parts else str)
         self._file = file
         self._rule = rule
-        self._library = library
         self._recorder = recorder
-        self._in_parts = in_parts
-        self._namespaces = file.namespace_map
         uses = Counter(nodes(rule.actions, syntax.Hole))
         self._lets = {let.variable for let in rule.lets}
         self._shared = {hole for hole, count in uses.items() if count > 1}
@@ -75,7 +191,7 @@ class Expressions:
     def nodes(self, hole: syntax.Hole) -> Callable[[Scope], Sequence[Element | str]]:
         """The nodes that a path finds."""
         # The check has verified that the expression finds nodes.
-        find = cast(Callable[[Scope], Sequence[Element | str]], self._xpath(hole))
+        find = cast(Callable[[Scope], Sequence[Element | str]], self.xpath(hole))
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return self._once(hole, find)
@@ -90,7 +206,7 @@ class Expressions:
     def condition(self, hole: syntax.Hole) -> Callable[[Scope], object]:
         """Whether an XPath is true, or its value functions return any value."""
         test: Callable[[Scope], object] = (
-            self._changed(hole) if hole.calls else self._xpath(hole, f"boolean({hole.text})")
+            self._changed(hole) if hole.calls else self.xpath(hole, f"boolean({hole.text})")
         )
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
@@ -102,17 +218,6 @@ class Expressions:
             return held
 
         return recorded
-
-    def _xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Scope], object]:
-        evaluate = compile_xpath(self._placed(text or hole.text), self._namespaces)
-
-        def find(scope: Scope) -> object:
-            try:
-                return evaluate(scope.context, scope.variables)
-            except etree.XPathError as error:
-                raise self._impossible(scope, hole, error) from None
-
-        return find
 
     def _once(
         self, hole: syntax.Hole, find: Callable[[Scope], _Found]
@@ -139,17 +244,13 @@ class Expressions:
             return False
         return "$" not in hole.text
 
-    def _placed(self, expression: str) -> str:
-        """The expression that means the same in a message that may be a part of a document."""
-        return at_part(expression) if self._in_parts else expression
-
     def value(self, let: syntax.Let) -> Callable[[Scope], Bound]:
         """The value of a variable, as XPath has it: nodes, text, number or boolean.
 
         Texts of attributes and of value functions are nodes too, so that there may be any number.
         """
         hole = let.value
-        find = self._changed(hole) if hole.calls else self._xpath(hole)
+        find = self._changed(hole) if hole.calls else self.xpath(hole)
         recorder, rule = self._recorder, self._rule.name
 
         def bound(scope: Scope) -> Bound:
@@ -204,33 +305,14 @@ class Expressions:
 
     def _plain(self, hole: syntax.Hole, valid: bool = False) -> Texts:
         if hole.calls:
-            return self._changed(hole, valid)
+            return self._changed(hole, valid=valid)
         if hole.text.removeprefix("$") in self._lets and hole.text.startswith("$"):
             variable = hole.text[1:]
             return lambda scope: texts(scope.variables[variable])
-        find = compile_texts(self._placed(hole.text), self._namespaces)
+        return self.plain(hole)
 
-        def plain(scope: Scope) -> list[str]:
-            try:
-                return find(scope.context, scope.variables)
-            except etree.XPathError as error:
-                raise self._impossible(scope, hole, error) from None
-
-        return plain
-
-    def _changed(self, hole: syntax.Hole, valid: bool = False) -> Texts:
-        find, change = self._xpath(hole), compile_calls(hole.calls, self._library, valid=valid)
-
-        def changed(scope: Scope) -> list[str]:
-            found = texts(find(scope))
-            try:
-                return change(found)
-            except TermError as error:
-                raise self.error(
-                    scope, hole, error.message, _first_invalid(change, found), InvalidValue
-                ) from None
-
-        return changed
+    def _changed(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
+        return self.called(hole, self.plain(hole), hole.calls, valid=valid)
 
     def iris(self, name: syntax.Name, *, valid: bool = False) -> Callable[[Scope], list[IRI]]:
         """The IRIs of a name with holes.
@@ -295,60 +377,21 @@ class Expressions:
                 if not found:
                     return []
                 if len(found) > 1:
-                    raise self.not_one(scope, (hole,), "expected one value beside another hole")
+                    raise self.not_one(scope, hole, found, "expected one value beside another hole")
                 filled.append(change(found[0]))
             return ["".join(filled)]
 
         return fill
 
-    # Errors
-
-    def not_one(self, scope: Scope, holes: Sequence[syntax.Hole], expected: str) -> MappingError:
-        """The error of the first hole that did not find exactly one value."""
+    def first_not_one(
+        self, scope: Scope, holes: Sequence[syntax.Hole], expected: str
+    ) -> MappingError:
+        """The error of the first of some holes that did not find exactly one value."""
         for hole in holes:
-            count = len(self._plain(hole)(scope))
-            if count != 1:
-                found = "nothing" if count == 0 else f"{count} values"
-                return self.error(scope, hole, f"found {found}, {expected}")
+            found = self._plain(hole)(scope)
+            if len(found) != 1:
+                return self.not_one(scope, hole, found, expected)
         raise AssertionError("every hole found one value")
-
-    def _impossible(self, scope: Scope, hole: syntax.Hole, error: etree.XPathError) -> MappingError:
-        return self.error(scope, hole, f"not possible on this message: {error}")
-
-    def error(
-        self,
-        scope: Scope,
-        hole: syntax.Hole,
-        what: str,
-        found: str = "",
-        kind: type[MappingError] = MappingError,
-    ) -> MappingError:
-        """An error at the place in the message that a hole found (at ``found``, if several)."""
-        line = line_of(
-            self._placed(hole.text), self._namespaces, scope.context, scope.variables, found
-        )
-        return self.error_at(scope, hole.position, print_hole(hole), what, line, kind)
-
-    def error_at(
-        self,
-        scope: Scope,
-        position: Position,
-        written: str,
-        what: str,
-        line: int | None = None,
-        kind: type[MappingError] = MappingError,
-    ) -> MappingError:
-        """An error of the message, for a part of the rule."""
-        around = [
-            node
-            for name, node in scope.variables.items()
-            if name != ROOT and isinstance(node, Element)
-        ]
-        nearest = around[-1] if around else scope.context
-        return kind(
-            f"rule {self._rule.name}, {written}, message line {line or nearest.sourceline}: {what}",
-            position=position,
-        )
 
 
 def _node(text: str) -> Element:

@@ -13,7 +13,7 @@ from typing import Final
 
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
-from sensorstream.mapping.part_paths import looks_up
+from sensorstream.mapping.moved_paths import looks_up
 from sensorstream.mapping.xpath_cost import CONTEXT, ELSEWHERE, Cost, cost_of
 
 STEPS: Final = 10_000_000

@@ -16,12 +16,11 @@ from sensorstream.language.walk import nodes
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
-from sensorstream.mapping.part_paths import ROOT
+from sensorstream.mapping.moved_paths import ROOT, subpaths
 from sensorstream.mapping.parts import alone
 from sensorstream.mapping.plan import MappingPlan, PlannedRule
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.scope import Scope
-from sensorstream.mapping.subpaths import subpaths
 from sensorstream.mapping.trace import evaluated
 from sensorstream.mapping.unmapped import Seen, Unmapped, unmapped
 from sensorstream.mapping.yields import Yield, yields

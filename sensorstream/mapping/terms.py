@@ -190,7 +190,7 @@ class ValueCompiler:
             if not texts or not tags:
                 return []
             if len(tags) > 1:
-                raise expressions.not_one(scope, (hole,), "expected one language")
+                raise expressions.not_one(scope, hole, tags, "expected one language")
             try:
                 make = makers(tags[0])
                 return [make(text) for text in texts]

@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 from lxml import etree
 
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.part_paths import ROOT, at_part
+from sensorstream.mapping.moved_paths import ROOT, at_part
 from sensorstream.mapping.scope import Scope
 from sensorstream.model.terms import Subject, Triple
 

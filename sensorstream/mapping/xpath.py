@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, cast
 
@@ -14,6 +15,7 @@ from lxml import etree
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import XML_SCHEMA_INSTANCE, Hole
 from sensorstream.mapping.document import Element
+from sensorstream.mapping.xpath_tree import NC_NAME, NODE_TYPES, OPERATORS, tokens_of
 
 Bound: TypeAlias = Element | str | float | bool | list[Element]
 """What a variable is bound to: a node or the text of an attribute; by ``let``, any value."""
@@ -24,17 +26,6 @@ Nodes: TypeAlias = Mapping[str, Bound]
 Evaluation: TypeAlias = Callable[[Element, Nodes], object]
 """From context node and variables to lxml's result: list of nodes, str, float or bool."""
 
-_NC: Final = r"[^\W\d][\w.-]*"
-TOKEN: Final = re.compile(
-    rf"""(?P<space>\s+)
-    |(?P<literal>"[^"]*"|'[^']*')
-    |(?P<number>\d+(?:\.\d*)?|\.\d+)
-    |\$(?P<variable>{_NC}(?::{_NC})?)
-    |(?P<name>{_NC}(?::(?!:)(?:{_NC}|\*))?)(?P<use>\s*(?:\(|::))?
-    |(?P<operator>::|//|\.\.|!=|<=|>=|[()\[\].@,/|+\-=<>*])""",
-    re.X,
-)
-NODE_TYPES: Final = frozenset(("comment", "text", "processing-instruction", "node"))
 FUNCTIONS: Final = frozenset(
     (
         *("last", "position", "count", "id", "local-name", "namespace-uri", "name", "string"),
@@ -49,9 +40,9 @@ _NIL: Final = f"{{{XML_SCHEMA_INSTANCE}}}nil"
 _TRUE: Final = frozenset(("true", "1"))
 
 # Paths of names need no XPath engine.
-_QUALIFIED: Final = rf"{_NC}(?::{_NC})?"
+_QUALIFIED: Final = rf"{NC_NAME}(?::{NC_NAME})?"
 _NAMES: Final = re.compile(
-    rf"(?:\$(?P<variable>{_NC})/)?(?P<steps>(?:{_QUALIFIED}/)*)"
+    rf"(?:\$(?P<variable>{NC_NAME})/)?(?P<steps>(?:{_QUALIFIED}/)*)"
     rf"(?:@(?P<attribute>{_QUALIFIED})|(?P<element>{_QUALIFIED}))\Z"
 )
 
@@ -117,26 +108,20 @@ def sample(
 def _name_faults(
     hole: Hole, namespaces: Mapping[str, str], variables: Collection[str]
 ) -> Iterator[LanguageError]:
-    offset = 0
-    while offset < len(hole.text):
-        match = TOKEN.match(hole.text, offset)
-        here = _place(hole, offset)
-        if match is None:
-            character = hole.text[offset]
-            yield LanguageError(f"not XPath 1.0: unexpected '{character}'", position=here)
-            return
-        offset = match.end()
-        if (variable := match["variable"]) and variable not in variables:
+    tokens = list(tokens_of(hole.text))
+    for token, following in zip_longest(tokens, tokens[1:]):
+        here, name = _place(hole, token.start), token.text
+        if not token.kind:
+            yield LanguageError(f"not XPath 1.0: unexpected '{name}'", position=here)
+        if token.kind == "variable" and (variable := name[1:]) not in variables:
             bound = ", ".join(f"${name}" for name in variables) or "none is bound here"
             yield LanguageError(f"unknown variable ${variable}: expected {bound}", position=here)
-        if not (name := match["name"]):
+        if token.kind != "name":
             continue
-        use = (match["use"] or "").strip()
         prefix, colon, _ = name.partition(":")
-        if use == "(" and name not in NODE_TYPES and name not in FUNCTIONS:
-            # An operator may stand before a bracket: `a and (b)`.
-            if name in ("and", "or", "div", "mod"):
-                continue
+        is_call = following is not None and following.kind == "("
+        # An operator may stand before a bracket: `a and (b)`.
+        if is_call and name not in NODE_TYPES | FUNCTIONS | OPERATORS:
             close = get_close_matches(name, sorted(FUNCTIONS), n=1, cutoff=0.7)
             hint = f"did you mean {close[0]}()?" if close else "expected one of XPath 1.0"
             yield LanguageError(f"unknown function {name}(): {hint}", position=here)
@@ -146,6 +131,10 @@ def _name_faults(
                 f"expected 'xmlns {prefix} = \"uri\"' at the head of the file",
                 position=here,
             )
+
+
+def _variables(text: str) -> set[str]:
+    return {token.text[1:] for token in tokens_of(text) if token.kind == "variable"}
 
 
 def _reason(error: etree.XPathSyntaxError) -> tuple[str, int]:
@@ -256,7 +245,7 @@ def _general(text: str, namespaces: Mapping[str, str]) -> Evaluation:
     def evaluate(context: Element, variables: Nodes) -> object:
         nonlocal engine, used
         if engine is None:
-            used = tuple({m["variable"] for m in TOKEN.finditer(text) if m["variable"]})
+            used = tuple(_variables(text))
             # Every evaluation registers them again.
             spaces = {prefix: uri for prefix, uri in namespaces.items() if f"{prefix}:" in text}
             engine = etree.XPath(text, namespaces=spaces or None, smart_strings=False)
@@ -285,7 +274,7 @@ def line_of(
     For error messages: it evaluates again, with strings that have a parent element.
     """
     engine = etree.XPath(expression, namespaces=dict(namespaces) or None)
-    used = {match["variable"] for match in TOKEN.finditer(expression)}
+    used = _variables(expression)
     bound: dict[str, Any] = {name: node for name, node in variables.items() if name in used}
     try:
         result = engine(context, **bound)

@@ -9,12 +9,22 @@ Depth counts as bounded: messages nest their elements at most ``max_depth`` deep
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sensorstream.mapping.location_path import Token, tokens_of
-from sensorstream.mapping.xpath import NODE_TYPES
+from sensorstream.mapping.xpath_tree import (
+    Call,
+    Expression,
+    Filter,
+    Literal,
+    Number,
+    Operation,
+    Path,
+    Step,
+    Variable,
+    parse,
+)
 
 WORST: Final = 9
 """The degree of what cannot be told."""
@@ -55,178 +65,101 @@ NO_VARIABLES: Final[Mapping[str, Cost]] = {}
 _UP: Final = frozenset(("parent", "ancestor", "ancestor-or-self"))
 _DOWN: Final = frozenset(("descendant", "descendant-or-self"))
 _SEARCHES: Final = frozenset(("contains", "substring-before", "substring-after", "translate"))
-_LEVELS: Final = (
-    ("or",),
-    ("and",),
-    ("=", "!="),
-    ("<", "<=", ">", ">="),
-    ("+", "-"),
-    ("*", "div", "mod"),
-)
+_OF_SETS: Final = frozenset(("|", "=", "!=", "<", "<=", ">", ">="))
+"""Operators that compare all nodes of two sets with each other."""
+_ONE: Final = frozenset(("child", "self", "parent"))
+"""Axes of which a document has one node: its element."""
 
 
 def cost_of(
     expression: str, variables: Mapping[str, Cost] = NO_VARIABLES, context: Cost = CONTEXT
 ) -> Cost:
     """The cost of a valid expression, with those of the nodes that its variables hold."""
-    tokens = tokens_of(expression)
-    if tokens is None:
-        return _ANYTHING
+    tree = parse(expression)
     try:
-        return _Reader(tokens, variables, context).expression()
-    except (IndexError, RecursionError):
+        return _ANYTHING if tree is None else _Costs(variables).of(tree, context)
+    except RecursionError:
         return _ANYTHING
 
 
-class _Reader:
-    """Reads one expression (XPath 1.0, section 3.1 to 3.5)."""
+class _Costs:
+    """The costs of the nodes of a tree, with those of what the variables hold."""
 
-    def __init__(self, tokens: list[Token], variables: Mapping[str, Cost], context: Cost) -> None:
-        self._tokens = tokens
+    def __init__(self, variables: Mapping[str, Cost]) -> None:
         self._variables = variables
-        self._context = context
-        self._at = 0
 
-    def expression(self) -> Cost:
-        return self._binary(0)
+    def of(self, node: Expression, context: Cost) -> Cost:
+        match node:
+            case Literal() | Number():
+                return _VALUE
+            case Variable(name=name):
+                return self._variables.get(name, replace(_ANYTHING, degree=1))
+            case Call():
+                return self._call(node, context)
+            case Operation(operands=(operand,)):
+                return replace(self.of(operand, context), many=False)
+            case Operation():
+                return self._operation(node, context)
+            case Filter(of=of, predicates=predicates):
+                found = self.of(of, context)
+                return self._predicates(found, predicates, candidates=found.many)
+            case Path(origin=origin):
+                found = ELSEWHERE if node.absolute else context
+                found = found if origin is None else self.of(origin, context)
+        for step in node.steps:
+            if step.deep:
+                found = _walked(found, "descendant-or-self", named=False)[0]
+            found = self._step(found, step)
+            if node.absolute and step is node.steps[0] and not step.deep and step.axis in _ONE:
+                found = replace(found, many=False)
+        return found
 
-    def _binary(self, level: int) -> Cost:
-        if level == len(_LEVELS):
-            return self._unary()
-        found = self._binary(level + 1)
-        while self._text() in _LEVELS[level] and self._kind() in ("name", self._text()):
-            self._at += 1
-            other = self._binary(level + 1)
-            both = found.many and other.many and _LEVELS[level][0] in ("=", "<")
+    def _operation(self, node: Operation, context: Cost) -> Cost:
+        first, *others = (self.of(each, context) for each in node.operands)
+        found = first
+        for operator, other in zip(node.operators, others, strict=True):
+            many = found.many or other.many
+            both = found.many and other.many and operator in _OF_SETS
             found = found.with_(other, least=2 if both else 1)
+            if operator == "|":
+                found = replace(found, many=many)
         return found
 
-    def _unary(self) -> Cost:
-        if self._kind() == "-":
-            self._at += 1
-            return replace(self._unary(), many=False)
-        return self._union()
-
-    def _union(self) -> Cost:
-        found = self._path()
-        while self._kind() == "|":
-            self._at += 1
-            other = self._path()
-            both = found.with_(other, least=2 if found.many and other.many else 1)
-            found = replace(both, many=found.many or other.many)
-        return found
-
-    # Paths
-
-    def _path(self) -> Cost:
-        kind, text = self._kind(), self._text()
-        if kind in ("/", "//"):
-            found = ELSEWHERE
-            if kind == "/":
-                self._at += 1
-                if not self._begins_step():
-                    return found
-                # A document has one element.
-                child = self._kind() not in ("@", "::")
-                found = self._step(found)
-                found = replace(found, many=False) if child else found
-            return self._steps(found)
-        if kind == "variable":
-            self._at += 1
-            found = self._variables.get(text.removeprefix("$"), replace(_ANYTHING, degree=1))
-        elif kind in ("literal", "number"):
-            self._at += 1
-            found = _VALUE
-        elif kind == "(" and text == "(":
-            self._at += 1
-            found = self.expression()
-            self._at += 1
-        elif kind == "(" and text not in NODE_TYPES:
-            found = self._call(text)
-        else:
-            return self._steps(self._step(self._context))
-        return self._steps(self._predicates(found, candidates=found.many))
-
-    def _begins_step(self) -> bool:
-        kind = self._kind()
-        return kind in ("name", "*", "@", ".", "..", "::") or (
-            kind == "(" and self._text() in NODE_TYPES
+    def _step(self, start: Cost, step: Step) -> Cost:
+        named = not step.test.endswith(("*", ")"))
+        found, candidates, repeated = _walked(start, step.axis, named=named)
+        return self._predicates(
+            found, step.predicates, candidates=candidates, repeated=repeated, several=start.many
         )
 
-    def _steps(self, found: Cost) -> Cost:
-        while self._kind() in ("/", "//"):
-            if self._kind() == "//":
-                found = _walked(found, "descendant-or-self", named=False)[0]
-            self._at += 1
-            found = self._step(found)
-        return found
-
-    def _step(self, start: Cost) -> Cost:
-        axis = "child"
-        match self._kind():
-            case "." | "..":
-                axis = "self" if self._kind() == "." else "parent"
-                self._at += 1
-                return _walked(start, axis, named=False)[0]
-            case "@":
-                axis = "attribute"
-                self._at += 1
-            case "::":
-                axis = self._text()
-                self._at += 1
-        named = self._kind() == "name" and not self._text().endswith(":*")
-        if self._kind() == "(":
-            while self._kind() != ")":
-                self._at += 1
-        self._at += 1
-        found, candidates, repeated = _walked(start, axis, named=named)
-        return self._predicates(found, candidates=candidates, repeated=repeated, several=start.many)
-
     def _predicates(
-        self, found: Cost, *, candidates: bool, repeated: bool = False, several: bool = False
+        self,
+        found: Cost,
+        predicates: Iterable[Expression],
+        *,
+        candidates: bool,
+        repeated: bool = False,
+        several: bool = False,
     ) -> Cost:
         """``several``: even by position a predicate leaves several nodes."""
-        while self._kind() == "[":
-            self._at += 1
-            begun = self._at
-            outside, self._context = self._context, CONTEXT
-            test = self.expression()
-            self._context = outside
-            position = [each.kind for each in self._tokens[begun : self._at]] == ["number"]
-            self._at += 1
+        for predicate in predicates:
+            test = self.of(predicate, CONTEXT)
             degree = test.each if candidates else test.degree
             if repeated:
                 degree = test.degree + 2
-            many = several if position else found.many
+            many = several if isinstance(predicate, Number) else found.many
             found = replace(found, degree=max(found.degree, degree), many=many)
         return found
 
-    def _call(self, name: str) -> Cost:
-        self._at += 1
-        found, searches, number = _VALUE, name in _SEARCHES, 0
-        if self._kind() == ")":
-            found = replace(self._context, many=False)
-        while self._kind() != ")":
-            begun = self._at
-            given = self.expression()
-            constant = [each.kind for each in self._tokens[begun : self._at]] == ["literal"]
+    def _call(self, node: Call, context: Cost) -> Cost:
+        found = _VALUE if node.arguments else replace(context, many=False)
+        for number, argument in enumerate(node.arguments):
             # The text is looked through for each character, or for each place in it.
-            found = found.with_(given, least=2 if searches and number == 1 and not constant else 1)
-            number += 1
-            if self._kind() == ",":
-                self._at += 1
-        self._at += 1
-        if name == "id":
+            searched = number == 1 and node.name in _SEARCHES and not isinstance(argument, Literal)
+            found = found.with_(self.of(argument, context), least=2 if searched else 1)
+        if node.name == "id":
             return Cost(max(2, found.degree), many=True, local=False)
-        return replace(found, local=False) if name == "lang" else found
-
-    # Tokens
-
-    def _kind(self) -> str:
-        return self._tokens[self._at].kind if self._at < len(self._tokens) else ""
-
-    def _text(self) -> str:
-        return self._tokens[self._at].text if self._at < len(self._tokens) else ""
+        return replace(found, local=False) if node.name == "lang" else found
 
 
 def _walked(start: Cost, axis: str, *, named: bool) -> tuple[Cost, bool, bool]:

@@ -30,7 +30,7 @@ from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, literal
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import SENSORSTREAM
-from sensorstream.window.ownership import owners_of
+from sensorstream.window.partition import owners_of
 
 _AT: Final = IRI(f"{SENSORSTREAM}at")
 _REPLACES: Final = IRI(f"{SENSORSTREAM}replaces")

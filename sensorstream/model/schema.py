@@ -7,18 +7,24 @@ reasoner computes everything that follows from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import chain
 from typing import Final, TypeAlias
 
-from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
+    OWL_CLASS,
+    OWL_COMPLEMENT_OF,
     OWL_EQUIVALENT_CLASS,
     OWL_EQUIVALENT_PROPERTY,
     OWL_INTERSECTION_OF,
     OWL_ON_DATATYPE,
+    OWL_ON_PROPERTY,
+    OWL_ONE_OF,
+    OWL_RESTRICTION,
     RDF,
     RDF_FIRST,
     RDF_REST,
@@ -272,3 +278,70 @@ class _Reader:
                 offer = (0 if language == "en" else 1, o.lexical)
                 best[s] = min(best.get(s, offer), offer)
         return {name: text for name, (_, text) in best.items()}
+
+
+def shortened(iri: str, prefixes: Mapping[str, str]) -> str:
+    """An IRI with the longest prefix that fits, else in angle brackets."""
+    fitting = [
+        (len(start), name)
+        for name, start in prefixes.items()
+        if iri.startswith(start) and iri != start
+    ]
+    if not fitting:
+        return f"<{iri}>"
+    length, name = max(fitting)
+    return f"{name}:{iri[length:]}"
+
+
+def similar(name: IRI, known: Iterable[IRI], written: Callable[[str], str]) -> str | None:
+    """The known name that is written most like another one, as ``written`` writes it."""
+    names = {written(each): each for each in sorted(known)}
+    close = get_close_matches(written(name), names, n=1) or [
+        each for each, full in names.items() if local_name(full) == local_name(name)
+    ]
+    return close[0] if close else None
+
+
+DESCRIBING: Final = frozenset(
+    {OWL_ON_PROPERTY, OWL_INTERSECTION_OF, IRI(f"{OWL}unionOf"), OWL_COMPLEMENT_OF, OWL_ONE_OF}
+)
+"""A node with one of these properties is a class expression, or a data range."""
+
+
+def missing_kinds(triples: Iterable[Triple]) -> Iterator[Triple]:
+    """What the nodes are whose kind is not written: restrictions, classes, data ranges.
+
+    Readers of OWL take a node without a kind for an annotation, and leave it out. One with a
+    literal or a datatype of XML Schema among its parts is a data range.
+    """
+    told: dict[BlankNode, dict[IRI, Term]] = {}
+    for s, p, o in triples:
+        if isinstance(s, BlankNode):
+            told.setdefault(s, {})[p] = o
+    for node, parts in told.items():
+        if RDF_TYPE in parts or DESCRIBING.isdisjoint(parts):
+            continue
+        if OWL_ON_PROPERTY in parts:
+            yield node, RDF_TYPE, OWL_RESTRICTION
+        else:
+            is_range = any(map(_is_of_data, _parts(parts, told)))
+            yield node, RDF_TYPE, _DATATYPE if is_range else OWL_CLASS
+
+
+def _is_of_data(part: Term) -> bool:
+    return isinstance(part, Literal) or (isinstance(part, IRI) and part.startswith(XSD))
+
+
+def _parts(node: dict[IRI, Term], told: dict[BlankNode, dict[IRI, Term]]) -> Iterator[Term]:
+    """The operands of a node, and the members of its list."""
+    for p, value in node.items():
+        if p not in DESCRIBING:
+            continue
+        yield value
+        seen: set[Term] = set()
+        while isinstance(value, BlankNode) and value not in seen:
+            seen.add(value)
+            cell = told.get(value, {})
+            if RDF_FIRST in cell:
+                yield cell[RDF_FIRST]
+            value = cell.get(RDF_REST, value)

@@ -37,8 +37,6 @@ class Agenda:
     Whoever changes what an entry is due at calls :meth:`note`: O(log n).
     """
 
-    __slots__ = ("_numbers", "_queue", "_times")
-
     def __init__(self) -> None:
         self._queue: list[tuple[Instant, bool, int, Timed]] = []
         self._times: dict[Timed, Instant] = {}

@@ -59,8 +59,6 @@ NO_LIMITS: Final = Limits()
 class Budget:
     """The limits of a network's operators, and the number of the instant at work."""
 
-    __slots__ = ("_until", "instant", "lifted", "limits")
-
     def __init__(self, limits: Limits = NO_LIMITS) -> None:
         self.limits = limits
         self.lifted = False

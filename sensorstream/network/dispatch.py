@@ -78,8 +78,6 @@ class Dispatcher:
     ``load`` of what they take.
     """
 
-    __slots__ = ("_anything", "_followers", "_index", "_keys", "_load", "_triggers", "_wake")
-
     def __init__(self, index: Watched, wake: Wake, load: Load) -> None:
         self._index = index
         self._wake = wake

@@ -27,41 +27,8 @@ from sensorstream.model.xsd import XSD, XSD_STRING
 from sensorstream.network.aggregates import Kind, kind_of
 from sensorstream.network.expressions.expression_functions import truth_of, value_of, with_base
 from sensorstream.network.rows import Row
-from sensorstream.sparql.algebra import (
-    BGP,
-    Aggregate,
-    Alternative,
-    And,
-    Call,
-    Comparison,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    FunctionCall,
-    Graph,
-    Group,
-    Inverse,
-    Join,
-    LeftJoin,
-    Minus,
-    Not,
-    OneOrMore,
-    Or,
-    OrderBy,
-    OrderCondition,
-    Pattern,
-    Project,
-    Query,
-    Slice,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-    ZeroOrMore,
-    ZeroOrOne,
-)
-from sensorstream.sparql.algebra import Sequence as PathSequence
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.functions import UNREPEATABLE, Trait, named
 from sensorstream.sparql.printing import query_text
 from sensorstream.sparql.scope import certain, existences, expressions, in_scope
@@ -194,17 +161,17 @@ class _Rewriting:
         match node:
             case Literal():
                 return _hidden(node)
-            case BGP(patterns):
+            case algebra.BGP(patterns):
                 return self.block(patterns)
-            case Filter(condition, inner):
-                return Filter(self.condition(condition), self.all(inner))
-            case LeftJoin(left, right, condition) if condition is not None:
-                return LeftJoin(self.all(left), self.all(right), self.condition(condition))
-            case Extend(inner, variable, expression):
-                return Extend(self.all(inner), variable, self.value(expression))
-            case Group():
+            case algebra.Filter(condition, inner):
+                return algebra.Filter(self.condition(condition), self.all(inner))
+            case algebra.LeftJoin(left, right, condition) if condition is not None:
+                return algebra.LeftJoin(self.all(left), self.all(right), self.condition(condition))
+            case algebra.Extend(inner, variable, expression):
+                return algebra.Extend(self.all(inner), variable, self.value(expression))
+            case algebra.Group():
                 return self.group(node)
-            case OrderBy():
+            case algebra.OrderBy():
                 return self.order(node)
         return renewed(node, [self.all(each) for each in children(node)])
 
@@ -220,7 +187,7 @@ class _Rewriting:
                 kept.append(found)
             else:
                 alone.append(found)
-        return reduce(Join, alone, cast(Pattern, BGP(tuple(kept))))
+        return reduce(algebra.Join, alone, cast(Pattern, algebra.BGP(tuple(kept))))
 
     def _path(self, triple: TriplePattern) -> TriplePattern | Pattern:
         path, ends = triple.predicate, (triple.subject, triple.object)
@@ -231,24 +198,24 @@ class _Rewriting:
             ways
             and constants
             and (
-                (is_loop and isinstance(path, ZeroOrMore | ZeroOrOne))
+                (is_loop and isinstance(path, algebra.ZeroOrMore | algebra.ZeroOrOne))
                 or ((is_loop or len(constants) == 1) and not self._is_node(constants[0]))
             )
         ):
             free = tuple(end for end in ends if isinstance(end, Variable))
             row = tuple(self.all(constants[0]) for _ in free)
-            return Values(free, (row,) * ways)
+            return algebra.Values(free, (row,) * ways)
         if not _has_ways(path):
             return cast(TriplePattern, self.all(triple))
         match path:
-            case Alternative(left, right):
+            case algebra.Alternative(left, right):
                 one, other = (self.block((replace(triple, predicate=e),)) for e in (left, right))
-                return Union(one, other)
-            case PathSequence(left, right):
+                return algebra.Union(one, other)
+            case algebra.Sequence(left, right):
                 middle = self._fresh()
                 first = TriplePattern(triple.subject, left, middle)
                 return self.block((first, TriplePattern(middle, right, triple.object)))
-        assert isinstance(path, Inverse)
+        assert isinstance(path, algebra.Inverse)
         return self.block((TriplePattern(triple.object, path.path, triple.subject),))
 
     def _is_node(self, term: IRI | Literal) -> bool:
@@ -260,19 +227,19 @@ class _Rewriting:
     def condition(self, expression: Expression) -> Expression:
         """An expression whose effective boolean value counts."""
         match expression:
-            case Or(left, right):
-                return Or(self.condition(left), self.condition(right))
-            case And(left, right):
-                return And(self.condition(left), self.condition(right))
-            case Not(operand):
-                return Not(self.condition(operand))
-            case Exists():
-                return Exists(self.all(expression.pattern))
-            case Comparison("=" | "!=", left, right) if (
+            case algebra.Or(left, right):
+                return algebra.Or(self.condition(left), self.condition(right))
+            case algebra.And(left, right):
+                return algebra.And(self.condition(left), self.condition(right))
+            case algebra.Not(operand):
+                return algebra.Not(self.condition(operand))
+            case algebra.Exists():
+                return algebra.Exists(self.all(expression.pattern))
+            case algebra.Comparison("=" | "!=", left, right) if (
                 isinstance(left, IRI) or isinstance(right, IRI)
             ) and _are_terms((left, right)):
                 return expression
-            case Call(name, arguments) if name in _TERMS_ONLY and _are_terms(arguments):
+            case algebra.Call(name, arguments) if name in _TERMS_ONLY and _are_terms(arguments):
                 return cast(Expression, replaced(expression, _hide))
         return self._call(expression, _test)
 
@@ -285,20 +252,20 @@ class _Rewriting:
                 return _hidden(expression)
         return self._call(expression, _computed)
 
-    def order(self, node: OrderBy) -> OrderBy:
+    def order(self, node: algebra.OrderBy) -> algebra.OrderBy:
         """The keys are computed once, not at each comparison."""
         pattern: Pattern = self.all(node.pattern)
         conditions = []
         for each in node.conditions:
             key = self._fresh()
-            pattern = Extend(pattern, key, self._call(each.expression, _keyed))
-            conditions.append(OrderCondition(key, each.descending))
-        return OrderBy(pattern, tuple(conditions))
+            pattern = algebra.Extend(pattern, key, self._call(each.expression, _keyed))
+            conditions.append(algebra.OrderCondition(key, each.descending))
+        return algebra.OrderBy(pattern, tuple(conditions))
 
-    def group(self, node: Group) -> Pattern:
+    def group(self, node: algebra.Group) -> Pattern:
         """The groups as a subquery; what is made of them is computed outside of it."""
         keys = tuple(replace(each, expression=self.value(each.expression)) for each in node.keys)
-        native: list[tuple[Variable, Aggregate]] = []
+        native: list[tuple[Variable, algebra.Aggregate]] = []
         columns: list[tuple[Variable, Expression]] = []
         numbers: list[tuple[Variable, Variable]] = []
         for variable, aggregate in node.aggregates:
@@ -309,41 +276,41 @@ class _Rewriting:
                 columns.append((column, native[-1][0]))
             else:
                 columns.append((variable, self._aggregated(aggregate)))
-        pattern: Pattern = Group(self.all(node.pattern), keys, tuple(native))
+        pattern: Pattern = algebra.Group(self.all(node.pattern), keys, tuple(native))
         for variable, expression in columns:
-            pattern = Extend(pattern, variable, expression)
+            pattern = algebra.Extend(pattern, variable, expression)
         kept = [each.variable for each in keys if each.variable is not None]
         kept += [variable for variable, _ in columns]
         if not kept:
             kept.append(self._fresh())
-            pattern = Extend(pattern, kept[0], _UNBOUND)
-        pattern = Project(pattern, tuple(kept))
+            pattern = algebra.Extend(pattern, kept[0], _UNBOUND)
+        pattern = algebra.Project(pattern, tuple(kept))
         for variable, column in numbers:
-            pattern = Extend(pattern, variable, self._call(column, _computed))
+            pattern = algebra.Extend(pattern, variable, self._call(column, _computed))
         return pattern
 
-    def _aggregated(self, aggregate: Aggregate) -> FunctionCall:
+    def _aggregated(self, aggregate: algebra.Aggregate) -> algebra.FunctionCall:
         assert aggregate.expression is not None
         name = IRI(f"{_FUNCTION}aggregate:{len(self.aggregates)}")
         kind = _kind(aggregate)
         self.aggregates[ox.NamedNode(name)] = lambda: _Accumulator(kind, self.faults)
-        return FunctionCall(name, (_or_unbound(self.value(aggregate.expression)),))
+        return algebra.FunctionCall(name, (_or_unbound(self.value(aggregate.expression)),))
 
     def _call(
         self,
         expression: Expression,
         made: Callable[[Expression, Mapping[str, int]], Callable[[Row], OxigraphTerm | None]],
-    ) -> FunctionCall:
+    ) -> algebra.FunctionCall:
         """The call of a function of ours that computes an expression."""
         arguments: list[Expression] = []
 
         def argument(node: object) -> Variable | None:
             match node:
-                case Variable() | Exists():
+                case Variable() | algebra.Exists():
                     if node not in arguments:
                         arguments.append(node)
                     return _argument_name(arguments.index(node))
-                case Call(name) if name in UNREPEATABLE:
+                case algebra.Call(name) if name in UNREPEATABLE:
                     # Each has a value of its own.
                     arguments.append(node)
                     return _argument_name(len(arguments) - 1)
@@ -362,15 +329,15 @@ class _Rewriting:
 
         name = IRI(f"{_FUNCTION}{len(self.functions)}")
         self.functions[ox.NamedNode(name)] = function
-        return FunctionCall(name, tuple(map(self._argument, arguments)))
+        return algebra.FunctionCall(name, tuple(map(self._argument, arguments)))
 
     def _argument(self, node: Expression) -> Expression:
         match node:
-            case Exists():
+            case algebra.Exists():
                 return self.condition(node)
-            case Call(_, arguments) if arguments:
+            case algebra.Call(_, arguments) if arguments:
                 return _or_unbound(replace(node, arguments=tuple(map(self.value, arguments))))
-            case Call():
+            case algebra.Call():
                 return node
         return _or_unbound(node)
 
@@ -382,15 +349,15 @@ class _Rewriting:
 def _ways_of_no_length(path: object) -> int:
     """In how many ways a path goes nowhere."""
     match path:
-        case Inverse(inner):
+        case algebra.Inverse(inner):
             return _ways_of_no_length(inner)
-        case Alternative(left, right):
+        case algebra.Alternative(left, right):
             return _ways_of_no_length(left) + _ways_of_no_length(right)
-        case PathSequence(left, right):
+        case algebra.Sequence(left, right):
             return _ways_of_no_length(left) * _ways_of_no_length(right)
-        case OneOrMore(inner):
+        case algebra.OneOrMore(inner):
             return min(1, _ways_of_no_length(inner))
-    return int(isinstance(path, ZeroOrMore | ZeroOrOne))
+    return int(isinstance(path, algebra.ZeroOrMore | algebra.ZeroOrOne))
 
 
 def _may_stay(triple: TriplePattern) -> bool:
@@ -403,9 +370,9 @@ def _may_stay(triple: TriplePattern) -> bool:
 def _has_ways(path: object) -> bool:
     """Whether a path, or a step of it, goes nowhere in several ways."""
     match path:
-        case Inverse(inner):
+        case algebra.Inverse(inner):
             return _has_ways(inner)
-        case Alternative(left, right) | PathSequence(left, right):
+        case algebra.Alternative(left, right) | algebra.Sequence(left, right):
             return _ways_of_no_length(path) > 1 or _has_ways(left) or _has_ways(right)
     return False
 
@@ -417,7 +384,7 @@ def _check_existences(query: Query) -> None:
     these the part is there, or shares a variable, where it would not by itself.
     """
     for node in nodes(query):
-        if not isinstance(node, Filter | Extend | LeftJoin | Group):
+        if not isinstance(node, algebra.Filter | algebra.Extend | algebra.LeftJoin | algebra.Group):
             continue
         outer = frozenset[str]().union(*(in_scope(each) for each in patterns_in(node)))
         for expression in expressions(node):
@@ -435,8 +402,8 @@ def _check_existences(query: Query) -> None:
 def _optionally(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
     """The outer variables of optional parts whose left sides do not surely bind them."""
     found = frozenset[str]()
-    if isinstance(pattern, LeftJoin) or (
-        isinstance(pattern, Minus) and not certain(pattern.left) & certain(pattern.right)
+    if isinstance(pattern, algebra.LeftJoin) or (
+        isinstance(pattern, algebra.Minus) and not certain(pattern.left) & certain(pattern.right)
     ):
         found = (in_scope(pattern.right) & outer) - certain(pattern.left)
     return found.union(*(_optionally(each, outer) for each in patterns_in(pattern)))
@@ -445,12 +412,14 @@ def _optionally(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
 def _check_graphs(query: Query) -> None:
     """Refuse what Oxigraph takes to be about one graph after the other, SQL about all of them."""
     for node in nodes(query):
-        if not isinstance(node, Graph) or not isinstance(node.name, Variable):
+        if not isinstance(node, algebra.Graph) or not isinstance(node.name, Variable):
             continue
         for part in nodes(node.pattern):
-            mentions = isinstance(part, Filter | LeftJoin | Extend | Values)
+            mentions = isinstance(
+                part, algebra.Filter | algebra.LeftJoin | algebra.Extend | algebra.Values
+            )
             if (
-                isinstance(part, Minus | Group | Slice)
+                isinstance(part, algebra.Minus | algebra.Group | algebra.Slice)
                 or (mentions and node.name in variables(part))
                 or (isinstance(part, TriplePattern) and _may_stay(part))
             ):
@@ -474,7 +443,7 @@ def _argument_name(place: int) -> Variable:
     return Variable(f"argument{place}")
 
 
-def _counts_terms(aggregate: Aggregate) -> bool:
+def _counts_terms(aggregate: algebra.Aggregate) -> bool:
     """Whether Oxigraph may count, as no value has to be looked at."""
     of = aggregate.expression
     return aggregate.name == "COUNT" and (of is None or isinstance(of, Variable))
@@ -490,7 +459,7 @@ def _are_terms(expressions: Sequence[Expression]) -> bool:
 
 def _or_unbound(expression: Expression) -> Expression:
     """A function is not called with an error or an unbound variable."""
-    return Call("COALESCE", (expression, _UNBOUND))
+    return algebra.Call("COALESCE", (expression, _UNBOUND))
 
 
 def _given(stored: OxigraphTerm) -> Term | None:
@@ -574,7 +543,7 @@ class _Extreme:
         return None if self._failed or self._best is None else self._best[3]
 
 
-def _kind(aggregate: Aggregate) -> Kind:
+def _kind(aggregate: algebra.Aggregate) -> Kind:
     choose = {"MIN": min, "MAX": max}.get(aggregate.name)
     if choose is None:
         return kind_of(aggregate, math.inf)

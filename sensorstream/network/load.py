@@ -20,8 +20,6 @@ _SHARE: Final = 0.5
 class Load:
     """Seconds of what works for queries, in the present period; ``counter`` None: none is taken."""
 
-    __slots__ = ("_allowed", "_messages", "_since", "_was_over", "counter", "seconds")
-
     def __init__(self, limits: Limits) -> None:
         self.counter: Callable[[], float] | None = None
         if limits.together is not None:

@@ -13,8 +13,6 @@ _NO_ROWS: Final[Bag] = {}
 class Memory:
     """A bag of rows by a key; O(1) per change."""
 
-    __slots__ = ("_bags", "_key", "_repeated", "_size")
-
     def __init__(self, key: Callable[[Row], Any]) -> None:
         self._key = key
         self._bags: dict[Any, Bag] = {}

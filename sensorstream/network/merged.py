@@ -16,8 +16,6 @@ class Merged:
     ``watchers`` see each triple that enters or leaves it.
     """
 
-    __slots__ = ("_parts", "_watching", "watchers")
-
     def __init__(self, parts: Sequence[TripleIndex | Scope]) -> None:
         self._parts = tuple(parts)
         self.watchers: list[Watcher] = []

@@ -26,8 +26,6 @@ from sensorstream.sparql.oxigraph_steps import STEPS, steps_of
 class Reevaluated(Node):
     """The solutions of a whole pattern, from copies of its graphs that are kept in step."""
 
-    __slots__ = ("_bag", "_indexes", "_names", "_network", "_plan", "_query", "_read")
-
     def __init__(
         self, plan: Anew, indexes: Mapping[Source, TripleIndex | Scope], network: Network
     ) -> None:

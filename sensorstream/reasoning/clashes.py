@@ -29,7 +29,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBCLASS_OF,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.bounds.literal_values import value_of
+from sensorstream.reasoning.dl.bounds.data_ranges import value_of
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.schema_closure import SchemaClosure
 

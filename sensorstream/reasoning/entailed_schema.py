@@ -1,39 +1,105 @@
 """What follows about the names of an ontology: hierarchies, domains, ranges, disjoint classes.
 
-A reasoner of individuals tells it: C is below D if and only if an individual of which nothing is
-known but that it is a C is a D; C is in the domain of p if and only if one of which nothing is
-known but that it has a value of p is a C. Such individuals enter the window, one question after
-the other, and leave it again.
+Classes that are described, and not named, get a name first. A reasoner of individuals tells the
+rest: C is below D if and only if an individual of which nothing is known but that it is a C is a D;
+C is in the domain of p if and only if one of which nothing is known but that it has a value of p is
+a C. Such individuals enter the window, one question after the other, and leave it again.
 
 Source: OWL 2 Direct Semantics, section 2.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
 
-from sensorstream.errors import Inconsistent
+from sensorstream.errors import Inconsistent, QueryError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_CLASS,
     OWL_DISJOINT_WITH,
     OWL_EQUIVALENT_CLASS,
     OWL_EQUIVALENT_PROPERTY,
     OWL_INVERSE_OF,
     OWL_NOTHING,
+    OWL_ON_PROPERTY,
+    OWL_RESTRICTION,
+    OWL_SOME_VALUES_FROM,
     OWL_THING,
     RDF_TYPE,
+    RDFS,
     RDFS_DOMAIN,
     RDFS_RANGE,
     RDFS_SUBCLASS_OF,
     RDFS_SUBPROPERTY_OF,
 )
+from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.sparql.described import NAMES, DescribedClass, name_of
+
+_LITERAL = IRI(f"{RDFS}Literal")
+
+
+def with_classes(ontology: Ontology, classes: Iterable[DescribedClass]) -> Ontology:
+    """The ontology with a definition of each class: its name is equivalent to its description.
+
+    A definition of a new name is conservative: nothing else follows that did not before.
+
+    Raises:
+        QueryError: a description has a property that the ontology does not declare.
+    """
+    triples = dict.fromkeys(ontology.triples)
+    for each in classes:
+        _check(each, ontology.schema)
+        triples.update(dict.fromkeys(_definition(each)))
+    return replace(ontology, triples=tuple(triples), schema=Schema.of(triples))
+
+
+def having(name: IRI) -> DescribedClass:
+    """The class of all that have a value of a datatype property."""
+    node = BlankNode("_:having")
+    description = (
+        (node, RDF_TYPE, OWL_RESTRICTION),
+        (node, OWL_ON_PROPERTY, name),
+        (node, OWL_SOME_VALUES_FROM, _LITERAL),
+    )
+    return DescribedClass(name_of(f"having {name.n3}"), node, description)
+
+
+def _definition(each: DescribedClass) -> Iterator[Triple]:
+    yield each.name, RDF_TYPE, OWL_CLASS
+    yield each.name, OWL_EQUIVALENT_CLASS, _apart(each.node, each)
+    for s, p, o in each.description:
+        subject = _apart(s, each)
+        assert not isinstance(subject, str) or isinstance(subject, IRI | BlankNode)
+        yield subject, p, _apart(o, each)
+
+
+def _apart(part: Term, each: DescribedClass) -> Term:
+    """A term of a description, with blank nodes that no other description has."""
+    if not isinstance(part, BlankNode):
+        return part
+    return BlankNode(f"_:described{each.name.removeprefix(NAMES)}{part[2:]}")
+
+
+def _check(each: DescribedClass, schema: Schema) -> None:
+    declared = schema.object_properties | schema.datatype_properties
+    for _, p, o in each.description:
+        if p == OWL_ON_PROPERTY and isinstance(o, IRI) and not o.startswith(OWL):
+            if o in declared:
+                continue
+            raise QueryError(
+                f"the query describes a class by <{o}>, which the ontology does not declare: "
+                "expected an owl:ObjectProperty or owl:DatatypeProperty of the ontology",
+                part=o,
+            )
+
 
 _ONE: Final = IRI("urn:sensorstream:fresh:1")
 _OTHER: Final = IRI("urn:sensorstream:fresh:2")

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import OntologyError, Position, TermError
-from sensorstream.model.class_expressions import missing_kinds
-from sensorstream.model.schema import Schema
+from sensorstream.model.schema import Schema, missing_kinds
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
@@ -31,9 +30,10 @@ from sensorstream.model.vocabulary import (
     RDFS,
 )
 from sensorstream.model.xsd import XSD
+from sensorstream.reasoning.dl.axioms import ANNOTATIONS
+from sensorstream.reasoning.dl.gate import SWRL
 from sensorstream.reasoning.documents import MEDIA_TYPES, parse_document, read_document
 from sensorstream.reasoning.imports import Catalogs, Missing, unresolved
-from sensorstream.reasoning.owl_words import ANNOTATIONS
 from sensorstream.reasoning.undeclared import (
     DATATYPE_PROPERTY,
     OBJECT_PROPERTY,
@@ -44,7 +44,7 @@ from sensorstream.settings import OntologySettings
 
 _SHOWN: Final = 5
 _WARNING: Final = "* Owlready2 * Warning: "
-_OF_AXIOMS: Final = (OWL, RDF_FIRST, XSD, "http://www.w3.org/2003/11/swrl#")
+_OF_AXIOMS: Final = (OWL, RDF_FIRST, XSD, SWRL)
 _OF_PYTHON: Final = (
     "metaclass conflict",
     "method resolution order",

@@ -20,7 +20,9 @@ from sensorstream.errors import OntologyError, Position, TermError
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, iri
 from sensorstream.model.vocabulary import (
     OWL,
+    OWL_CLASS,
     OWL_IMPORTS,
+    OWL_NAMED_INDIVIDUAL,
     OWL_ONTOLOGY,
     OWL_VERSION_IRI,
     RDF,
@@ -29,31 +31,16 @@ from sensorstream.model.vocabulary import (
     RDF_REST,
     RDF_TYPE,
     RDFS,
-    RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.model.xsd import RDF_LANG_STRING, XSD, XSD_BOOLEAN, XSD_STRING
-from sensorstream.reasoning.owl_words import (
-    APART,
-    ATOMS,
-    CHARACTERISTICS,
-    COUNTED,
-    DATATYPE,
-    ENTITIES,
-    EQUAL,
-    FILLED,
-    NEGATIVE,
-    OF_MANY,
-    OF_ONE,
-    OF_TWO,
-    owl,
-    swrl,
-)
+from sensorstream.reasoning.dl.gate import SWRL
 
 _T = TypeVar("_T")
 
 _XML_SPACE: Final = "{http://www.w3.org/XML/1998/namespace}"
 _BASE: Final = f"{_XML_SPACE}base"
 _BUILT_IN: Final = (OWL, RDF, RDFS, XSD)
+_WORDS: Final = {"owl": OWL, "rdfs": RDFS, "swrl": SWRL}
 _PREFIXES: Final = {
     "owl": OWL,
     "rdf": RDF,
@@ -61,6 +48,105 @@ _PREFIXES: Final = {
     "xsd": XSD,
     "xml": "http://www.w3.org/XML/1998/namespace",
 }
+_ENTITIES: Final = {
+    "Class": OWL_CLASS,
+    "Datatype": IRI(f"{RDFS}Datatype"),
+    "ObjectProperty": IRI(f"{OWL}ObjectProperty"),
+    "DataProperty": IRI(f"{OWL}DatatypeProperty"),
+    "AnnotationProperty": IRI(f"{OWL}AnnotationProperty"),
+    "NamedIndividual": OWL_NAMED_INDIVIDUAL,
+}
+"""What a name is, by the element that holds it."""
+
+# What elements become. In a triple, 1 is what the first part of the element stands for, * the list
+# of all parts, 2* that of those from the second on, _ a new node, which the element stands for, and
+# # its cardinality. Where there are several texts, the number of parts decides.
+_CLASS: Final = "_ a owl:Class . _ owl:"
+_RANGE: Final = "_ a rdfs:Datatype . _ owl:"
+_ON_PROPERTY: Final = "_ a owl:Restriction . _ owl:onProperty 1 . _ owl:"
+_DENIED: Final = (
+    "_ a owl:NegativePropertyAssertion . _ owl:sourceIndividual 2 . _ owl:assertionProperty 1 . "
+)
+_EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
+    **{
+        f"{kind}{word}": (f"{node}{word[0].lower()}{word[1:]} *",)
+        for kind, node in (("Object", _CLASS), ("Data", _RANGE))
+        for word in ("IntersectionOf", "UnionOf", "OneOf")
+    },
+    "ObjectComplementOf": (f"{_CLASS}complementOf 1",),
+    "DataComplementOf": (f"{_RANGE}datatypeComplementOf 1",),
+    "ObjectInverseOf": ("_ owl:inverseOf 1",),
+    "ObjectHasSelf": (f"{_ON_PROPERTY}hasSelf true",),
+    **{
+        f"{kind}{word}": (f"{_ON_PROPERTY}{word[0].lower()}{word[1:]} 2",)
+        for kind in ("Object", "Data")
+        for word in ("SomeValuesFrom", "AllValuesFrom", "HasValue")
+    },
+    **{
+        f"{kind}{word}Cardinality": (
+            f"{_ON_PROPERTY}{plain} #",
+            f"{_ON_PROPERTY}{qualified} # . _ owl:{filler} 2",
+        )
+        for kind, filler in (("Object", "onClass"), ("Data", "onDataRange"))
+        for word, plain, qualified in (
+            ("Min", "minCardinality", "minQualifiedCardinality"),
+            ("Max", "maxCardinality", "maxQualifiedCardinality"),
+            ("Exact", "cardinality", "qualifiedCardinality"),
+        )
+    },
+}
+_AXIOMS: Final[dict[str, tuple[str, ...]]] = {
+    "SubClassOf": ("1 rdfs:subClassOf 2",),
+    "SubDataPropertyOf": ("1 rdfs:subPropertyOf 2",),
+    "SubAnnotationPropertyOf": ("1 rdfs:subPropertyOf 2",),
+    **{
+        f"{kind}Property{word}": (f"1 rdfs:{word.lower()} 2",)
+        for kind in ("Object", "Data", "Annotation")
+        for word in ("Domain", "Range")
+    },
+    "InverseObjectProperties": ("1 owl:inverseOf 2",),
+    "DatatypeDefinition": ("1 owl:equivalentClass 2",),
+    "DisjointClasses": ("1 owl:disjointWith 2", "_ a owl:AllDisjointClasses . _ owl:members *"),
+    **{
+        f"Disjoint{kind}Properties": (
+            "1 owl:propertyDisjointWith 2",
+            "_ a owl:AllDisjointProperties . _ owl:members *",
+        )
+        for kind in ("Object", "Data")
+    },
+    "DifferentIndividuals": ("1 owl:differentFrom 2", "_ a owl:AllDifferent . _ owl:members *"),
+    **{
+        f"{word}ObjectProperty": (f"1 a owl:{word}Property",)
+        for word in (
+            *("Functional", "InverseFunctional", "Reflexive", "Irreflexive"),
+            *("Symmetric", "Asymmetric", "Transitive"),
+        )
+    },
+    "FunctionalDataProperty": ("1 a owl:FunctionalProperty",),
+    "HasKey": ("1 owl:hasKey 2*",),
+    "DisjointUnion": ("1 owl:disjointUnionOf 2*",),
+    "ClassAssertion": ("2 a 1",),
+    "DataPropertyAssertion": ("2 1 3",),
+    "AnnotationAssertion": ("2 1 3",),
+    "NegativeObjectPropertyAssertion": (f"{_DENIED}_ owl:targetIndividual 3",),
+    "NegativeDataPropertyAssertion": (f"{_DENIED}_ owl:targetValue 3",),
+}
+_EQUAL: Final = {
+    "EquivalentClasses": "owl:equivalentClass",
+    "EquivalentObjectProperties": "owl:equivalentProperty",
+    "EquivalentDataProperties": "owl:equivalentProperty",
+    "SameIndividual": "owl:sameAs",
+}
+"""Axioms of two or more equals: a triple for each two that follow each other."""
+_ATOMS: Final = {
+    "ClassAtom": ("ClassAtom", "classPredicate"),
+    "DataRangeAtom": ("DataRangeAtom", "dataRange"),
+    "ObjectPropertyAtom": ("IndividualPropertyAtom", "propertyPredicate"),
+    "DataPropertyAtom": ("DatavaluedPropertyAtom", "propertyPredicate"),
+    "SameIndividualAtom": ("SameIndividualAtom", ""),
+    "DifferentIndividualsAtom": ("DifferentIndividualsAtom", ""),
+}
+"""Atoms of rules: the kind of node, and its link to class, data range or property."""
 
 
 def read_owl_xml(file: Path, root: etree._Element) -> Iterator[Triple]:
@@ -117,61 +203,62 @@ class _Reader:
             self._axiom(name, element)
 
     def _axiom(self, name: str, element: etree._Element) -> None:
-        if name in OF_TWO:
-            first, second = self._terms(element, 2)
-            self._say(first, OF_TWO[name], second)
-        elif name in EQUAL:
+        parts = _parts(element)
+        if name in _AXIOMS:
+            self._mapped(element, _AXIOMS[name])
+        elif name in _EQUAL:
             for one, other in pairwise(self._terms(element)):
-                self._say(one, EQUAL[name], other)
-        elif name in APART:
-            link, kind = APART[name]
-            members = self._terms(element)
-            if len(members) == 2:
-                self._say(members[0], link, members[1])
-            else:
-                self._say(self._typed(kind), owl("members"), members)
-        elif name in CHARACTERISTICS:
-            (prop,) = self._terms(element, 1)
-            self._say(prop, RDF_TYPE, CHARACTERISTICS[name])
+                self._say(one, _word(_EQUAL[name]), other)
         elif name == "SubObjectPropertyOf":
-            lower, above = self._expected(element, _parts(element), 2)
+            lower, above = self._expected(element, parts, 2)
             if _name(lower) == "ObjectPropertyChain":
-                self._say(self._term(above), owl("propertyChainAxiom"), self._terms(lower))
+                self._say(self._term(above), _word("owl:propertyChainAxiom"), self._terms(lower))
             else:
-                self._say(self._term(lower), RDFS_SUBPROPERTY_OF, self._term(above))
-        elif name in ("HasKey", "DisjointUnion"):
-            whole, *members = self._terms(element)
-            word = "hasKey" if name == "HasKey" else "disjointUnionOf"
-            self._say(whole, owl(word), members)
-        else:
-            self._assertion(name, element)
-
-    def _assertion(self, name: str, element: etree._Element) -> None:
-        if name == "ClassAssertion":
-            kind, who = self._terms(element, 2)
-            self._say(who, RDF_TYPE, kind)
+                self._say(self._term(lower), _word("rdfs:subPropertyOf"), self._term(above))
         elif name == "ObjectPropertyAssertion":
-            of, *ends = self._expected(element, _parts(element), 3)
+            of, *ends = self._expected(element, parts, 3)
             turned = _name(of) == "ObjectInverseOf"
             prop = self._terms(of, 1)[0] if turned else self._term(of)
             one, other = map(self._term, ends)
             self._say(*((other, prop, one) if turned else (one, prop, other)))
-        elif name in ("DataPropertyAssertion", "AnnotationAssertion"):
-            prop, subject, value = self._terms(element, 3)
-            self._say(subject, prop, value)
-        elif name in NEGATIVE:
-            prop, subject, value = self._terms(element, 3)
-            node = self._typed(owl("NegativePropertyAssertion"))
-            self._say(node, owl("sourceIndividual"), subject)
-            self._say(node, owl("assertionProperty"), prop)
-            self._say(node, NEGATIVE[name], value)
         else:
             raise self._error(element, f"'{name}' is not an axiom of OWL 2")
+
+    def _mapped(self, element: etree._Element, texts: Sequence[str]) -> Term | None:
+        """Say what an element of a table becomes; returns the node that it stands for, if any."""
+        parts = self._terms(element)
+        text = next((each for each in texts if _fits(each, len(parts))), None)
+        if text is None:
+            raise self._unexpected(element, len(parts), _parts_of(texts[-1]))
+        made = self._blank() if text.startswith("_") else None
+
+        def meant(word: str) -> Term | Sequence[Term]:
+            match word:
+                case "_":
+                    assert made is not None
+                    return made
+                case "*" | "2*":
+                    return parts[word == "2*" :]
+                case "#":
+                    return self._cardinality(element)
+                case "true":
+                    return Literal("true", XSD_BOOLEAN)
+            return parts[int(word) - 1] if word.isdigit() else _word(word)
+
+        for triple in text.split(" . "):
+            s, p, o = map(meant, triple.split())
+            self._say(s, p, o)  # type: ignore[arg-type]
+        return made
+
+    def _cardinality(self, element: etree._Element) -> Literal:
+        number = Literal(element.get("cardinality", ""), f"{XSD}nonNegativeInteger")
+        _ = number.value
+        return number
 
     def _term(self, element: etree._Element) -> Term:
         """What an element stands for; says what defines it."""
         name = _name(element)
-        if name in ENTITIES:
+        if name in _ENTITIES:
             found = self._named(element)
             if name != "NamedIndividual":
                 self._declare(element, found)
@@ -184,91 +271,58 @@ class _Reader:
             return BlankNode(f"_:named{label.removeprefix('_:').encode().hex()}")
         if name == "Literal":
             return self._literal(element)
-        if name in OF_MANY:
-            kind, link = OF_MANY[name]
-            return self._with(kind, link, self._terms(element))
-        if name in OF_ONE:
-            kind, link = OF_ONE[name]
-            (part,) = self._terms(element, 1)
-            return self._with(kind, link, part)
-        if name == "ObjectInverseOf":
-            (prop,) = self._terms(element, 1)
-            node = self._blank()
-            self._say(node, owl("inverseOf"), prop)
-            return node
+        if name in _EXPRESSIONS:
+            made = self._mapped(element, _EXPRESSIONS[name])
+            assert made is not None
+            return made
         if name == "DatatypeRestriction":
             return self._facets(element)
-        return self._restriction(name, element)
-
-    def _restriction(self, name: str, element: etree._Element) -> Term:
-        if name in FILLED:
-            prop, filler = self._terms(element, 2)
-            said: tuple[tuple[IRI, Term], ...] = ((FILLED[name], filler),)
-        elif name == "ObjectHasSelf":
-            (prop,) = self._terms(element, 1)
-            said = ((owl("hasSelf"), Literal("true", XSD_BOOLEAN)),)
-        elif name in COUNTED:
-            plain, qualified, filler_link = COUNTED[name]
-            number = Literal(element.get("cardinality", ""), f"{XSD}nonNegativeInteger")
-            _ = number.value
-            parts = self._terms(element)
-            if len(parts) == 1:
-                prop, said = parts[0], ((plain, number),)
-            else:
-                prop, filler = self._expected(element, parts, 2)
-                said = ((qualified, number), (filler_link, filler))
-        else:
-            raise self._error(element, f"'{name}' is not an expression of OWL 2")
-        node = self._typed(owl("Restriction"))
-        self._say(node, owl("onProperty"), prop)
-        for link, value in said:
-            self._say(node, link, value)
-        return node
+        raise self._error(element, f"'{name}' is not an expression of OWL 2")
 
     def _facets(self, element: etree._Element) -> Term:
         base, *facets = _parts(element)
-        node = self._typed(DATATYPE)
-        self._say(node, owl("onDatatype"), self._term(base))
+        node = self._typed(_ENTITIES["Datatype"])
+        self._say(node, _word("owl:onDatatype"), self._term(base))
         members: list[Term] = []
         for each in facets:
             (bound,) = self._terms(each, 1)
             member = self._blank()
             self._say(member, self._iri(each, each.get("facet", "")), bound)
             members.append(member)
-        self._say(node, owl("withRestrictions"), members)
+        self._say(node, _word("owl:withRestrictions"), members)
         return node
 
     def _rule(self, element: etree._Element) -> None:
-        rule = self._typed(swrl("Imp"))
+        rule = self._typed(_word("swrl:Imp"))
         for part in _parts(element):
             word = _name(part).lower()
             if word not in ("body", "head"):
                 raise self._error(part, f"'{_name(part)}' is no part of a rule")
-            self._say(rule, swrl(word), [self._atom(atom) for atom in _parts(part)])
+            self._say(rule, _word(f"swrl:{word}"), [self._atom(atom) for atom in _parts(part)])
 
     def _atom(self, element: etree._Element) -> Term:
         name = _name(element)
         arguments = _parts(element)
         if name == "BuiltInAtom":
-            node = self._typed(swrl("BuiltinAtom"))
-            self._say(node, swrl("builtin"), self._named(element))
-            self._say(node, swrl("arguments"), [self._argument(each) for each in arguments])
+            node = self._typed(_word("swrl:BuiltinAtom"))
+            self._say(node, _word("swrl:builtin"), self._named(element))
+            self._say(node, _word("swrl:arguments"), [self._argument(each) for each in arguments])
             return node
-        if name not in ATOMS:
+        if name not in _ATOMS:
             raise self._error(element, f"'{name}' is not an atom of a rule")
-        kind, link = ATOMS[name]
-        node = self._typed(kind)
-        if link is not None and arguments:
-            self._say(node, link, self._term(arguments.pop(0)))
+        kind, link = _ATOMS[name]
+        node = self._typed(_word(f"swrl:{kind}"))
+        if link and arguments:
+            self._say(node, _word(f"swrl:{link}"), self._term(arguments.pop(0)))
         for number, each in enumerate(arguments, 1):
-            self._say(node, swrl(f"argument{number}"), self._argument(each))
+            self._say(node, _word(f"swrl:argument{number}"), self._argument(each))
         return node
 
     def _argument(self, element: etree._Element) -> Term:
         if _name(element) != "Variable":
             return self._term(element)
         variable = self._named(element)
-        self._say(variable, RDF_TYPE, swrl("Variable"))
+        self._say(variable, RDF_TYPE, _word("swrl:Variable"))
         return variable
 
     def _named(self, element: etree._Element) -> IRI:
@@ -305,7 +359,7 @@ class _Reader:
         return Literal(text, self._iri(element, datatype))
 
     def _declare(self, element: etree._Element, name: Term) -> None:
-        kind = ENTITIES.get(_name(element))
+        kind = _ENTITIES.get(_name(element))
         if kind is None or not isinstance(name, IRI):
             raise self._error(element, f"'{_name(element)}' cannot be declared")
         if not name.startswith(_BUILT_IN) and (name, kind) not in self._declared:
@@ -319,15 +373,11 @@ class _Reader:
 
     def _expected(self, element: etree._Element, found: list[_T], number: int) -> list[_T]:
         if len(found) != number:
-            raise self._error(
-                element, f"'{_name(element)}' has {len(found)} parts: expected {number}"
-            )
+            raise self._unexpected(element, len(found), number)
         return found
 
-    def _with(self, kind: IRI, link: IRI, value: Term | Sequence[Term]) -> Subject:
-        node = self._typed(kind)
-        self._say(node, link, value)
-        return node
+    def _unexpected(self, element: etree._Element, found: int, number: int) -> OntologyError:
+        return self._error(element, f"'{_name(element)}' has {found} parts: expected {number}")
 
     def _typed(self, kind: IRI) -> Subject:
         node = self._blank()
@@ -373,3 +423,19 @@ def _parts(element: etree._Element) -> list[etree._Element]:
 def _name(element: etree._Element) -> str:
     """The name of an element of OWL; others keep their namespace, and are known to nobody."""
     return element.tag.removeprefix(f"{{{OWL}}}")
+
+
+def _word(short: str) -> IRI:
+    """A name of a table."""
+    prefix, _, rest = short.partition(":")
+    return RDF_TYPE if short == "a" else IRI(_WORDS[prefix] + rest)
+
+
+def _parts_of(text: str) -> int:
+    """How many parts a text of a table names."""
+    return max((int(word) for word in text.split() if word.isdigit()), default=0)
+
+
+def _fits(text: str, number: int) -> bool:
+    named = _parts_of(text)
+    return named == number or ("*" in text and named < number)

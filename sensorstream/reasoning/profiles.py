@@ -1,9 +1,9 @@
-"""Makes the reasoner of a profile."""
+"""Makes the reasoner of a profile, and tells by which rules one infers."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import OntologyError, SettingsError
@@ -12,14 +12,14 @@ from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.gap.trial import Trial
-from sensorstream.reasoning.dl.process import HEAP, Worker
+from sensorstream.reasoning.dl.gate import built_ins
+from sensorstream.reasoning.dl.process import HEAP, JavaLimits, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
-from sensorstream.reasoning.dl.swrl import built_ins
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, place_of
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
-from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules
+from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules, plain_rules
 from sensorstream.reasoning.rulesets.reader import read
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
@@ -110,19 +110,15 @@ def make_reasoner(
     profile: str,
     ontology: Ontology,
     *,
-    java: str = "",
-    timeout: float = 10.0,
-    heap: int = HEAP,
     explain: float = 5.0,
     clock: Clock | None = None,
     folder: Path | None = None,
     rule_set: RuleSet | None = None,
     limits: Limits = NO_LIMITS,
+    **java: Unpack[JavaLimits],
 ) -> Reasoner:
     """The reasoner of a profile; no process is started before :meth:`Reasoner.start`.
 
-    ``java`` is the home of a Java runtime ("" = the one that comes with SensorStream),
-    ``timeout`` limits one question to HermiT or Pellet, in seconds, ``heap`` their memory, in MiB.
     ``explain`` limits the search for a contradiction, in seconds. ``rule_set`` are the rules of
     the profile's rule sets; None: they are read, and their paths begin at ``folder`` (None: here).
     ``limits`` are for what the rules may take for one change.
@@ -143,16 +139,14 @@ def make_reasoner(
         return RuleReasoner(found, limits)
     clock = clock or SystemClock()
     terminology = told_to(profile, ontology)
-    worker = Worker(
-        profile, terminology.document(profile), java=java, timeout=timeout, heap=heap, clock=clock
-    )
+    worker = Worker(profile, terminology.document(profile), clock=clock, **java)
     trial = Trial(terminology)
     explainer = Explainer(
         ontology,
         lambda: DlReasoner(terminology, worker, limits=limits, trial=trial),
         terminology.datatypes,
-        java=java,
-        heap=heap,
+        java=java.get("java", ""),
+        heap=java.get("heap", HEAP),
         seconds=explain,
         clock=clock,
     )
@@ -160,20 +154,23 @@ def make_reasoner(
     return ResilientReasoner(reasoner, worker, explainer, ontology.schema)
 
 
-def bare_reasoner(
-    profile: str, ontology: Ontology, *, java: str, timeout: float, heap: int
-) -> DlReasoner:
+def bare_reasoner(profile: str, ontology: Ontology, **java: Unpack[JavaLimits]) -> DlReasoner:
     """HermiT or Pellet without explanations of contradictions and without a substitute.
 
     For questions that are asked once. The arguments are those of :func:`make_reasoner`.
     """
     terminology = told_to(profile, ontology)
-    worker = Worker(
-        profile,
-        terminology.document(profile),
-        java=java,
-        timeout=timeout,
-        heap=heap,
-        clock=SystemClock(),
-    )
-    return DlReasoner(terminology, worker)
+    return DlReasoner(terminology, Worker(profile, terminology.document(profile), **java))
+
+
+def rules_of(reasoner: Reasoner) -> RuleSet | None:
+    """The rules of a reasoner; None: it has none, because it is HermiT or Pellet, or infers
+    nothing.
+    """
+    if isinstance(reasoner, RuleReasoner):
+        return reasoner.rule_set
+    if isinstance(reasoner, SchemaClosure):
+        return plain_rules()
+    if isinstance(reasoner, ResilientReasoner) and reasoner.degraded:
+        return plain_rules()
+    return None

@@ -1,14 +1,16 @@
-"""The interface of reasoners to the engine, and the reasoner that derives nothing."""
+"""The interface of reasoners to the engine, and a reasoner beside the one at work."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.errors import Inconsistent, Overrun, ReasonerError
+from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
+from sensorstream.network.budget import Budget
 
 
 class Reasoner(Protocol):
@@ -62,6 +64,22 @@ def without_limits(reasoner: Reasoner) -> Iterator[None]:
         reasoner.lifted = before
 
 
+class Limited:
+    """A reasoner with a budget for each change."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+
+    @property
+    def lifted(self) -> bool:
+        """See :class:`Reasoner`."""
+        return self.budget.lifted
+
+    @lifted.setter
+    def lifted(self, lifted: bool) -> None:
+        self.budget.lifted = lifted
+
+
 class NoReasoner:
     """Profile ``none``: nothing is derived."""
 
@@ -80,3 +98,57 @@ class NoReasoner:
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+class Aside:
+    """Static graph, a copy of the window, and everything that the reasoner derives from them."""
+
+    def __init__(self, static: Iterable[Triple], reasoner: Reasoner) -> None:
+        """Start the reasoner over the static graph and an empty window.
+
+        Raises:
+            OntologyError: the static graph contradicts itself.
+            ReasonerError: the reasoner's process failed.
+        """
+        self.kb = KnowledgeBase()
+        self.kb.add(Origin.STATIC, static)
+        self.reasoner = reasoner
+        reasoner.start(self.kb)
+
+    def follow(self, window: Iterable[Triple]) -> None:
+        """Apply the changes of the window to the copy; O(changes).
+
+        Raises:
+            Inconsistent: window and ontology contradict each other; the copy is as before.
+            Overrun: rules conclude too much; the copy is as before.
+            ReasonerError: the reasoner's process failed; the copy is as before.
+        """
+        wanted = dict.fromkeys(window)
+        held = dict.fromkeys(self.kb.triples(Origin.WINDOW))
+        added = tuple(triple for triple in wanted if triple not in held)
+        removed = tuple(triple for triple in held if triple not in wanted)
+        if added or removed:
+            self._apply(Delta(0, added, removed))
+
+    def admit(self, parts: Iterable[Sequence[Triple]]) -> list[Triple]:
+        """Add the parts of the window to the copy, one after the other.
+
+        Returns:
+            The triples of those parts that contradict the ontology and the parts before them.
+        """
+        refused: list[Triple] = []
+        for part in parts:
+            new = tuple(t for t in part if not self.kb.origins(t) & Origin.WINDOW)
+            try:
+                self._apply(Delta(0, added=new))
+            except Inconsistent:
+                refused += new
+        return refused
+
+    def _apply(self, delta: Delta) -> None:
+        self.kb.apply(Origin.WINDOW, delta)
+        try:
+            self.reasoner.react(self.kb, delta)
+        except (Inconsistent, Overrun, ReasonerError):
+            self.kb.apply(Origin.WINDOW, delta.inverse())
+            raise

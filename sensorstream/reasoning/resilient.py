@@ -17,22 +17,24 @@ from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.dl.contradictions import Explainer
-from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
+from sensorstream.reasoning.dl.questions import Memo
 from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.reasoner import Limited
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
 _LOG = logging.getLogger(__name__)
 
 
-class ResilientReasoner:
+class ResilientReasoner(Limited):
     """HermiT or Pellet while its process works, the plain profile afterwards."""
 
     def __init__(
         self, reasoner: DlReasoner, worker: Worker, explainer: Explainer, schema: Schema
     ) -> None:
         """``worker`` is the process that ``reasoner`` asks."""
+        super().__init__(reasoner.budget)
         self._reasoner = reasoner
         self._worker = worker
         self._explainer = explainer
@@ -43,15 +45,6 @@ class ResilientReasoner:
         """How often the process was started again."""
         self.degraded = ""
         """Why the plain profile is used; "" if it is not."""
-
-    @property
-    def lifted(self) -> bool:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
-        return self._reasoner.lifted
-
-    @lifted.setter
-    def lifted(self, lifted: bool) -> None:
-        self._reasoner.lifted = lifted
 
     @property
     def pid(self) -> int | None:

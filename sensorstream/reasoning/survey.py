@@ -19,12 +19,12 @@ from sensorstream.model.vocabulary import OWL, RDF_TYPE, RDFS_RANGE
 from sensorstream.model.xsd import XSD_INTEGER, XSD_STRING
 from sensorstream.network.recursion.equality_rules import apart
 from sensorstream.network.recursion.linear import parted
-from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.axioms import Axioms, name_of
 from sensorstream.reasoning.dl.bounds.clauses import THING
 from sensorstream.reasoning.dl.bounds.rules import is_made, upper
 from sensorstream.reasoning.dl.bounds.values import property_of
 from sensorstream.reasoning.dl.gap.plans import kind_of
-from sensorstream.reasoning.dl.gap.trial import Way, name_of, ways
+from sensorstream.reasoning.dl.gap.trial import Way, ways
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import Reasoner

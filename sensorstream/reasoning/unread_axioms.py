@@ -24,19 +24,15 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBCLASS_OF,
     RDFS_SUBPROPERTY_OF,
 )
+from sensorstream.reasoning.dl.axioms import ANNOTATIONS
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
 _OF_SCHEMA: Final = frozenset({RDFS_SUBCLASS_OF, RDFS_SUBPROPERTY_OF, RDFS_DOMAIN, RDFS_RANGE})
-_OF_INDIVIDUALS: Final = frozenset(
-    {
-        *(OWL_SAME_AS, OWL_DIFFERENT_FROM, OWL_THING, OWL_NOTHING, OWL_NAMED_INDIVIDUAL),
-        *(IRI(f"{OWL}{word}") for word in ("versionInfo", "deprecated", "versionIRI", "imports")),
-        *(IRI(f"{OWL}{word}") for word in ("priorVersion", "incompatibleWith")),
-        IRI(f"{OWL}backwardCompatibleWith"),
-    }
-)
+_OF_INDIVIDUALS: Final = ANNOTATIONS | {
+    *(OWL_SAME_AS, OWL_DIFFERENT_FROM, OWL_THING, OWL_NOTHING, OWL_NAMED_INDIVIDUAL),
+}
 """The names of OWL that say nothing of the ontology where they stand in a message."""
 
 

@@ -1,8 +1,13 @@
-"""What a rule does: alerts, changes of the window, replies."""
+"""What a rule does: alerts, changes of the window, replies.
+
+Source: SPARQL 1.1 Update, sections 3.1.1-3.1.3. Graph management and loading are left out: a
+rule changes the window graph only, and sends no requests.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from sensorstream.errors import LanguageError, Position, RuleError, TermError
@@ -14,25 +19,159 @@ from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.values import encode_segment, iri_maker, literal_maker
 from sensorstream.model.events import Alert
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import Literal, Subject, Term, Triple
+from sensorstream.model.terms import BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.rules.conditions import Solution
+from sensorstream.rules.conditions import ConditionQuery, Solution
 from sensorstream.rules.effects import Firing, Run
 from sensorstream.rules.grounds import grounds_of
+from sensorstream.rules.reading import in_rule_file, pattern_query
 from sensorstream.rules.templates import (
+    Pattern,
     check_bound,
     compile_name,
     compile_parts,
     compile_xml,
+    fill,
     in_xml,
     plain,
+    template,
 )
 from sensorstream.rules.triggers import read_duration
-from sensorstream.rules.triple_patterns import fill
-from sensorstream.rules.update import Operation, operations, parsed_deletion, parsed_update
-from sensorstream.sparql.algebra import Update
-from sensorstream.sparql.parser import Parsed
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import BGP, DeleteWhere, Quad, TriplePattern, Update, Variable
+from sensorstream.sparql.answerable import check_answerable
+from sensorstream.sparql.parser import Parsed, read_deletion, read_update
+from sensorstream.sparql.walk import nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Delete, then insert, for each solution of ``where`` (None: once)."""
+
+    where: ConditionQuery | None
+    deletes: tuple[Pattern, ...]
+    inserts: tuple[Pattern, ...]
+
+
+def parsed_update(
+    block: syntax.Sparql, file: syntax.RuleFile, given: Collection[str]
+) -> Parsed[Update]:
+    """An update of a rule, under the prefixes of its file.
+
+    ``given`` names the variables with a value from outside.
+
+    Raises:
+        LanguageError: not SPARQL 1.1 Update, or a part of it that rules cannot use.
+    """
+    with in_rule_file():
+        return _checked(
+            read_update(
+                block.text,
+                start=block.position,
+                prefixes=file.prefix_map,
+                base=file.base,
+                given=given,
+            )
+        )
+
+
+def parsed_deletion(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Update]:
+    """``delete { pattern }``: delete each triple that matches, as DELETE WHERE does.
+
+    Raises:
+        LanguageError: the pattern is not a set of triples.
+    """
+    with in_rule_file():
+        return _checked(
+            read_deletion(
+                block.text, start=block.position, prefixes=file.prefix_map, base=file.base
+            )
+        )
+
+
+def operations(parsed: Parsed[Update], given: Collection[str]) -> tuple[Operation, ...]:
+    """The operations of an update; ``given`` are the variables with a value from outside.
+
+    Raises:
+        LanguageError: a variable of a template has no value.
+    """
+    return tuple(_operation(each, parsed, given) for each in parsed.meaning.operations)
+
+
+def _operation(
+    operation: algebra.Operation, parsed: Parsed[Update], given: Collection[str]
+) -> Operation:
+    match operation:
+        case algebra.InsertData(quads):
+            return Operation(None, (), template(_triples(quads)))
+        case algebra.DeleteData(quads):
+            return Operation(None, template(_triples(quads)), ())
+        case DeleteWhere(quads):
+            triples = tuple(_triples(quads))
+            where = pattern_query(BGP(triples), given, _variables(quads), parsed)
+            return Operation(where, template(triples), ())
+        case algebra.Modify(delete, insert, pattern):
+            deletes, inserts = delete or (), insert or ()
+            where = pattern_query(
+                pattern, given, _variables((*deletes, *inserts)), parsed, operation.base
+            )
+            return Operation(where, template(_triples(deletes)), template(_triples(inserts)))
+    raise AssertionError("the other operations are refused when they are read")
+
+
+def _checked(parsed: Parsed[Update]) -> Parsed[Update]:
+    """The update, after a check that a rule can use all of it."""
+    if not parsed.meaning.operations:
+        raise LanguageError("the update is empty: expected INSERT or DELETE", position=parsed.start)
+    for operation in parsed.meaning.operations:
+        match operation:
+            case algebra.InsertData(quads) | algebra.DeleteData(quads) | DeleteWhere(quads):
+                _check_quads(quads, parsed)
+            case algebra.Modify(delete, insert):
+                _check_quads((*(delete or ()), *(insert or ())), parsed)
+                if operation.graph is not None:
+                    raise _no_place("WITH", operation.graph, parsed)
+                for name in (*operation.using.default, *operation.using.named):
+                    raise _no_place("USING", name, parsed)
+            case algebra.Transfer(verb):
+                raise _no_place(verb, operation, parsed)
+            case _:
+                raise _no_place(type(operation).__name__.upper(), operation, parsed)
+    check_answerable(parsed)
+    return parsed
+
+
+def _check_quads(quads: tuple[Quad, ...], parsed: Parsed[Update]) -> None:
+    for quad in quads:
+        if quad.graph is not None:
+            raise LanguageError(
+                "GRAPH is not allowed here: rules change the window only",
+                position=parsed.position(quad.graph),
+            )
+        for part in nodes(quad.triple):
+            if isinstance(part, BlankNode):
+                raise LanguageError(
+                    "blank nodes are not allowed here: expected names or variables",
+                    position=parsed.position(part),
+                )
+
+
+def _no_place(word: str, part: object, parsed: Parsed[Update]) -> LanguageError:
+    return LanguageError(
+        f"{word} is not allowed in a rule, which changes the window only: "
+        "expected INSERT or DELETE, with a WHERE part or DATA",
+        position=parsed.position(part),
+    )
+
+
+def _triples(quads: tuple[Quad, ...]) -> Iterator[TriplePattern]:
+    return (quad.triple for quad in quads)
+
+
+def _variables(quads: tuple[Quad, ...]) -> Iterator[Variable]:
+    return (part for part in nodes(quads) if isinstance(part, Variable))
+
 
 Action: TypeAlias = Callable[[Firing], None]
 Find: TypeAlias = Callable[[Firing], Term | None]

@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TypeAlias
 
 from sensorstream.errors import QueryError, RuleError
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.processes.apart import run_apart
+from sensorstream.rules.followed import Followed
 from sensorstream.sparql.algebra import (
     Graph,
     Minus,
@@ -26,9 +27,6 @@ from sensorstream.sparql.oxigraph_steps import STEPS, steps_of
 from sensorstream.sparql.oxigraph_text import oxigraph_text
 from sensorstream.sparql.scope import certain, in_scope
 from sensorstream.sparql.walk import nodes, rebuilt
-
-if TYPE_CHECKING:
-    from sensorstream.rules.followed import Followed
 
 Solution: TypeAlias = Mapping[str, Term]
 """Variables (without the question mark) that have a value."""
@@ -88,7 +86,7 @@ def _without_idle(node: object, given: frozenset[str]) -> object:
     return node
 
 
-class ConditionEvaluator(Protocol):
+class ConditionEvaluator:
     """Answers queries over the present union of the static, window and inferred graphs."""
 
     lifted: bool
@@ -124,6 +122,7 @@ class ConditionEvaluator(Protocol):
             RuleError: the query cannot be answered.
             Overrun: it, or all of the message's, takes more than the limits.
         """
+        raise NotImplementedError
 
     def ask(self, query: ConditionQuery, bindings: Solution) -> bool:
         """Whether there is a solution that agrees with ``bindings``.
@@ -132,6 +131,7 @@ class ConditionEvaluator(Protocol):
             RuleError: the query cannot be answered.
             Overrun: as :meth:`select`.
         """
+        raise NotImplementedError
 
     def follow(
         self, begins: ConditionQuery, ends: ConditionQuery | None, *, has_end: bool
@@ -146,6 +146,7 @@ class ConditionEvaluator(Protocol):
         Raises:
             Overrun: as :meth:`settle`.
         """
+        return None
 
 
 @contextmanager
@@ -159,49 +160,23 @@ def unlimited(evaluator: ConditionEvaluator) -> Iterator[None]:
         evaluator.lifted = before
 
 
-class SnapshotEvaluator:
-    """Evaluates anew on an Oxigraph snapshot at every call.
+class SnapshotEvaluator(ConditionEvaluator):
+    """Evaluates anew on an Oxigraph snapshot at every call: it has nothing to prepare or settle.
 
-    What may take long is evaluated in a fork, which ends after the seconds of ``limits``, or with
-    one more than their rows.
+    Whoever asks counts what a message takes. What may take long is evaluated in a fork, which ends
+    after the seconds of ``limits``, or with one more than their rows.
     """
-
-    __slots__ = ("_limits", "_snapshot", "lifted")
 
     def __init__(self, snapshot: Snapshot, limits: Limits = NO_LIMITS) -> None:
         self._snapshot = snapshot
         self._limits = limits
         self.lifted = False
 
-    def begin(self) -> None:
-        """Do nothing: whoever asks counts what a message takes."""
-
-    def check(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
-        """Do nothing: there is nothing to prepare."""
-
-    def prepare(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
-        """Do nothing: each query is evaluated when it is called."""
-
-    def settle(self) -> None:
-        """Do nothing: the snapshot is updated at the next query."""
-
-    def follow(
-        self, begins: ConditionQuery, ends: ConditionQuery | None, *, has_end: bool
-    ) -> Followed | None:
-        """None: what a change concerns is not known."""
-        return None
-
     def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
-        try:
-            return self._found(query, bindings, self._limits.rows)
-        except QueryError as error:
-            raise RuleError(f"a condition cannot be evaluated: {error.message}") from None
+        return self._found(query, bindings, self._limits.rows)
 
     def ask(self, query: ConditionQuery, bindings: Solution) -> bool:
-        try:
-            return bool(self._found(query, bindings, 0))
-        except QueryError as error:
-            raise RuleError(f"a condition cannot be evaluated: {error.message}") from None
+        return bool(self._found(query, bindings, 0))
 
     def _found(
         self, query: ConditionQuery, bindings: Solution, most: int | None
@@ -209,15 +184,18 @@ class SnapshotEvaluator:
         """The solutions; of more than ``most`` one more."""
         seconds = self._limits.seconds
         stop = None if most is None else most + 1
-        if seconds is None or self.lifted or self._steps(query, bindings) <= STEPS:
-            return list(islice(self._solutions(query, bindings), None if self.lifted else stop))
-        self._snapshot.sync(named=query.named)
-        return run_apart(
-            lambda: list(islice(self._solutions(query, bindings), stop)),
-            seconds,
-            what="a condition that is evaluated anew",
-            setting=f"{self._limits.settings}_seconds",
-        )
+        try:
+            if seconds is None or self.lifted or self._steps(query, bindings) <= STEPS:
+                return list(islice(self._solutions(query, bindings), None if self.lifted else stop))
+            self._snapshot.sync(named=query.named)
+            return run_apart(
+                lambda: list(islice(self._solutions(query, bindings), stop)),
+                seconds,
+                what="a condition that is evaluated anew",
+                setting=f"{self._limits.settings}_seconds",
+            )
+        except QueryError as error:
+            raise RuleError(f"a condition cannot be evaluated: {error.message}") from None
 
     def _steps(self, query: ConditionQuery, bindings: Solution) -> float:
         index = self._snapshot.index

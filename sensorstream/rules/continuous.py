@@ -9,8 +9,8 @@ from itertools import chain, islice
 from typing import Final
 
 from sensorstream.errors import NotIncremental, Overrun, QueryError, UnsupportedQuery
+from sensorstream.kb.changes import GRAPH_MARKS, GraphIndex
 from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.graph_index import GRAPH_MARKS, GraphIndex
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.terms import IRI, Term
@@ -30,8 +30,7 @@ from sensorstream.rules.conditions import (
     unlimited,
 )
 from sensorstream.rules.followed import Followed
-from sensorstream.rules.given import GIVEN, given_triples, with_given
-from sensorstream.rules.keyed import with_keys
+from sensorstream.rules.given import GIVEN, given_triples, with_given, with_keys
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
 from sensorstream.sparql.walk import nodes
@@ -176,7 +175,7 @@ class ContinuousCondition:
         ]
 
 
-class NetworkEvaluator:
+class NetworkEvaluator(ConditionEvaluator):
     """Answers the conditions it was prepared for from a network over the knowledge base.
 
     The cost of an answer depends on its size and on the change, not on the size of the knowledge

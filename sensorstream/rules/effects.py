@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -10,11 +10,9 @@ from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Individual, Message
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.rules.answers import Answer
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
 from sensorstream.rules.lineage import Lineage
-from sensorstream.rules.memory import AlertKey, News, RuleMemory
-from sensorstream.rules.timers import Holding, SolutionKey
+from sensorstream.rules.memory import AlertKey, Answer, News, Remembering, RuleMemory, SolutionKey
 
 
 class RuleHost(Protocol):
@@ -59,11 +57,13 @@ class Changes:
 
 
 @dataclass(slots=True)
-class Run:
+class Run(Remembering):
     """The rules' work for one message, or for a time that has come.
 
-    ``said`` are the subjects of what the message says. Names and alert ids begin with ``prefix``;
-    "": with the message's id. ``late``: a note for alerts that should have been raised earlier.
+    ``time`` is application time, never less than that of the message before. ``memory`` is what has
+    been kept of the messages before; it is not changed. ``said`` are the subjects of what the
+    message says. Names and alert ids begin with ``prefix``; "": with the message's id. ``late``: a
+    note for alerts that should have been raised earlier.
     """
 
     host: RuleHost
@@ -93,26 +93,6 @@ class Run:
     def __post_init__(self) -> None:
         self.prefix = self.prefix or self.message.id
 
-    def holding(self, rule: str, key: SolutionKey) -> Holding | None:
-        """What a rule waits with, as this message has left it so far."""
-        news = self.news.held.get(rule)
-        if news is not None and key in news:
-            return news[key]
-        known = self.memory.held.get(rule)
-        return None if known is None else known.get(key)
-
-    def held(self, rule: str) -> Mapping[SolutionKey, Holding]:
-        """All that a rule waits with; not to be kept."""
-        known = self.memory.held.get(rule, {})
-        news = self.news.held.get(rule)
-        if not news:
-            return known
-        return {key: each for key, each in {**known, **news}.items() if each is not None}
-
-    def hold(self, rule: str, key: SolutionKey, holding: Holding | None) -> None:
-        """Let a rule wait with this from now on; None: no more."""
-        self.news.held.setdefault(rule, {})[key] = holding
-
     def due(self, rule: str) -> list[SolutionKey]:
         """What of a rule is due by now and has not fired."""
         if not self.is_in_turn(rule):
@@ -127,13 +107,6 @@ class Run:
     def is_in_turn(self, rule: str) -> bool:
         """Whether a rule fires now if something of it is due."""
         return self.in_turn is None or rule in self.in_turn
-
-    def begins(self, rule: str) -> bool:
-        """Whether a rule that waits is evaluated for the first time; it is not, then."""
-        if rule in self.memory.held or rule in self.news.held:
-            return False
-        self.news.held[rule] = {}
-        return True
 
     def clear(self, rule: str, key: str) -> None:
         """End the open alert of a rule and key; alerts raised from now on are not meant."""

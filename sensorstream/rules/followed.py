@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term
 from sensorstream.network.rows import Bag, Row
-from sensorstream.rules.given import GIVEN
-from sensorstream.rules.keyed import key_triples
-from sensorstream.rules.timers import SolutionKey
-
-if TYPE_CHECKING:
-    from sensorstream.rules.effects import Run
-    from sensorstream.rules.memory import News, RuleMemory
+from sensorstream.rules.given import GIVEN, key_triples
+from sensorstream.rules.memory import News, Remembering, RuleMemory, SolutionKey
 
 Texts: TypeAlias = Callable[[Iterable[SolutionKey]], Iterable[str]]
 """The keys of the alerts that tell of some solutions."""
@@ -110,7 +105,7 @@ class Followed:
                     self._fresh[self._keys[name]] = None
 
     def look(
-        self, run: Run, rule: str, departed: Collection[Term], over: bool | None
+        self, run: Remembering, rule: str, departed: Collection[Term], over: bool | None
     ) -> list[SolutionKey] | None:
         """The solutions to look at now, in an order that is always the same.
 
@@ -156,7 +151,9 @@ class Followed:
         """Whether the end has a solution for one that is being looked at."""
         return key in self._names and self._names[key] in self._ending
 
-    def looked_at(self, run: Run, rule: str, keys: Iterable[SolutionKey], texts: Texts) -> None:
+    def looked_at(
+        self, run: Remembering, rule: str, keys: Iterable[SolutionKey], texts: Texts
+    ) -> None:
         """What the rule remembers of these has been brought up to date."""
         for key in keys:
             held = run.holding(rule, key) is not None
@@ -170,7 +167,7 @@ class Followed:
             if key in self._names and not held and not self.holds(key):
                 self._leave(key)
 
-    def goes_on(self, run: Run, rule: str, text: str) -> bool:
+    def goes_on(self, run: Remembering, rule: str, text: str) -> bool:
         """Whether a solution that has fired and goes on has an alert of this key."""
         each = (run.holding(rule, key) for key in self._told.get(text, _NOBODY))
         return any(held is not None and held.due is None for held in each)

@@ -7,6 +7,10 @@ on the number of matches. Below a GROUP BY all groups are maintained, and one is
 
 The value holds everywhere in the query, as if it were written there, except within a sub-select
 that does not return the variable: there the name means another variable (SPARQL 1.1, section 12).
+
+A condition may also be asked for many *keys* at once: for which of them it has a solution. Each key
+is a subject with one property for each variable, and the joins share the key too, so that values of
+different keys stay apart. What has a scope of its own may only join with the keys from outside.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from typing import Final, TypeVar
 
 from sensorstream.errors import NotIncremental
 from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.rules.memory import SolutionKey
 from sensorstream.sparql.algebra import (
     BGP,
     Distinct,
@@ -46,6 +51,8 @@ _E = TypeVar("_E")
 
 GIVEN: Final = IRI("urn:sensorstream:given")
 """The window that holds the values, and the subject of its triples."""
+KEY: Final = Variable(".key")
+"""The variable that is a key; no query can name it so."""
 
 
 def given_triples(values: Mapping[str, Term]) -> Iterator[Triple]:
@@ -60,6 +67,24 @@ def with_given(pattern: Pattern, given: Collection[str]) -> Pattern:
         NotIncremental: a MINUS whose sides may share a variable in some solutions only.
     """
     return _Substitution(frozenset(given), early=True).whole(pattern)
+
+
+def key_triples(name: IRI, key: SolutionKey) -> Iterator[Triple]:
+    """The triples of a key."""
+    return ((name, property_of(variable), value) for variable, value in key)
+
+
+def with_keys(pattern: Pattern, names: Collection[str]) -> Pattern:
+    """The keys for which a pattern has a solution, each at least once, as :data:`KEY`.
+
+    ``names`` are the variables of a key; each key has a value for all of them.
+
+    Raises:
+        NotIncremental: a part with a scope of its own needs the values within.
+    """
+    while isinstance(pattern, Project | Distinct | Reduced | OrderBy):
+        pattern = pattern.pattern
+    return Project(_Keyed(frozenset(names)).whole(pattern), (KEY,))
 
 
 def needs_values(pattern: Pattern, given: Collection[str]) -> bool:
@@ -78,42 +103,51 @@ class _Substitution:
         """The pattern with all variables bound to their values."""
         return _bound(self._given, self.inside(pattern))
 
+    def bound(self, mentioning: object, pattern: Pattern) -> Pattern:
+        """The pattern with values for what ``mentioning`` names, where it may leave it unbound."""
+        return _bound(self.mentioned(mentioning), pattern)
+
+    def restricted(self, mentioning: object, pattern: Pattern) -> Pattern:
+        """The solutions of the pattern that agree with the values of what ``mentioning`` names."""
+        return _restricted(self.mentioned(mentioning), pattern)
+
     def inside(self, pattern: Pattern) -> Pattern:
+        """The pattern with the values where it mentions their variables."""
         match pattern:
             case BGP():
-                return _restricted(self.mentioned(pattern), pattern) if self._early else pattern
+                return self.restricted(pattern, pattern) if self._early else pattern
             case Values(variables, _):
-                return _restricted(self.mentioned(variables), pattern)
-            case Join(left, right):
-                return Join(self.inside(left), self.inside(right))
-            case Union(left, right):
-                return Union(self.inside(left), self.inside(right))
-            case Minus():
-                return self._minus(pattern)
+                return self.restricted(variables, pattern)
+            case Join(left, right) | Union(left, right):
+                return type(pattern)(self.inside(left), self.inside(right))
+            case Minus(left, right):
+                one = self.bound(right, self.inside(left))
+                other = self.bound(right, self.inside(right))
+                if not certain(one) & certain(other):
+                    raise NotIncremental("MINUS: its sides may share no variable")
+                return Minus(one, other)
             case LeftJoin(left, right, condition):
-                one = _bound(self.mentioned((right, condition)), self.inside(left))
+                one = self.bound((right, condition), self.inside(left))
                 return LeftJoin(one, self.inside(right), self.expression(condition))
             case Filter(condition, inner):
-                inner = _bound(self.mentioned(condition), self.inside(inner))
+                inner = self.bound(condition, self.inside(inner))
                 return Filter(self.expression(condition), inner)
             case Extend(inner, variable, expression):
                 below = self._without({variable.name})
-                inner = _bound(below.mentioned(expression), below.inside(inner))
+                inner = below.bound(expression, below.inside(inner))
                 extended = Extend(inner, variable, below.expression(expression))
-                return _restricted(self.mentioned(variable), extended)
+                return self.restricted(variable, extended)
             case Graph(name, inner):
-                return _restricted(self.mentioned(name), Graph(name, self.inside(inner)))
+                return self.restricted(name, Graph(name, self.inside(inner)))
             case Group():
                 return self._group(pattern)
             case Project(inner, variables):
                 below = self._without(self._given - {each.name for each in variables})
                 return Project(below.whole(inner), variables)
-            case Distinct(inner):
-                return Distinct(self.inside(inner))
-            case Reduced(inner):
-                return Reduced(self.inside(inner))
+            case Distinct(inner) | Reduced(inner):
+                return type(pattern)(self.inside(inner))
             case OrderBy(inner, conditions):
-                inner = _bound(self.mentioned(conditions), self.inside(inner))
+                inner = self.bound(conditions, self.inside(inner))
                 return OrderBy(inner, tuple(self.expression(each) for each in conditions))
             case Slice(inner, offset, limit):
                 # LIMIT and OFFSET must apply to the solutions of these values only.
@@ -129,29 +163,73 @@ class _Substitution:
             tuple(GroupKey(below.expression(k.expression), k.variable) for k in pattern.keys),
             pattern.aggregates,
         )
-        named = (*(k.variable for k in pattern.keys), *(name for name, _ in pattern.aggregates))
         # All groups are maintained; the group of these values is found by its key.
-        return _restricted(keys | self.mentioned(named), grouped)
-
-    def _minus(self, pattern: Minus) -> Pattern:
-        shared = self.mentioned(pattern.right)
-        left = _bound(shared, self.inside(pattern.left))
-        right = _bound(shared, self.inside(pattern.right))
-        if not certain(left) & certain(right):
-            raise NotIncremental("MINUS: its sides may share no variable")
-        return Minus(left, right)
+        return _restricted(keys | self.mentioned(_made(pattern)), grouped)
 
     def expression(self, expression: _E) -> _E:
+        """The expression with the values in the patterns of its EXISTS."""
+
         def change(node: object) -> object | None:
             return Exists(self.inside(node.pattern)) if isinstance(node, Exists) else None
 
         return replaced(expression, change)
 
     def mentioned(self, node: object) -> frozenset[str]:
+        """The variables with values that a part mentions."""
         return self._given & names_in(node)
 
     def _without(self, names: Collection[str]) -> _Substitution:
-        return _Substitution(self._given.difference(names), early=self._early)
+        left = self._given.difference(names)
+        return self if left == self._given else _Substitution(left, early=self._early)
+
+
+class _Keyed(_Substitution):
+    """Joins a pattern with the keys where it mentions a variable of theirs."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        super().__init__(names, early=True)
+
+    def whole(self, pattern: Pattern) -> Pattern:
+        """The pattern; each solution has its key."""
+        pattern = self.inside(pattern)
+        return pattern if KEY.name in certain(pattern) else _joined(KEY, self._given, pattern)
+
+    def bound(self, mentioning: object, pattern: Pattern) -> Pattern:
+        """The pattern, joined with the keys if ``mentioning`` has a variable of theirs."""
+        if KEY.name in certain(pattern) or not self.mentioned(mentioning):
+            return pattern
+        return _joined(KEY, self._given, pattern)
+
+    restricted = bound
+
+    def inside(self, pattern: Pattern) -> Pattern:
+        """As there, but for parts with a scope of their own."""
+        match pattern:
+            case BGP() | Values() | Join() | Union() | Minus() | LeftJoin() | Filter() | Graph():
+                return super().inside(pattern)
+            case Extend(_, variable, _) if variable.name not in self._given:
+                return super().inside(pattern)
+            case Group():
+                return self._group(pattern)
+        if needs_values(pattern, self._given):
+            raise NotIncremental("a part with a scope of its own needs the values of each solution")
+        return pattern
+
+    def _group(self, pattern: Group) -> Pattern:
+        keys = self._given & plain_keys(pattern.keys)
+        if (
+            needs_values(pattern.pattern, keys)
+            or not keys <= certain(pattern.pattern)
+            or self.mentioned(_made(pattern)) - keys
+            or any(isinstance(key.expression, Exists) for key in pattern.keys)
+        ):
+            raise NotIncremental("a GROUP BY that needs the values of each solution")
+        return pattern
+
+
+def _made(group: Group) -> tuple[object, ...]:
+    """What a grouping gives a value."""
+    return (*(k.variable for k in group.keys), *(name for name, _ in group.aggregates))
 
 
 def _bound(names: Iterable[str], pattern: Pattern) -> Pattern:
@@ -163,9 +241,12 @@ def _bound(names: Iterable[str], pattern: Pattern) -> Pattern:
 
 def _restricted(names: Collection[str], pattern: Pattern) -> Pattern:
     """The solutions of a pattern that agree with the values of some variables."""
-    if not names:
-        return pattern
-    triples = (TriplePattern(GIVEN, property_of(name), Variable(name)) for name in sorted(names))
+    return _joined(GIVEN, names, pattern) if names else pattern
+
+
+def _joined(subject: IRI | Variable, names: Collection[str], pattern: Pattern) -> Pattern:
+    """The pattern, joined with the values of some variables."""
+    triples = (TriplePattern(subject, property_of(name), Variable(name)) for name in sorted(names))
     return Join(Window(GIVEN, BGP(tuple(triples))), pattern)
 
 

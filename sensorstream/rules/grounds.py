@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.evidence import Basis, Evidence, Matched, Since
+from sensorstream.model.events import Basis, Evidence, Matched, Since
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Firing, Run

@@ -15,11 +15,9 @@ from sensorstream.errors import LanguageError, RuleError
 from sensorstream.language import syntax
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.answers import Asked
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.memory import Asked, Holding, RuleMemory, SolutionKey
 from sensorstream.rules.reading import in_rule_file
-from sensorstream.rules.timers import Holding, SolutionKey
 from sensorstream.rules.triggers import LAST, NOW, Moment, Solutions, Trigger, compile_trigger
 from sensorstream.sparql.algebra import (
     BGP,
@@ -74,8 +72,7 @@ def read_history_query(question: syntax.Sparql, file: syntax.RuleFile) -> Histor
     Raises:
         LanguageError: not a SELECT over history, or ``?now`` or ``?last`` where it cannot stand.
     """
-
-    def read() -> Parsed[Query]:
+    with in_rule_file():
         parsed = read_query(
             question.text,
             start=question.position,
@@ -84,9 +81,6 @@ def read_history_query(question: syntax.Sparql, file: syntax.RuleFile) -> Histor
             most_tokens=MOST_TOKENS,
         )
         check_answerable(parsed, history=True)
-        return parsed
-
-    parsed = in_rule_file(read)
     query = parsed.meaning
     if not isinstance(query.form, Select):
         raise LanguageError("not a SELECT: expected 'SELECT …'", position=parsed.start)

@@ -1,13 +1,87 @@
-"""The state that rules keep from message to message."""
+"""The state that rules keep from message to message, and what they have asked the history."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import heapq
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TypeAlias
 
+from sensorstream.model.frozen import frozen
+from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
-from sensorstream.rules.timers import Holding, SolutionKey, Timers
+
+SolutionKey: TypeAlias = tuple[tuple[str, Term], ...]
+"""The variables of a solution with their values, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a rule waits with: a solution that has begun, or an individual that has spoken.
+
+    ``since`` is when. ``due`` is when the rule fires by time alone; None: it has fired, or has
+    nothing to wait for.
+    """
+
+    since: Instant
+    due: Instant | None = None
+
+
+class Timers:
+    """A queue over ``held``, which is changed elsewhere: :meth:`note` tells of each change.
+
+    A due time that is put off costs nothing until the earlier one comes up, so the queue is never
+    longer than twice ``held`` is.
+    """
+
+    __slots__ = ("_held", "_numbers", "_queue", "_queued")
+
+    def __init__(self, held: Mapping[SolutionKey, Holding]) -> None:
+        self._held = held
+        self._queue: list[tuple[Instant, int, SolutionKey]] = []
+        self._queued: dict[SolutionKey, Instant] = {}
+        self._numbers = count()
+        for key in held:
+            self.note(key)
+
+    def note(self, key: SolutionKey) -> None:
+        """A solution is held anew, or no more; O(log n)."""
+        holding = self._held.get(key)
+        if holding is None or holding.due is None:
+            return
+        queued = self._queued.get(key)
+        if queued is None or holding.due < queued:
+            self._queued[key] = holding.due
+            heapq.heappush(self._queue, (holding.due, next(self._numbers), key))
+
+    @property
+    def next(self) -> Instant | None:
+        """When the first is due."""
+        queue, queued = self._queue, self._queued
+        while queue:
+            time, _, key = queue[0]
+            holding = self._held.get(key)
+            if queued.get(key) == time and holding is not None and holding.due == time:
+                return time
+            heapq.heappop(queue)
+            if queued.get(key) == time:
+                # It was put off, or waits no more.
+                del queued[key]
+                self.note(key)
+        return None
+
+    def until(self, time: Instant) -> list[SolutionKey]:
+        """Those that are due by a time, in order of their times; they stay in the queue."""
+        found: dict[SolutionKey, None] = {}
+        while (due := self.next) is not None and due <= time:
+            _, _, key = heapq.heappop(self._queue)
+            del self._queued[key]
+            found[key] = None
+        for key in found:
+            self.note(key)
+        return list(found)
+
 
 AlertKey: TypeAlias = tuple[str, str]
 """Rule name and key: alerts that share them are the same alert."""
@@ -93,3 +167,68 @@ class RuleMemory:
         """The memory as it is now; O(memory)."""
         held = {rule: dict(each) for rule, each in self.held.items()}
         return RuleMemory(dict(self.quiet), dict(self.ticks), held, self.time)
+
+
+class Remembering:
+    """Knows what rules remember, as the message at hand has left it so far."""
+
+    __slots__ = ()
+
+    memory: RuleMemory
+    news: News
+
+    def holding(self, rule: str, key: SolutionKey) -> Holding | None:
+        """What a rule waits with, as this message has left it so far."""
+        news = self.news.held.get(rule)
+        if news is not None and key in news:
+            return news[key]
+        known = self.memory.held.get(rule)
+        return None if known is None else known.get(key)
+
+    def held(self, rule: str) -> Mapping[SolutionKey, Holding]:
+        """All that a rule waits with; not to be kept."""
+        known = self.memory.held.get(rule, {})
+        news = self.news.held.get(rule)
+        if not news:
+            return known
+        return {key: each for key, each in {**known, **news}.items() if each is not None}
+
+    def hold(self, rule: str, key: SolutionKey, holding: Holding | None) -> None:
+        """Let a rule wait with this from now on; None: no more."""
+        self.news.held.setdefault(rule, {})[key] = holding
+
+    def begins(self, rule: str) -> bool:
+        """Whether a rule that waits is evaluated for the first time; it is not, then."""
+        if rule in self.memory.held or rule in self.news.held:
+            return False
+        self.news.held[rule] = {}
+        return True
+
+
+@frozen
+class Asked:
+    """A question of a rule that waits for its answer.
+
+    ``digest`` is that of the question; ``moment`` has ``?last`` and ``?now``, the instants ``last``
+    and ``now``.
+    """
+
+    rule: str
+    digest: str
+    moment: SolutionKey
+    last: Instant
+    now: Instant
+
+
+@frozen
+class Answer:
+    """The answer to a question: ``rule``, ``digest`` and ``moment`` are those of :class:`Asked`.
+
+    ``failure`` says why there is none; it is empty if there is one.
+    """
+
+    rule: str
+    digest: str
+    moment: SolutionKey
+    solutions: tuple[SolutionKey, ...] = ()
+    failure: str = ""

@@ -1,4 +1,9 @@
-"""Notes on semantic rules: valid queries and triggers that are probably not what was meant."""
+"""What the texts of semantic rules tell of them.
+
+Notes on valid queries and triggers that are probably not what was meant; the rules that may have
+inserted a statement; and those that describe a class where the reasoner knows classes by their
+names alone: what such a query asks for never has a member, the rule would never fire.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +14,33 @@ from typing import Final
 from sensorstream.analysis import Known, Note, query_notes, update_notes
 from sensorstream.analysis.filters import never_matches
 from sensorstream.analysis.value_kinds import NAME, Kinds, all_kinds, kind_of
+from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown
 from sensorstream.language.walk import nodes
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, BlankNode, Triple
+from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLASS_OF
+from sensorstream.rules.actions import parsed_deletion, parsed_update
 from sensorstream.rules.history import read_history_query
-from sensorstream.rules.reading import parsed_condition, returning, select_query
+from sensorstream.rules.reading import in_rule_file, parsed_condition, returning, select_query
 from sensorstream.rules.triggers import LAST, NOW, bound_by, conditions_of, is_punctual
-from sensorstream.rules.update import parsed_deletion, parsed_update
 from sensorstream.sparql.algebra import (
+    Ask,
     InsertData,
     Modify,
     Pattern,
     Quad,
     Query,
     Select,
+    TriplePattern,
     Update,
+    Variable,
 )
+from sensorstream.sparql.described import check_named
 from sensorstream.sparql.parser import Parsed
+from sensorstream.sparql.places import Places
 from sensorstream.sparql.walk import variables, visible
 
 # They relate classes, but make no individual a member of a class.
@@ -261,3 +272,97 @@ def _may_have_members(
         )
         for s, p, o in triples
     )
+
+
+def makers(files: Iterable[syntax.RuleFile], triple: Triple) -> tuple[str, ...]:
+    """The names of the rules with an action that inserts such a statement, in order.
+
+    The names and values that come from variables may be any.
+    """
+    return tuple(
+        rule.name
+        for file in files
+        for rule in file.semantic_rules
+        if any(_inserts(action, file, triple) for action in rule.actions)
+    )
+
+
+def _inserts(action: syntax.Action, file: syntax.RuleFile, triple: Triple) -> bool:
+    match action:
+        case syntax.IndividualAction():
+            return _named(action.name, file, triple[0]) and (
+                any(
+                    triple[1] == RDF_TYPE and _named(each, file, triple[2])
+                    for each in action.classes
+                )
+                or any(file.resolve(each.property) == triple[1] for each in action.properties)
+            )
+        case syntax.SparqlUpdate(update=update):
+            return any(_fits(each, triple) for each in _templates(update, file))
+    return False
+
+
+def _named(name: object, file: syntax.RuleFile, term: Term) -> bool:
+    if isinstance(name, syntax.Name) and name.is_constant:
+        return file.resolve(name) == term
+    return True
+
+
+def _templates(update: syntax.Sparql, file: syntax.RuleFile) -> Iterator[TriplePattern]:
+    for operation in parsed_update(update, file, ()).meaning.operations:
+        match operation:
+            case InsertData(quads):
+                yield from (each.triple for each in quads)
+            case Modify(insert=quads):
+                yield from (each.triple for each in quads or ())
+
+
+def _fits(pattern: TriplePattern, triple: Triple) -> bool:
+    parts = (pattern.subject, pattern.predicate, pattern.object)
+    return all(
+        isinstance(part, Variable) or part == term for part, term in zip(parts, triple, strict=True)
+    )
+
+
+def unnamed_class_faults(files: Iterable[syntax.RuleFile]) -> Iterator[LanguageError]:
+    """The first description of a class in each semantic rule, with its place.
+
+    Rules with other faults are left out.
+    """
+    for file in files:
+        for rule in file.semantic_rules:
+            try:
+                queries = list(_queries(rule, file))
+            except LanguageError:
+                continue
+            try:
+                for query in queries:
+                    with in_rule_file():
+                        check_named(query)
+            except LanguageError as error:
+                yield error
+
+
+def check_classes_named(files: Iterable[syntax.RuleFile]) -> None:
+    """Refuse semantic rules that describe a class.
+
+    Raises:
+        LanguageError: the first one, with its place and the definition to write.
+    """
+    for fault in unnamed_class_faults(files):
+        raise fault
+
+
+def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query]:
+    """What a rule asks: conditions, the history, its end, and the WHERE parts of its updates."""
+    if isinstance(rule.trigger, syntax.Every) and rule.trigger.question is not None:
+        yield read_history_query(rule.trigger.question, file).parsed.meaning
+    ends = rule.trigger.until if isinstance(rule.trigger, syntax.When) else None
+    for condition in (*conditions_of(rule), *([] if ends is None else [ends])):
+        if isinstance(condition, syntax.Select | syntax.Ask):
+            yield parsed_condition(condition.query, file).meaning
+    for update in updates_of(rule, file, given_by(rule, file)):
+        places = Places(update.start, update.places, update.operations)
+        for operation in update.meaning.operations:
+            if isinstance(operation, Modify):
+                yield Query(Ask(operation.pattern), places=places)

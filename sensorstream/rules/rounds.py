@@ -1,22 +1,101 @@
-"""Rounds: rules react to a message, then to what they changed, until nothing changes."""
+"""Rounds: rules react to a message, then to what they changed, until nothing changes.
+
+A rule that waits for a class costs nothing while its members stay the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
+from operator import itemgetter
+from typing import TypeAlias
 
 from sensorstream.errors import Overrun, RuleCycle, SensorStreamError
-from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Message
+from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event
 from sensorstream.model.frozen import frozen
-from sensorstream.model.terms import Subject, Term
+from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
-from sensorstream.rules.answers import Answer
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.effects import Changes, Firing, RuleHost, Run
-from sensorstream.rules.index import RuleIndex
+from sensorstream.rules.effects import Changes, Firing, Run
 from sensorstream.rules.memory import News, RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
-from sensorstream.rules.triggers import Moment
+from sensorstream.rules.triggers import Moment, Wake
+
+_Numbered: TypeAlias = tuple[int, CompiledRule]
+
+
+class RuleIndex:
+    """The semantic rules of a deployment, in order."""
+
+    __slots__ = ("_every", "_on_expiry", "_on_insertion", "_scheduled", "listen", "rules")
+
+    def __init__(self, rules: Iterable[CompiledRule]) -> None:
+        self.rules = tuple(rules)
+        self.listen = any(rule.listens for rule in self.rules)
+        """Whether one of them wants to know of whom a message says something."""
+        self._scheduled = [
+            (rule.name, rule.every, rule.punctual) for rule in self.rules if rule.every is not None
+        ]
+        self._every: list[_Numbered] = []
+        self._on_insertion: dict[Term, list[_Numbered]] = {}
+        self._on_expiry: dict[Term, list[_Numbered]] = {}
+        waiting = {Wake.INSERTION: self._on_insertion, Wake.EXPIRY: self._on_expiry}
+        for number, rule in enumerate(self.rules):
+            if rule.waits_for is None:
+                self._every.append((number, rule))
+            else:
+                wake, class_name = rule.waits_for
+                waiting[wake].setdefault(class_name, []).append((number, rule))
+
+    def due(self, memory: RuleMemory, *, waiting_only: bool = False) -> Instant | None:
+        """From which instant on a rule fires by time alone; None: none does.
+
+        A rule that is evaluated every so often begins with the first message. ``waiting_only``:
+        without those whose moments are told by the message that comes later.
+        """
+        ticks = memory.ticks
+        dues = [
+            schedule.moment(ticks[name] + 1)
+            for name, schedule, punctual in self._scheduled
+            if name in ticks and (punctual or not waiting_only)
+        ]
+        waiting = memory.due
+        return min(dues if waiting is None else [*dues, waiting], default=None)
+
+    def due_by(self, memory: RuleMemory, time: Instant) -> list[str]:
+        """The names of the rules of which something is due by a time, in their order."""
+        return [
+            rule.name
+            for rule in self.rules
+            if memory.due_by(rule.name, time)
+            or (
+                rule.every is not None
+                and rule.name in memory.ticks
+                and memory.ticks[rule.name] < rule.every.number(time)
+            )
+        ]
+
+    def give_up(self, memory: RuleMemory, time: Instant, names: Collection[str]) -> None:
+        """Pass over what of some rules is due by a time: it could not be carried out."""
+        for rule in self.rules:
+            if rule.name in names:
+                memory.give_up(time, rule.name)
+                if rule.every is not None and rule.name in memory.ticks:
+                    passed = rule.every.number(time)
+                    memory.ticks[rule.name] = max(memory.ticks[rule.name], passed)
+
+    def awake(self, moment: Moment) -> Sequence[CompiledRule]:
+        """The rules whose trigger may have a solution, in order; O(those, and the change)."""
+        found = list(self._every)
+        if self._on_insertion:
+            for class_name in moment.arrivals:
+                found += self._on_insertion.get(class_name, ())
+        if self._on_expiry:
+            for class_name in moment.losses:
+                found += self._on_expiry.get(class_name, ())
+        if len(found) > len(self._every):
+            found.sort(key=itemgetter(0))
+        return [rule for _, rule in found]
 
 
 @frozen
@@ -37,22 +116,14 @@ class RuleResult:
 
 def run_rules(
     rules: RuleIndex,
-    host: RuleHost,
-    *,
-    message: Message,
-    time: Instant,
+    run: Run,
     delta: Delta,
     departures: Sequence[Departure],
-    memory: RuleMemory,
+    *,
     max_rounds: int = 16,
     silent: bool = False,
-    said: Collection[Subject] = (),
-    prefix: str = "",
-    late: str = "",
-    in_turn: Collection[str] | None = None,
-    answer: Answer | None = None,
 ) -> RuleResult:
-    """Let the rules react to a message that the host has taken in (paper section 4.4).
+    """Let the rules react to a message that their host has taken in (paper section 4.4).
 
     In each round every rule sees the state at the round's beginning; all changes are then made
     together, and the next round sees their delta. Within one message a rule fires once for
@@ -60,39 +131,21 @@ def run_rules(
 
     Args:
         rules: in the order in which their actions are to be carried out.
-        host: the engine.
-        message: the message at hand; names and alert ids derive from its id.
-        time: application time, never less than that of the message before.
+        run: their work for the message, of which nothing is done yet.
         delta: what the message changed in the union of the graphs.
         departures: the individuals that left the window because of the message.
-        memory: what has been kept of the messages before; it is not changed.
         max_rounds: how many rounds may change the knowledge base.
         silent: no message has come, only time has passed.
-        said: the subjects of what the message says.
-        prefix: what names and alert ids begin with; "": the message's id.
-        late: a note for alerts that should have been raised earlier.
-        in_turn: the rules whose time has come; None: all of which something is due.
-        answer: what the history has answered to one of the rules.
 
     Raises:
         RuleCycle: the rules still request changes after ``max_rounds`` rounds.
         RuleError: an action cannot be carried out.
         Overrun: the conditions take more than they may.
     """
+    host = run.host
     # Changes must not accumulate when no rule evaluates a condition.
     host.evaluator.begin()
     host.evaluator.settle()
-    run = Run(
-        host,
-        message,
-        time,
-        memory,
-        said=said,
-        prefix=prefix,
-        late=late,
-        in_turn=in_turn,
-        answer=answer,
-    )
     fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
     latest: list[list[str]] = []
     moment = Moment(run, True, delta, departures, by_message=not silent)

@@ -17,13 +17,12 @@ from sensorstream.model.terms import IRI, Literal, Subject
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.actions import Action, ActionCompiler
-from sensorstream.rules.condition_compiler import Condition, compile_condition
 from sensorstream.rules.conditions import ConditionQuery, Solution
-from sensorstream.rules.edges import Edge, compile_edge
-from sensorstream.rules.endings import endings_of
+from sensorstream.rules.edges import Edge, compile_edge, endings_of
 from sensorstream.rules.history import HistoryQuery, compile_question, read_history_query
 from sensorstream.rules.lineage import Block, Lineage, trigger_blocks
-from sensorstream.rules.timers import Holding, SolutionKey
+from sensorstream.rules.memory import Holding, SolutionKey
+from sensorstream.rules.reading import Condition, compile_condition
 from sensorstream.rules.triggers import (
     LAST,
     NOW,

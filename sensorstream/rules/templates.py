@@ -1,9 +1,9 @@
-"""Texts and names with holes that a firing fills in."""
+"""Texts, names and triples with holes that a firing fills in."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 from xml.sax.saxutils import escape
@@ -12,10 +12,48 @@ from lxml import etree
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
-from sensorstream.model.terms import Literal, Term
+from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Firing
 from sensorstream.rules.triggers import NOW
-from sensorstream.rules.triple_patterns import Var
+from sensorstream.sparql.algebra import TriplePattern, Variable
+
+
+class Var(str):
+    """The name of a variable in a triple template."""
+
+    __slots__ = ()
+
+
+Slot: TypeAlias = Term | Var
+Pattern: TypeAlias = tuple[Slot, Slot, Slot]
+
+
+def template(triples: Iterable[TriplePattern]) -> tuple[Pattern, ...]:
+    """The triples to fill in, each once; they hold no path, which the parser guarantees."""
+    return tuple(
+        dict.fromkeys((_slot(t.subject), _slot(t.predicate), _slot(t.object)) for t in triples)
+    )
+
+
+def _slot(part: object) -> Slot:
+    if isinstance(part, Variable):
+        return Var(part.name)
+    assert isinstance(part, Term), "a path is not allowed in a template"
+    return part
+
+
+def fill(patterns: tuple[Pattern, ...], solution: Solution) -> Iterator[Triple]:
+    """The template's triples; one with an unbound variable or a literal subject is left out.
+
+    Source: SPARQL 1.1 Query Language, section 16.2.
+    """
+    for pattern in patterns:
+        s, p, o = (solution.get(slot) if isinstance(slot, Var) else slot for slot in pattern)
+        if s is None or o is None or not isinstance(p, IRI) or isinstance(s, Literal):
+            continue
+        yield s, p, o
+
 
 NEW: Final = "new"
 

@@ -14,8 +14,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.sources import DEFAULT, Source, Sources
 from sensorstream.rules.given import GIVEN, given_triples, property_of
-from sensorstream.rules.prefixed import Names
-from sensorstream.rules.unmet import Known, Prober, Step
+from sensorstream.rules.unmet import Known, Names, Prober, Step
 from sensorstream.rules.why_not import WhyNot
 from sensorstream.sparql.algebra import (
     BGP,

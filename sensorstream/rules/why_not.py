@@ -15,11 +15,10 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import ConditionEvaluator, Solution, condition_query
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.rules.prefixed import Names
 from sensorstream.rules.reading import parsed_condition, returning
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import NOW, conditions_of
-from sensorstream.rules.unmet import Prober, Step
+from sensorstream.rules.unmet import Names, Prober, Step
 from sensorstream.sparql.algebra import BGP, Pattern, Query, Select, Variable
 from sensorstream.sparql.printing.patterns import modified
 from sensorstream.sparql.scope import names_in

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 
-from sensorstream.alerts.cloudevents import plain_alert
+from sensorstream.alerts.cloudevents import plain_alert, plain_time
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.timeline import Timeline
 from sensorstream.quoting import few
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+def body_of(kind: type[Body], value: object, line: Timeline | None = None) -> Body:
+    """The JSON of a value: its members are attributes, its times are of a time line."""
+    return kind.model_validate(value, from_attributes=True, context=line)
+
+
+def _plain(time: int | None, info: ValidationInfo) -> int | str | None:
+    line: Any = info.context
+    return None if time is None else plain_time(time, line)
+
+
+Time: TypeAlias = Annotated[int | str, BeforeValidator(_plain)]
+"""Application time: a number, or ISO 8601 on the dateTime line; see :func:`body_of`."""
 
 
 class AlertBody(BaseModel):

@@ -8,16 +8,18 @@ in force.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, field_validator
 
-from sensorstream.client.operation import Operation
+from sensorstream.app.application import Application
+from sensorstream.client.operation import Operation, given
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -27,10 +29,56 @@ _OPEN: Final = frozenset({"/sparql", "/soap", "/healthz", "/readyz", "/metrics"}
 
 
 def routed(
-    routes: APIRouter, operation: Operation[..., Any], **told: Any
+    routes: APIRouter,
+    operation: Operation[..., Any] | str,
+    summary: str,
+    answer: Any = None,
+    *,
+    types: Iterable[str] | Mapping[str, Any] = (),
+    body: Mapping[str, Any] | None = None,
+    headers: Sequence[Mapping[str, Any]] = (),
+    **told: Any,
 ) -> Callable[[Endpoint], Endpoint]:
-    """The function answers an operation, at its path; ``told`` is what FastAPI is told of it."""
-    return routes.api_route(operation.path, methods=[operation.method], **told)
+    """The function answers an operation of the table, or one written as its method and path.
+
+    Args:
+        routes: to which it is added.
+        operation: which it answers.
+        summary: a few words of it.
+        answer: the model of the JSON that the function makes itself.
+        types: the media types of its answer.
+        body: those of the request that the function reads itself, as OpenAPI describes them.
+        headers: what it reads of the header, in the same form.
+        told: what else FastAPI is told.
+    """
+    named = operation if isinstance(operation, str) else f"{operation.method} {operation.path}"
+    method, path = named.split(" ")
+    described = {} if answer is None else {"model": answer}
+    if types:
+        described["content"] = types if isinstance(types, Mapping) else {e: {} for e in types}
+    if described:
+        own = {told.get("status_code", 200): described}
+        told["responses"] = {**own, **told.get("responses", {})}
+    if headers:
+        told["openapi_extra"] = {"parameters": list(headers)}
+    if body is not None:
+        sent = {"requestBody": {"required": True, "content": body}}
+        told["openapi_extra"] = {**told.get("openapi_extra", {}), **sent}
+    return routes.api_route(path, methods=[method], summary=summary, **told)
+
+
+async def _application(request: Request) -> Application:
+    found: Application = request.app.state.application
+    return found
+
+
+App: TypeAlias = Annotated[Application, Depends(_application)]
+"""The application that a route asks."""
+
+
+def next_page(path: str, page: Sequence[object], limit: int, /, **asked: object) -> str | None:
+    """The path of the page after one, with what was asked; None: that was the last."""
+    return f"{path}?{urlencode(given(**asked))}" if len(page) == limit else None
 
 
 def _in_utc(time: datetime) -> datetime:
@@ -70,38 +118,22 @@ class AskedBody(BaseModel):
     _storable = field_validator("*")(storable)
 
 
-class KnownParameters:
+async def check_known(request: Request) -> None:
     """A dependency of every route: its query has no other parameters than those described.
 
-    ``described`` gives the OpenAPI document.
+    Raises RequestValidationError for the first parameter that is unknown.
     """
-
-    def __init__(self, described: Callable[[], dict[str, Any]]) -> None:
-        self._described = described
-        self._names: dict[tuple[str, str], frozenset[str]] = {}
-
-    async def __call__(self, request: Request) -> None:
-        """Raises RequestValidationError for the first parameter that is unknown."""
-        if not request.scope["query_string"]:
-            return
-        route = request.scope["route"]
-        if not isinstance(route, APIRoute) or route.path in _OPEN or not route.include_in_schema:
-            return
-        known = self._known(route.path_format, request.method)
-        for name in request.query_params:
-            if name not in known:
-                expected = ", ".join(sorted(known)) if known else "none"
-                message = f"this operation has no such parameter: expected {expected}"
-                raise RequestValidationError(
-                    [{"type": "unknown", "loc": ("query", name), "msg": message}]
-                )
-
-    def _known(self, path: str, method: str) -> frozenset[str]:
-        names = self._names.get((path, method))
-        if names is None:
-            operation = self._described()["paths"][path][method.lower()]
-            names = frozenset(
-                each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"
+    if not request.scope["query_string"]:
+        return
+    route = request.scope["route"]
+    if not isinstance(route, APIRoute) or route.path in _OPEN or not route.include_in_schema:
+        return
+    operation = request.app.openapi()["paths"][route.path_format][request.method.lower()]
+    known = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}
+    for name in request.query_params:
+        if name not in known:
+            expected = ", ".join(sorted(known)) if known else "none"
+            message = f"this operation has no such parameter: expected {expected}"
+            raise RequestValidationError(
+                [{"type": "unknown", "loc": ("query", name), "msg": message}]
             )
-            self._names[path, method] = names
-        return names

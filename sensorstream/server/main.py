@@ -10,6 +10,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
+from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -20,10 +21,10 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
-from sensorstream.server import problems, soap
+from sensorstream.server import problems
 from sensorstream.server.access import Guard, security_of
 from sensorstream.server.console import PATH
-from sensorstream.server.known import KnownParameters
+from sensorstream.server.known import check_known
 from sensorstream.server.limits import BodyLimit
 from sensorstream.server.negotiation import tagged
 from sensorstream.server.questions import Questions
@@ -45,6 +46,7 @@ from sensorstream.server.rest import (
     window,
 )
 from sensorstream.server.sites import KnownSites, check_origins
+from sensorstream.server.soap import endpoint as soap
 from sensorstream.settings_file import Given
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
@@ -57,6 +59,29 @@ _POLICY = (
 _BATCH_FACTOR = 16
 _ESCAPING_FACTOR = 6  # "&" becomes "&quot;" at worst
 _ENVELOPE_BYTES = 65_536
+_WATCHING = 2
+"""Threads for those who ask how the server does: no other request can take them."""
+_ROUTES = (
+    messages.routes,
+    soap.routes,
+    sparql.routes,
+    sql.routes,
+    jobs.routes,
+    alerts.routes,
+    why.routes,
+    webhooks.routes,
+    window.routes,
+    ontology.routes,
+    rules.routes,
+    trials.routes,
+    quarantine.routes,
+    queries.routes,
+    health.routes,
+)
+_PROBLEM = {
+    "description": "Any failure: a problem document (RFC 9457)",
+    "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}},
+}
 
 
 class _Api(FastAPI):
@@ -106,9 +131,7 @@ def create_app(
 
     ``host`` is the address it listens on; by default server.host of the settings. ``console`` has
     the pages of :data:`.console.PATH`; ``given`` says where the settings come from.
-    A batch may hold 16 messages of the largest size, a SOAP envelope one such message, escaped.
     """
-    max_message_bytes = application.settings.server.max_message_bytes
     app = _Api(
         title="SensorStream",
         version=version("sensorstream"),
@@ -117,35 +140,41 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         generate_unique_id_function=_operation_id,
-        responses={
-            "default": {
-                "description": "Any failure: a problem document (RFC 9457)",
-                "content": {
-                    problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}
-                },
-            }
-        },
+        responses={"default": _PROBLEM},
     )
     app.issuer = application.settings.http.issuer
+    app.state.application = application
+    app.state.questions = Questions(application)
+    app.state.given = given
+    app.state.threads = CapacityLimiter(_WATCHING)
+    application.health.watch(app.state.questions.parts)
     problems.install(app)
+    _add_middleware(app, application, host)
+    for routes in _ROUTES:
+        app.include_router(routes, dependencies=[Depends(check_known)])
+    _add_pages(app, console)
+    return app
+
+
+def _add_middleware(app: FastAPI, application: Application, host: str | None) -> None:
+    """Add what each request goes through.
+
+    A batch may hold 16 messages of the largest size, a SOAP envelope one such message, escaped.
+    """
+    told = application.settings.server
+    largest = told.max_message_bytes
+    batch, envelope = _BATCH_FACTOR * largest, _ESCAPING_FACTOR * largest + _ENVELOPE_BYTES
+    limits = {
+        **dict.fromkeys(("/messages/batch", "/ontology", "/rules"), batch),
+        **dict.fromkeys(("/trials", "/soap"), envelope),
+    }
     # The last one that is added sees a request first.
     app.add_middleware(messages.Shortcut, application)
     # It must see the paths as the routes do.
     app.add_middleware(Guard, access=application.access)
-    app.add_middleware(
-        BodyLimit,
-        default=max_message_bytes,
-        limits={
-            "/messages/batch": _BATCH_FACTOR * max_message_bytes,
-            "/ontology": _BATCH_FACTOR * max_message_bytes,
-            "/rules": _BATCH_FACTOR * max_message_bytes,
-            "/trials": _ESCAPING_FACTOR * max_message_bytes + _ENVELOPE_BYTES,
-            "/soap": _ESCAPING_FACTOR * max_message_bytes + _ENVELOPE_BYTES,
-        },
-    )
+    app.add_middleware(BodyLimit, default=largest, limits=limits)
     app.add_middleware(queries.EncodedNames)
     app.add_middleware(Heads)
-    told = application.settings.server
     origins = check_origins(told.origins)
     if origins:
         app.add_middleware(
@@ -158,34 +187,10 @@ def create_app(
     app.add_middleware(KnownSites, host or told.host, told.names, origins)
     app.add_middleware(Named)
     app.add_middleware(Timed, application.metrics)
-    questions = Questions(application)
-    known = KnownParameters(app.openapi)
-    application.health.watch(questions.parts)
-    for router in (
-        messages.router(application, max_message_bytes),
-        messages.kept(application),
-        soap.router(application, max_message_bytes),
-        sparql.router(application, questions),
-        sql.router(application, questions),
-        jobs.router(application),
-        alerts.router(application),
-        why.router(application),
-        why.statements(application),
-        alerts.incidents(application),
-        webhooks.router(application),
-        window.router(application),
-        window.individuals(application),
-        ontology.router(application),
-        rules.router(application),
-        trials.router(application),
-        quarantine.router(application),
-        queries.router(application),
-        health.audit(application),
-        health.settings(given),
-        health.router(application),
-    ):
-        app.include_router(router, dependencies=[Depends(known)])
 
+
+def _add_pages(app: FastAPI, console: ASGIApp | None) -> None:
+    """Add the document of the API, as JSON and as a page, and the console."""
     # The page's script and style come with a wheel: the server may have no access to a CDN.
     app.mount("/assets", StaticFiles(packages=[("fastapi_offline", "static")]))
 
@@ -212,5 +217,3 @@ def create_app(
 
     if console is not None:
         app.mount(PATH, console)
-
-    return app

@@ -8,11 +8,11 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
-from fastapi import Request
+from fastapi import Depends, Request
 
 from sensorstream.app.application import Application
 from sensorstream.app.readiness import Part
@@ -180,6 +180,15 @@ async def _watch(request: Request, stop: Stop) -> None:
         if reason is not None:
             with suppress(Exception):
                 await run_sync(stop.now, reason)
+
+
+async def _questions(request: Request) -> Questions:
+    found: Questions = request.app.state.questions
+    return found
+
+
+Asking: TypeAlias = Annotated[Questions, Depends(_questions)]
+"""Where a route puts the questions of its clients."""
 
 
 def client_of(request: Request) -> str:

@@ -50,7 +50,7 @@ def auction_messages(
     numbers = itertools.count(220_000_000_001)
     running = [_opened(next(numbers), dice) for _ in range(auctions)]
     time = start
-    for _ in itertools.count() if count is None else range(count):
+    for _ in itertools.islice(itertools.count(), count):
         items = []
         for place in sorted(dice.sample(range(auctions), min(dice.randint(1, 3), auctions))):
             auction = running[place]

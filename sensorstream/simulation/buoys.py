@@ -14,6 +14,8 @@ from itertools import count as numbers
 from itertools import islice
 from typing import Final
 
+from sensorstream.simulation.observation import stamp
+
 START: Final = datetime(2010, 3, 23, 0, 0, tzinfo=UTC)
 EVERY: Final = timedelta(seconds=15)
 """How often a buoy is read, as in the paper."""
@@ -52,17 +54,11 @@ def buoy_messages(
         every: how often they are read.
         start: the time of the first message, aware.
     """
-    return islice(_messages(random.Random(seed), buoys, every, start), count)
-
-
-def _messages(
-    dice: random.Random, buoys: int, every: timedelta, start: datetime
-) -> Iterator[bytes]:
-    for number in numbers():
+    dice = random.Random(seed)
+    for number in islice(numbers(), count):
         since = number * every
-        stamp = (start + since).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         told = "".join(
             f'<buoy id="{46_073 + buoy}">{level(buoy, buoys, since) + dice.gauss(0, 1):.1f}</buoy>'
             for buoy in range(buoys)
         )
-        yield f'<readings time="{stamp}" unit="mm">{told}</readings>'.encode()
+        yield f'<readings time="{stamp(start + since)}" unit="mm">{told}</readings>'.encode()

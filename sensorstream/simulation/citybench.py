@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -23,13 +23,19 @@ Row: TypeAlias = Mapping[str, str]
 # The name of a stream's file gives the kind of data and the sensor.
 _FILE = re.compile(r"Aarhus(?P<kind>Traffic|Weather|Pollution)Data(?P<sensor>\w+)\.csv\.gz\Z")
 
-WEATHER_FIELDS: Final = ("hum", "tempm", "wspdm")
 POLLUTANTS: Final = (
     "ozone",
     "particullate_matter",
     "carbon_monoxide",
     "sulfure_dioxide",
     "nitrogen_dioxide",
+)
+_FIELDS: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
+    {
+        "traffic": ("vehicleCount", "avgSpeed", "avgMeasuredTime"),
+        "weather": ("hum", "tempm", "wspdm"),
+        "pollution": POLLUTANTS,
+    }
 )
 
 
@@ -63,38 +69,22 @@ def recorded(
 
 
 def _read(file: Path, kind: str, sensor: str) -> Iterator[Observation]:
-    observe = _READERS[kind]
+    kind = kind.lower()
     with gzip.open(file, "rt", encoding="utf-8", newline="") as text:
         rows = csv.DictReader(text)
         for row in rows:
             try:
-                yield observe(row, sensor)
+                yield _observation(row, kind, sensor)
             except (KeyError, TypeError, ValueError) as error:
                 raise SimulationError(
-                    f"{file}:{rows.line_num}: not a row of {kind.lower()} data: {error}"
+                    f"{file}:{rows.line_num}: not a row of {kind} data: {error}"
                 ) from None
 
 
-def _traffic(row: Row, sensor: str) -> Observation:
-    fields = tuple((name, row[name]) for name in ("vehicleCount", "avgSpeed", "avgMeasuredTime"))
-    time = read_time(row["TIMESTAMP"])
-    return Observation("traffic", sensor, row["_id"], time, fields)
-
-
-def _weather(row: Row, sensor: str) -> Observation:
-    time = read_time(row["TIMESTAMP"])
-    fields = tuple((name, row[name]) for name in WEATHER_FIELDS)
-    return Observation("weather", sensor, f"w-{sensor}-{written(time)}", time, fields)
-
-
-def _pollution(row: Row, sensor: str) -> Observation:
-    # Written with a space between day and hour; the message writes the T of xsd:dateTime.
-    time = read_time(row["timestamp"])
-    fields = tuple((name, row[name]) for name in POLLUTANTS)
-    place = (row["longitude"], row["latitude"])
-    return Observation("pollution", sensor, f"p-{sensor}-{written(time)}", time, fields, place)
-
-
-_READERS: Final[Mapping[str, Callable[[Row, str], Observation]]] = MappingProxyType(
-    {"Traffic": _traffic, "Weather": _weather, "Pollution": _pollution}
-)
+def _observation(row: Row, kind: str, sensor: str) -> Observation:
+    # That of pollution has a space between day and hour; the message writes the T of xsd:dateTime.
+    time = read_time(row["timestamp" if kind == "pollution" else "TIMESTAMP"])
+    fields = tuple((name, row[name]) for name in _FIELDS[kind])
+    id = row["_id"] if kind == "traffic" else f"{kind[0]}-{sensor}-{written(time)}"
+    place = (row["longitude"], row["latitude"]) if kind == "pollution" else None
+    return Observation(kind, sensor, id, time, fields, place)

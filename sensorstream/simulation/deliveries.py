@@ -8,8 +8,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count as numbers
 from itertools import islice
 from typing import Final
+
+from sensorstream.simulation.observation import stamp
 
 START: Final = datetime(2011, 3, 28, 8, 0, tzinfo=UTC)
 _CLOSED: Final = 0.5
@@ -47,22 +50,18 @@ def delivery_messages(
         agents: how many deliver goods.
         start: the time of the first message, aware.
     """
-    return islice(_messages(random.Random(seed), side, agents, start), count)
-
-
-def _messages(dice: random.Random, side: int, agents: int, time: datetime) -> Iterator[bytes]:
+    dice, time = random.Random(seed), start
     city = list(roads(side))
     places = [f"p{row}-{column}" for row in range(side) for column in range(side)]
     changed = city
-    while True:
+    for _ in islice(numbers(), count):
         told = "".join(_road(each, dice.random() >= _CLOSED) for each in changed)
         if changed is not city and dice.random() < 0.5:
             told = (
                 f'<question agent="agent{dice.randrange(agents)}" '
                 f'at="{dice.choice(places)}" to="{dice.choice(places)}"/>'
             )
-        stamp = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        yield f'<traffic time="{stamp}">{told}</traffic>'.encode()
+        yield f'<traffic time="{stamp(time)}">{told}</traffic>'.encode()
         changed = dice.sample(city, dice.randint(1, 4))
         time += timedelta(seconds=dice.randint(5, 15))
 

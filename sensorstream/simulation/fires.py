@@ -12,6 +12,8 @@ from itertools import count as numbers
 from itertools import islice
 from typing import Final
 
+from sensorstream.simulation.observation import stamp
+
 START: Final = datetime(2020, 1, 1, 12, 0, tzinfo=UTC)
 LOCATIONS: Final = ("locA", "locB", "locC", "locD", "locE")
 """Where a sensor is; the background knowledge says in which room that is."""
@@ -30,18 +32,14 @@ def fire_messages(
         count: how many messages; None never ends.
         start: the time of the first message, aware.
     """
-    return islice(_messages(random.Random(seed), start), count)
-
-
-def _messages(dice: random.Random, time: datetime) -> Iterator[bytes]:
-    for number in numbers(1):
+    dice, time = random.Random(seed), start
+    for number in islice(numbers(1), count):
         place = dice.choice(LOCATIONS)
-        stamp = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         if dice.random() < _SMOKE:
             what = "<smoke/>"
         else:
             low, high = (60.0, 90.0) if dice.random() < _HOT else (18.0, 60.0)
             what = f"<temperature>{dice.uniform(low, high):.1f}</temperature>"
-        told = f'id="{number}" sensor="s-{place}" at="{place}" time="{stamp}"'
+        told = f'id="{number}" sensor="s-{place}" at="{place}" time="{stamp(time)}"'
         yield f"<reading {told}>{what}</reading>".encode()
         time += timedelta(seconds=dice.choice((20, 40, 60, 90)))

@@ -59,6 +59,11 @@ def read_time(text: str) -> datetime:
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
+def stamp(time: datetime) -> str:
+    """The time to the second, in UTC and with its zone, as messages made up here have it."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def written(time: datetime) -> str:
     """The time as sensors write it: UTC, without a zone."""
     return time.replace(tzinfo=None).isoformat()

@@ -12,6 +12,8 @@ from itertools import count as numbers
 from itertools import islice
 from typing import Final
 
+from sensorstream.simulation.observation import stamp
+
 START: Final = datetime(2011, 3, 28, 9, 0, tzinfo=UTC)
 COMPANIES: Final = ("ACME", "Initech", "Globex")
 AGENCIES: Final = ("Fitch", "Moody")
@@ -31,12 +33,9 @@ def stock_messages(
         count: how many messages; None never ends.
         start: the time of the first message, aware.
     """
-    return islice(_messages(random.Random(seed), start), count)
-
-
-def _messages(dice: random.Random, time: datetime) -> Iterator[bytes]:
+    dice, time = random.Random(seed), start
     cents = dict.fromkeys(COMPANIES, 10_000)
-    for number in numbers(1):
+    for number in islice(numbers(1), count):
         company = dice.choice(COMPANIES)
         kind = dice.random()
         if kind < 0.75:
@@ -49,6 +48,5 @@ def _messages(dice: random.Random, time: datetime) -> Iterator[bytes]:
             news = f'<rating by="{agency}" company="{company}">{score}</rating>'
         else:
             news = f'<acquisition by="{company}">{dice.choice(_BOUGHT)}</acquisition>'
-        stamp = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        yield f'<news number="{number}" time="{stamp}">{news}</news>'.encode()
+        yield f'<news number="{number}" time="{stamp(time)}">{news}</news>'.encode()
         time += timedelta(hours=dice.choice(_HOURS))

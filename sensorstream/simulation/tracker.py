@@ -55,8 +55,7 @@ def tracker_messages(
         count: how many messages; ``None`` never ends.
     """
     dice = random.Random(seed)
-    moments = itertools.count(start) if count is None else range(start, start + count)
-    for moment in moments:
+    for moment in itertools.islice(itertools.count(start), count):
         person = moment if people is None else dice.randint(1, people)
         yield _TEMPLATE % (
             moment,

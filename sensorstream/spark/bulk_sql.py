@@ -28,7 +28,7 @@ from sensorstream.spark.numerics import register
 from sensorstream.spark.relations import over_history
 from sensorstream.spark.snapshot import Place, snapshot_of
 from sensorstream.sql.postgres.reading import Catalog, Translated, translate, view_name
-from sensorstream.sql.types import BY_OID, Kind, SqlType
+from sensorstream.sql.postgres.scope import BY_OID, Kind, SqlType
 
 if TYPE_CHECKING:
     from py4j.protocol import Py4JJavaError

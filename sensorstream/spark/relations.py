@@ -17,7 +17,7 @@ from uuid import uuid4
 from sqlglot import exp
 
 from sensorstream.errors import QueryError
-from sensorstream.history.tables.schema import STORE
+from sensorstream.history.tables import STORE
 from sensorstream.spark.reading import HistoryReader
 from sensorstream.spark.snapshot import Snapshot
 from sensorstream.spark.source_tables import SOURCE_TABLES, Comparison, Condition, SourceTable

@@ -12,21 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.sparql.algebra import (
-    BGP,
-    Alternative,
-    DeleteWhere,
-    Group,
-    Inverse,
-    OneOrMore,
-    OrderBy,
-    Project,
-    Sequence,
-    Service,
-    Values,
-    ZeroOrMore,
-    ZeroOrOne,
-)
+from sensorstream.sparql import algebra
 from sensorstream.sparql.walk import children
 
 LONGEST: Final = 262_144
@@ -71,13 +57,13 @@ def check_bounds(meaning: object, start: Position) -> None:
         )
     for node in parts_of(meaning):
         match node:
-            case Values(variables, _):
+            case algebra.Values(variables, _):
                 _check_list("columns of VALUES", len(variables), MOST_IN_LIST, start)
-            case Group(_, keys, _):
+            case algebra.Group(_, keys, _):
                 _check_list("keys of GROUP BY", len(keys), MOST_IN_LIST, start)
-            case OrderBy(_, conditions):
+            case algebra.OrderBy(_, conditions):
                 _check_list("conditions of ORDER BY", len(conditions), MOST_IN_LIST, start)
-            case Project(_, variables):
+            case algebra.Project(_, variables):
                 _check_list("columns of SELECT", len(variables), MOST_COLUMNS, start)
 
 
@@ -86,11 +72,11 @@ def patterns_of(node: object) -> int:
     found = 0
     for each in parts_of(node):
         match each:
-            case BGP(patterns):
+            case algebra.BGP(patterns):
                 found += max(1, sum(_steps(one.predicate) for one in patterns))
-            case DeleteWhere(quads):
+            case algebra.DeleteWhere(quads):
                 found += len(quads)
-            case Values() | Service():
+            case algebra.Values() | algebra.Service():
                 found += 1
     return found
 
@@ -108,7 +94,7 @@ def parts_of(node: object) -> Iterator[object]:
     while ahead:
         current = ahead.pop()
         yield current
-        if not isinstance(current, Values):
+        if not isinstance(current, algebra.Values):
             ahead.extend(children(current))
 
 
@@ -117,9 +103,14 @@ def _steps(path: object) -> int:
     found, ahead = 0, [path]
     while ahead:
         match ahead.pop():
-            case Sequence(left, right) | Alternative(left, right):
+            case algebra.Sequence(left, right) | algebra.Alternative(left, right):
                 ahead += (left, right)
-            case Inverse(inner) | ZeroOrMore(inner) | OneOrMore(inner) | ZeroOrOne(inner):
+            case (
+                algebra.Inverse(inner)
+                | algebra.ZeroOrMore(inner)
+                | algebra.OneOrMore(inner)
+                | algebra.ZeroOrOne(inner)
+            ):
                 ahead.append(inner)
             case _:
                 found += 1

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Final
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.class_expressions import DESCRIBING, missing_kinds
+from sensorstream.model.schema import DESCRIBING, missing_kinds
 from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.vocabulary import (
     OWL_DISJOINT_WITH,
@@ -26,16 +26,8 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBCLASS_OF,
     RESERVED,
 )
-from sensorstream.sparql.algebra import (
-    BGP,
-    Graph,
-    Join,
-    Pattern,
-    PatternTerm,
-    Query,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, PatternTerm, Query, TriplePattern, Variable
 from sensorstream.sparql.places import give_place
 from sensorstream.sparql.walk import nodes, replaced
 
@@ -69,7 +61,7 @@ def described(query: Query) -> tuple[Query, tuple[DescribedClass, ...]]:
     found: dict[IRI, DescribedClass] = {}
 
     def changed(part: object) -> Pattern | None:
-        return _renamed(part.patterns, found) if isinstance(part, BGP) else None
+        return _renamed(part.patterns, found) if isinstance(part, algebra.BGP) else None
 
     return replaced(query, changed), tuple(found.values())
 
@@ -135,10 +127,10 @@ def _renamed(patterns: Sequence[TriplePattern], found: dict[IRI, DescribedClass]
         if graph is None:
             plain.append(by_name)
         else:
-            asked.append(Graph(graph, BGP((by_name,))))
+            asked.append(algebra.Graph(graph, algebra.BGP((by_name,))))
     if plain:
-        asked.insert(0, BGP(tuple(plain)))
-    return reduce(Join, asked)
+        asked.insert(0, algebra.BGP(tuple(plain)))
+    return reduce(algebra.Join, asked)
 
 
 def _outside(part: PatternTerm, classes: Mapping[PatternTerm, DescribedClass]) -> PatternTerm:

@@ -4,34 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sensorstream.sparql import walk
-from sensorstream.sparql.algebra import (
-    BGP,
-    Distinct,
-    Equals,
-    EqualsOptional,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    GroupKey,
-    Join,
-    LeftJoin,
-    Minus,
-    OptionalSeq,
-    OrderBy,
-    Pattern,
-    Project,
-    Reduced,
-    Seq,
-    Service,
-    Slice,
-    Union,
-    Values,
-    Variable,
-)
+from sensorstream.sparql import algebra, walk
+from sensorstream.sparql.algebra import Expression, Pattern, Variable
 from sensorstream.sparql.walk import variables, visible
 
 
@@ -43,11 +17,20 @@ def in_scope(pattern: Pattern) -> frozenset[str]:
 def group_keys(pattern: Pattern) -> tuple[str, ...]:
     """The variables of a query's solutions that are keys of its GROUP BY; empty without one."""
     renamed: dict[str, str] = {}
-    while isinstance(pattern, Project | Distinct | Reduced | Slice | OrderBy | Extend | Filter):
-        if isinstance(pattern, Extend) and isinstance(pattern.expression, Variable):
+    while isinstance(
+        pattern,
+        algebra.Project
+        | algebra.Distinct
+        | algebra.Reduced
+        | algebra.Slice
+        | algebra.OrderBy
+        | algebra.Extend
+        | algebra.Filter,
+    ):
+        if isinstance(pattern, algebra.Extend) and isinstance(pattern.expression, Variable):
             renamed[pattern.expression.name] = pattern.variable.name
         pattern = pattern.pattern
-    if not isinstance(pattern, Group):
+    if not isinstance(pattern, algebra.Group):
         return ()
     keys = [each.variable.name for each in pattern.keys if each.variable is not None]
     return (*keys, *(renamed[each] for each in keys if each in renamed))
@@ -56,36 +39,40 @@ def group_keys(pattern: Pattern) -> tuple[str, ...]:
 def certain(pattern: Pattern) -> frozenset[str]:
     """The variables that every solution of the pattern binds."""
     match pattern:
-        case BGP():
+        case algebra.BGP():
             return names_in(pattern)
-        case Join(left, right) | Seq(left, right) | Equals(left, right):
+        case algebra.Join(left, right) | algebra.Seq(left, right) | algebra.Equals(left, right):
             return certain(left) | certain(right)
-        case Union(left, right):
+        case algebra.Union(left, right):
             return certain(left) & certain(right)
-        case LeftJoin(left, _, _) | EqualsOptional(left, _, _) | Minus(left, _):
+        case (
+            algebra.LeftJoin(left, _, _)
+            | algebra.EqualsOptional(left, _, _)
+            | algebra.Minus(left, _)
+        ):
             return certain(left)
-        case OptionalSeq(_, right, _):
+        case algebra.OptionalSeq(_, right, _):
             return certain(right)
-        case Graph(name, inner):
+        case algebra.Graph(name, inner):
             return certain(inner) | names_in(name)
-        case Values(columns, rows):
+        case algebra.Values(columns, rows):
             return frozenset(
                 each.name
                 for place, each in enumerate(columns)
                 if all(row[place] is not None for row in rows)
             )
-        case Project(inner, columns):
+        case algebra.Project(inner, columns):
             return certain(inner) & {each.name for each in columns}
-        case Group(inner, keys, _):
+        case algebra.Group(inner, keys, _):
             return certain(inner) & plain_keys(keys)
-        case Service():
+        case algebra.Service():
             return frozenset()
         case _ if hasattr(pattern, "pattern"):
             return certain(pattern.pattern)
     return frozenset()
 
 
-def plain_keys(keys: Iterable[GroupKey]) -> frozenset[str]:
+def plain_keys(keys: Iterable[algebra.GroupKey]) -> frozenset[str]:
     """The keys of a grouping that are variables of what is grouped."""
     return frozenset(
         key.expression.name
@@ -109,13 +96,13 @@ def children(pattern: Pattern) -> tuple[Pattern, ...]:
 def expressions(pattern: Pattern) -> Iterator[Expression]:
     """The expressions that stand directly at a pattern."""
     match pattern:
-        case Filter(condition, _):
+        case algebra.Filter(condition, _):
             yield condition
-        case Extend(_, _, expression):
+        case algebra.Extend(_, _, expression):
             yield expression
-        case LeftJoin(_, _, condition) if condition is not None:
+        case algebra.LeftJoin(_, _, condition) if condition is not None:
             yield condition
-        case Group(_, keys, aggregates):
+        case algebra.Group(_, keys, aggregates):
             yield from (key.expression for key in keys)
             yield from (a.expression for _, a in aggregates if a.expression is not None)
 
@@ -131,22 +118,35 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
     """
     here: set[str] = set()
     bound = frozenset().union(*(in_scope(each) for each in children(pattern)))
-    if isinstance(pattern, Extend) and pattern.variable.name in outer:
+    if isinstance(pattern, algebra.Extend) and pattern.variable.name in outer:
         here.add(pattern.variable.name)
     for expression in expressions(pattern):
         here.update((names_in(expression) - bound) & outer)
     match pattern:
-        case LeftJoin(kept, other) | EqualsOptional(kept, other) | Minus(kept, other):
+        case (
+            algebra.LeftJoin(kept, other)
+            | algebra.EqualsOptional(kept, other)
+            | algebra.Minus(kept, other)
+        ):
             here.update((in_scope(other) & outer) - certain(kept))
-        case OptionalSeq(other, kept):
+        case algebra.OptionalSeq(other, kept):
             here.update((in_scope(other) & outer) - certain(kept))
     for inner in children(pattern):
         here |= borrowed(inner, outer)
     return frozenset(here)
 
 
-def existences(expression: object) -> tuple[Exists, ...]:
+def existences(expression: object) -> tuple[algebra.Exists, ...]:
     """The EXISTS of an expression, or of several, those within other EXISTS left out."""
-    if isinstance(expression, Exists):
+    if isinstance(expression, algebra.Exists):
         return (expression,)
     return tuple(found for each in walk.children(expression) for found in existences(each))
+
+
+def conjuncts(condition: Expression) -> Iterator[Expression]:
+    """The parts of a condition that must all be true, left to right."""
+    if isinstance(condition, algebra.And):
+        yield from conjuncts(condition.left)
+        yield from conjuncts(condition.right)
+    else:
+        yield condition

@@ -6,29 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
-from sensorstream.sparql.algebra import (
-    BGP,
-    Aggregate,
-    Distinct,
-    Each,
-    Exists,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Minus,
-    OrderBy,
-    Pattern,
-    Project,
-    Reduced,
-    Service,
-    Slice,
-    Stream,
-    TriplePattern,
-    Values,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Aggregate, Pattern, TriplePattern, Variable
 
 _Node = TypeVar("_Node")
 
@@ -106,7 +85,7 @@ def aggregates(expression: object) -> Iterator[Aggregate]:
     """The aggregates of an expression, left to right, without those of patterns inside it."""
     if isinstance(expression, Aggregate):
         yield expression
-    elif not isinstance(expression, Exists):
+    elif not isinstance(expression, algebra.Exists):
         for child in children(expression):
             yield from aggregates(child)
 
@@ -121,34 +100,36 @@ def visible(pattern: Pattern) -> tuple[Variable, ...]:
 
 def _visible(pattern: Pattern) -> Iterator[Variable]:
     match pattern:
-        case BGP(patterns):
+        case algebra.BGP(patterns):
             for triple in patterns:
                 yield from triple_variables(triple)
         case (
-            Filter(_, inner)
-            | Stream(_, inner)
-            | Slice(inner)
-            | Distinct(inner)
-            | Reduced(inner)
-            | OrderBy(inner)
+            algebra.Filter(_, inner)
+            | algebra.Stream(_, inner)
+            | algebra.Slice(inner)
+            | algebra.Distinct(inner)
+            | algebra.Reduced(inner)
+            | algebra.OrderBy(inner)
         ):
             yield from _visible(inner)
-        case Minus(left, _):
+        case algebra.Minus(left, _):
             yield from _visible(left)
-        case Extend(inner, variable, _):
+        case algebra.Extend(inner, variable, _):
             yield from _visible(inner)
             yield variable
-        case Graph(name, inner) | Service(name, inner) | Window(name, inner):
+        case (
+            algebra.Graph(name, inner) | algebra.Service(name, inner) | algebra.Window(name, inner)
+        ):
             if isinstance(name, Variable):
                 yield name
             yield from _visible(inner)
-        case Each(member, members, inner):
+        case algebra.Each(member, members, inner):
             if isinstance(members, Variable):
                 yield members
             yield from (each for each in _visible(inner) if each != member)
-        case Values(columns, _) | Project(_, columns):
+        case algebra.Values(columns, _) | algebra.Project(_, columns):
             yield from columns
-        case Group(_, keys, computed):
+        case algebra.Group(_, keys, computed):
             yield from (key.variable for key in keys if key.variable is not None)
             yield from (variable for variable, _ in computed)
         case _:

@@ -21,15 +21,18 @@ from sensorstream.sql.dialects import (
     NODES,
     NUMBERS,
     PLACE,
+    TABLES,
     TYPES,
+    Columns,
+    Kind,
+    Scope,
+    common,
     constant_number,
     filtered,
 )
-from sensorstream.sql.kinds import TABLES, Columns, Kind, Scope, common
+from sensorstream.sql.fragments import Cell, closed, made, names, operands
 from sensorstream.sql.lets import rewrite_lets
-from sensorstream.sql.sparql.fragments import closed
 from sensorstream.sql.sparql.scope import TOO_DEEP, SqlQuery
-from sensorstream.sql.templates import Cell, made, named, operands
 
 POSTGRES: Final = "postgres"
 _Typed = tuple[exp.Expr, Kind]
@@ -249,7 +252,7 @@ def _function(node: exp.Anonymous, scope: Scope) -> _Typed:
         return _typed(made(postgres, POSTGRES, *node.expressions), scope)
     given = node.expressions
     if isinstance(cell, str):
-        given = [_typed(e, scope)[0] if named(cell, n) else e for n, e in enumerate(given)]
+        given = [_typed(e, scope)[0] if names(cell, n) else e for n, e in enumerate(given)]
         return made(cell, scope.dialect, *given), kind
     return _said(cell, node, scope.dialect), kind
 

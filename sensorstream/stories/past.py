@@ -29,10 +29,9 @@ from sensorstream.model.vocabulary import (
     GRAPH_STATIC,
     GRAPH_WINDOW,
 )
-from sensorstream.rules.answers import Answer, Asked
 from sensorstream.rules.history import HistoryQuery
+from sensorstream.rules.memory import Answer, Asked, SolutionKey
 from sensorstream.rules.rule_compiler import CompiledRule
-from sensorstream.rules.timers import SolutionKey
 from sensorstream.sparql.oxigraph_text import oxigraph_text
 
 _STANDING: Final = (

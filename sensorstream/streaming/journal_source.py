@@ -20,9 +20,9 @@ from pyspark.sql.types import StructType
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.engines import waiting_keys
 from sensorstream.history.journal_rows import JournalRow, journal_rows
-from sensorstream.journal.tick import PassTime
+from sensorstream.history.pipeline import waiting_keys
+from sensorstream.journal.message import PassTime
 from sensorstream.streaming.chunk import pack
 from sensorstream.streaming.routing import CONTROLS, TIME, key_reader
 

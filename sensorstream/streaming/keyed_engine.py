@@ -13,14 +13,13 @@ from sensorstream.app.exchange import Exchange
 from sensorstream.app.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.history.engines import Standing
 from sensorstream.history.journal_rows import journal_rows, record_of
+from sensorstream.history.pipeline import Standing
 from sensorstream.journal.effects import effects_of
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
-from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record
-from sensorstream.journal.tick import PassTime
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.routing import CONTROLS, TIME
 from sensorstream.streaming.work import Place

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sensorstream.history.engines import Standings
+from sensorstream.history.pipeline import Standings
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.effects import merged
 from sensorstream.journal.records import Effects

@@ -17,10 +17,9 @@ from sensorstream.app.wiring import read_rules, runner_of, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import engine as database_engine
-from sensorstream.history.runner import claim
+from sensorstream.history.pipeline import Writes, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
-from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
 from sensorstream.own_folders import own_folder

@@ -9,7 +9,7 @@ from pathlib import Path
 from socket import AF_UNIX, socket
 from typing import Final
 
-from sensorstream.history.engines import Standing
+from sensorstream.history.pipeline import Standing
 from sensorstream.journal.takeover import PutRules
 from sensorstream.settings import Settings
 

@@ -40,7 +40,7 @@ def _operators(root: TimedNode) -> Iterator[str]:
     for node in nodes:
         inputs = [numbers[id(each)] for each in node.inputs]
         sides = [side for side, _ in node.kept()]
-        yield f"{type(node).__name__} of {inputs} keeps {sides} {_columns(node.variables)}"
+        yield f"of {inputs} keeps {sides} {_columns(node.variables)}"
         yield node.describe()
 
 

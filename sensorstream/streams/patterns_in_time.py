@@ -26,17 +26,8 @@ from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.network.rows import Row
-from sensorstream.sparql.algebra import (
-    Ask,
-    Construct,
-    Describe,
-    Query,
-    Relation,
-    ReportKind,
-    TriplePattern,
-    Variable,
-    WindowDefinition,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Query, TriplePattern, Variable
 from sensorstream.sparql.printing.query_forms import duration_text, valid_time_text
 from sensorstream.sparql.walk import variables
 from sensorstream.streams.report import instantiated
@@ -128,7 +119,7 @@ class Patterns:
         self.source.begin()
         self._ends[name] = self._ends_of(query, plan)
         self._roots[name] = root
-        if isinstance(query.form, Construct):
+        if isinstance(query.form, algebra.Construct):
             triples = constructed(query.form.template, root.variables, self.clock)
             stream = _output(query)
 
@@ -228,7 +219,7 @@ def _output(query: Query) -> IRI | None:
 
 def _check_form(query: Query) -> None:
     form = query.form
-    if isinstance(form, Ask | Describe):
+    if isinstance(form, algebra.Ask | algebra.Describe):
         raise UnsupportedQuery(
             f"{type(form).__name__.upper()} with a pattern in time: its solutions come one by "
             "one: write SELECT",
@@ -252,26 +243,26 @@ def _check_form(query: Query) -> None:
             part=query.valid_time,
         )
     relation = query.registration.relation if query.registration is not None else None
-    if relation in (Relation.RSTREAM, Relation.DSTREAM):
+    if relation in (algebra.Relation.RSTREAM, algebra.Relation.DSTREAM):
         raise UnsupportedQuery(
             f"REGISTER {relation.value}: the solutions of a pattern in time come and never go: "
             "write REGISTER ISTREAM or REGISTER QUERY",
             part=query.registration,
         )
     if query.report is not None and query.report.kind in (
-        ReportKind.WINDOW_CLOSE,
-        ReportKind.TRIPLES,
+        algebra.ReportKind.WINDOW_CLOSE,
+        algebra.ReportKind.TRIPLES,
     ):
         raise UnsupportedQuery(
             "REPORT ON WINDOW CLOSE and REPORT EVERY n TRIPLES are about windows, and a pattern "
             "in time has none: leave the clause out, or write REPORT EVERY with a length of time",
             part=query.report,
         )
-    if isinstance(form, Construct):
+    if isinstance(form, algebra.Construct):
         _check_template(form.template)
 
 
-def _in_time(window: WindowDefinition) -> str:
+def _in_time(window: algebra.WindowDefinition) -> str:
     """What to write in a pattern in time instead of a window."""
     length = "…"
     if isinstance(window.range, timedelta):

@@ -2,50 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from sensorstream.model.events import Delta, Ended, Individual
-from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.references import References
+
+
+class References:
+    """Those of one individual, while one change takes statements out. O(1) for each of them."""
+
+    __slots__ = ("_about", "_to")
+
+    def __init__(self, statements: Iterable[Triple]) -> None:
+        self._to: Counter[BlankNode] = Counter()
+        self._about: dict[BlankNode, dict[Triple, None]] = {}
+        for triple in statements:
+            if isinstance(triple[2], BlankNode):
+                self._to[triple[2]] += 1
+            if isinstance(triple[0], BlankNode):
+                self._about.setdefault(triple[0], {})[triple] = None
+
+    def drop(self, triple: Triple) -> None:
+        """A statement has been taken out."""
+        if isinstance(triple[2], BlankNode):
+            self._to[triple[2]] -= 1
+        if isinstance(triple[0], BlankNode):
+            del self._about[triple[0]][triple]
+
+    def refer_to(self, node: BlankNode) -> bool:
+        """Whether a statement has a blank node as its object."""
+        return self._to[node] > 0
+
+    def about(self, node: BlankNode) -> list[Triple]:
+        """The statements with a blank node as their subject, in order."""
+        return list(self._about.get(node, ()))
+
 
 Undo: TypeAlias = Callable[[], object]
 GraphChange: TypeAlias = tuple[tuple[IRI, ...], tuple[IRI, ...]]
 """The named graphs of a triple before and after."""
 
 
-@dataclass(slots=True)
 class WindowChange:
-    """The change that one operation made to the window.
+    """The change that one operation makes to the window, collected while it happens."""
 
-    ``delta`` is its net effect on the window graph; ``departures`` are the individuals that
-    left, oldest first; ``ended`` the single statements that left.
-    """
-
-    delta: Delta
-    departures: tuple[Individual, ...]
-    ended: tuple[Ended, ...]
-    revoked: tuple[Ended, ...] = ()
-    """Single statements that left earlier, and whose interval is another one."""
-    graphs: Mapping[Triple, GraphChange] = field(default_factory=dict)
-    """The named graphs that a triple had before and has now, where they are others."""
-    undo_log: list[Undo] = field(default_factory=list, repr=False)
-
-
-class Recorder:
-    """Collects one change while it happens."""
-
-    __slots__ = ("departures", "ended", "graphs", "references", "revoked", "undo", "weights")
+    __slots__ = (
+        *("delta", "departures", "ended", "graphs", "references", "revoked", "undo", "weights"),
+    )
 
     def __init__(self) -> None:
         self.weights: dict[Triple, int] = {}
+        self.delta = Delta(0)
+        """The net effect on the window graph, as soon as the change is complete."""
         self.departures: list[Individual] = []
+        """The individuals that left, oldest first."""
         self.ended: list[Ended] = []
+        """The single statements that left."""
         self.revoked: list[Ended] = []
+        """Single statements that left earlier, and whose interval is another one."""
         self.undo: list[Undo] = []
         self.graphs: dict[Triple, GraphChange] = {}
+        """The named graphs that a triple had before and has now, where they are others."""
         # By stay, while statements are only taken out.
         self.references: dict[int, References] = {}
 
@@ -61,17 +81,11 @@ class Recorder:
         if first != new:
             self.graphs[triple] = first, new
 
-    def change(self, time: Instant) -> WindowChange:
+    def complete(self, time: Instant) -> WindowChange:
         """The change, complete."""
-        return WindowChange(
-            Delta(
-                time,
-                added=tuple(t for t, w in self.weights.items() if w > 0),
-                removed=tuple(t for t, w in self.weights.items() if w < 0),
-            ),
-            tuple(self.departures),
-            tuple(self.ended),
-            tuple(self.revoked),
-            self.graphs,
-            self.undo,
+        self.delta = Delta(
+            time,
+            added=tuple(t for t, w in self.weights.items() if w > 0),
+            removed=tuple(t for t, w in self.weights.items() if w < 0),
         )
+        return self

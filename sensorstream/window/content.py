@@ -1,7 +1,7 @@
 """What is in a window: individuals, their statements, and whose the blank nodes are.
 
-Every change goes to a :class:`.Recorder`, with the way back. When an element enters or leaves is
-not decided here.
+Every change goes to a :class:`.WindowChange`, with the way back. When an element enters or leaves
+is not decided here.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from typing import Final
 from sensorstream.model.events import Ended, Event, Individual, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import Recorder
+from sensorstream.window.change import References, WindowChange
 from sensorstream.window.late import Latecomer
-from sensorstream.window.ownership import owners_of
+from sensorstream.window.partition import Counters, owners_of
 from sensorstream.window.past import Past, Update
-from sensorstream.window.references import References
-from sensorstream.window.state import Counters
 
 _NO_GRAPHS: Final[Mapping[Triple, tuple[IRI, ...]]] = {}
 
@@ -41,7 +39,7 @@ class Content:
             return self.owners.get(subject, subject)
         return subject
 
-    def begin(self, time: Instant, record: Recorder) -> Instant:
+    def begin(self, time: Instant, record: WindowChange) -> Instant:
         """Let time pass; returns application time."""
         counters = self.counters
         now = counters.now
@@ -51,7 +49,7 @@ class Content:
         self.past.trim(self.individuals, record)
         return now
 
-    def enter(self, event: Event, record: Recorder) -> list[Individual]:
+    def enter(self, event: Event, record: WindowChange) -> list[Individual]:
         """Take an event's triples in.
 
         Returns:
@@ -109,7 +107,7 @@ class Content:
                 self._depart_empty(bereft, record)
         return renewed
 
-    def retract(self, triples: Iterable[Triple], time: Instant, record: Recorder) -> None:
+    def retract(self, triples: Iterable[Triple], time: Instant, record: WindowChange) -> None:
         """Take statements out on request; an individual that loses its last one departs whole."""
         for individual, held in self._losses(triples):
             if len(held) == len(individual.statements):
@@ -119,7 +117,7 @@ class Content:
                     self.supersede(individual, triple, time, record)
                 self._depart_empty(individual, record)
 
-    def expire(self, triples: Iterable[Triple], time: Instant, record: Recorder) -> None:
+    def expire(self, triples: Iterable[Triple], time: Instant, record: WindowChange) -> None:
         """Let triples leave by their age alone, whatever still refers to what they speak of."""
         for individual, held in self._losses(triples):
             if len(held) == len(individual.statements):
@@ -134,7 +132,7 @@ class Content:
                         self._disown(node, record)
 
     def supersede(
-        self, individual: Individual, triple: Triple, time: Instant, record: Recorder
+        self, individual: Individual, triple: Triple, time: Instant, record: WindowChange
     ) -> None:
         """Take one statement out; a blank node that loses its last reference goes with it."""
         # A chain of blank nodes may be longer than Python's stack.
@@ -156,14 +154,14 @@ class Content:
                 todo.extend(reversed(left.about(node)))
 
     @staticmethod
-    def _references(individual: Individual, record: Recorder) -> References:
+    def _references(individual: Individual, record: WindowChange) -> References:
         """The blank nodes of an individual, as its statements are now."""
         found = record.references.get(individual.stay)
         if found is None:
             found = record.references[individual.stay] = References(individual.statements)
         return found
 
-    def depart(self, individual: Individual, record: Recorder) -> None:
+    def depart(self, individual: Individual, record: WindowChange) -> None:
         """Let an individual leave with all it has."""
         name = individual.name
         del self.individuals[name]
@@ -180,7 +178,7 @@ class Content:
         record.departures.append(individual)
         self.past.forget(individual.stay, record)
 
-    def _depart_empty(self, individual: Individual, record: Recorder) -> None:
+    def _depart_empty(self, individual: Individual, record: WindowChange) -> None:
         if not individual.statements:
             self.depart(individual, record)
 
@@ -198,7 +196,7 @@ class Content:
                     found.append((individual, held))
         return found
 
-    def _appear(self, name: Subject, event: Event, record: Recorder) -> Individual | None:
+    def _appear(self, name: Subject, event: Event, record: WindowChange) -> Individual | None:
         counters = self.counters
         counters.arrivals += 1
         known = self.individuals.get(name)
@@ -221,7 +219,7 @@ class Content:
         event: Event,
         owners: Mapping[Subject, Subject],
         late: Container[Subject],
-        record: Recorder,
+        record: WindowChange,
     ) -> dict[Triple, None]:
         """Put what an event says of those it comes late for into their past.
 
@@ -254,7 +252,7 @@ class Content:
                 found.setdefault(name, []).append(pair)
         return found
 
-    def _replace(self, event: Event, late: Container[Subject], record: Recorder) -> None:
+    def _replace(self, event: Event, late: Container[Subject], record: WindowChange) -> None:
         """Supersede the old values of an update, except of those it comes late for."""
         replaced: dict[Subject, set[IRI]] = {}
         # In an order of its own: a set has another one in every process.
@@ -271,7 +269,7 @@ class Content:
                     self.supersede(individual, triple, event.time, record)
 
     def _take_out(
-        self, individual: Individual, triple: Triple, time: Instant, record: Recorder
+        self, individual: Individual, triple: Triple, time: Instant, record: WindowChange
     ) -> None:
         said = individual.statements.pop(triple)
         if (references := record.references.get(individual.stay)) is not None:
@@ -290,7 +288,7 @@ class Content:
         known: Provenance,
         event: Event,
         graphs: tuple[IRI, ...],
-        record: Recorder,
+        record: WindowChange,
     ) -> None:
         """Give a statement that is said again its graphs: more of them, or an update's instead."""
         if (triple[0], triple[1]) not in event.replaces:
@@ -302,12 +300,12 @@ class Content:
             record.undo.append(partial(individual.statements.__setitem__, triple, known))
             record.place(triple, known.graph_names, graphs)
 
-    def _own(self, node: BlankNode, name: Subject, record: Recorder) -> None:
+    def _own(self, node: BlankNode, name: Subject, record: WindowChange) -> None:
         if node not in self.owners:
             self.owners[node] = name
             record.undo.append(partial(self.owners.__delitem__, node))
 
-    def _disown(self, node: BlankNode, record: Recorder) -> None:
+    def _disown(self, node: BlankNode, record: WindowChange) -> None:
         owner = self.owners.pop(node, None)
         if owner is not None:
             record.undo.append(partial(self.owners.__setitem__, node, owner))

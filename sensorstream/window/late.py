@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 from sensorstream.model.events import Ended, Event, Individual, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import Recorder
+from sensorstream.window.change import WindowChange
 from sensorstream.window.past import Past, Update
 
 Pair: TypeAlias = tuple[Subject, IRI]
@@ -41,8 +41,8 @@ class Latecomer:
         event: Event,
         graphs: Mapping[Triple, Sequence[IRI]],
         past: Past,
-        record: Recorder,
-        supersede: Callable[[Individual, Triple, Instant, Recorder], None],
+        record: WindowChange,
+        supersede: Callable[[Individual, Triple, Instant, WindowChange], None],
     ) -> None:
         self._individual = individual
         self._event = event

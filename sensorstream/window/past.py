@@ -11,7 +11,7 @@ from sensorstream.model.events import Ended, Individual
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import Recorder
+from sensorstream.window.change import WindowChange
 
 _LEAST: Final = 64
 _EACH: Final = 8
@@ -76,23 +76,23 @@ class Past:
         self._sort()
         return PastState(tuple(self._updates.values()), tuple(self._ended.values()))
 
-    def note_update(self, update: Update, record: Recorder) -> None:
+    def note_update(self, update: Update, record: WindowChange) -> None:
         """Remember an update."""
         record.undo.append(partial(self._drop, self._add(update), update))
 
-    def note_ended(self, ended: Ended, record: Recorder) -> None:
+    def note_ended(self, ended: Ended, record: WindowChange) -> None:
         """Remember what has ended while its individual stayed, and hand it out."""
         record.ended.append(ended)
         record.undo.append(partial(self._drop, self._add(ended), ended))
 
-    def revoke(self, ended: Ended, record: Recorder) -> None:
+    def revoke(self, ended: Ended, record: WindowChange) -> None:
         """Take back what was handed out."""
         record.revoked.append(ended)
         self._sort()
         every = self._stays[ended.stay].ended
         self._remove(next(n for n, each in every.items() if each == ended), ended, record)
 
-    def forget(self, stay: int, record: Recorder) -> None:
+    def forget(self, stay: int, record: WindowChange) -> None:
         """A stay is over: nothing can come late for it any more."""
         of_stay = self._stays.get(stay)
         if of_stay is not None:
@@ -122,7 +122,7 @@ class Past:
         every = () if of_stay is None else of_stay.ended.values()
         return [each for each in every if each.valid_from <= time < each.valid_to]
 
-    def trim(self, individuals: Mapping[Subject, Individual], record: Recorder) -> None:
+    def trim(self, individuals: Mapping[Subject, Individual], record: WindowChange) -> None:
         """Forget the oldest of what is too much."""
         self._sort()
         most = min(_MOST, _LEAST + _EACH * len(individuals))
@@ -136,7 +136,9 @@ class Past:
             self._remove(number, ended, record)
 
     @staticmethod
-    def _settle(individual: Individual | None, stay: int, time: Instant, record: Recorder) -> None:
+    def _settle(
+        individual: Individual | None, stay: int, time: Instant, record: WindowChange
+    ) -> None:
         if individual is None or individual.stay != stay:
             return
         if individual.settled is None or individual.settled < time:
@@ -148,7 +150,7 @@ class Past:
         self._put(self._number, each)
         return self._number
 
-    def _remove(self, number: int, each: Update | Ended, record: Recorder) -> None:
+    def _remove(self, number: int, each: Update | Ended, record: WindowChange) -> None:
         self._drop(number, each)
         record.undo.append(partial(self._put_back, number, each))
 

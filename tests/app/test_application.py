@@ -20,7 +20,7 @@ from sensorstream.errors import (
     Unavailable,
     WebhookError,
 )
-from sensorstream.history.quarantine import Chosen
+from sensorstream.history.kept_messages import Chosen
 from sensorstream.settings import ServerSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker import tracker_messages
 from sensorstream.webhook_definition import WebhookDefinition

@@ -13,11 +13,10 @@ from sensorstream.app.waiting_entry import WaitingEntry
 from sensorstream.app.wiring import Deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Busy, Unavailable
-from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
-from sensorstream.journal.tick import Tick
 from sensorstream.settings import LimitSettings
 from sensorstream.simulation.tracker import tracker_messages
 from tests.app.pipelines import PEOPLE, Held, running

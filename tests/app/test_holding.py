@@ -10,7 +10,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.holding import Held, WhyHeld
 from sensorstream.errors import QueryError
-from sensorstream.model.evidence import Basis
+from sensorstream.model.events import Basis
 from sensorstream.settings import ReasoningSettings, Settings
 from tests.app.test_reasons import send, shown
 

@@ -17,12 +17,11 @@ from sensorstream.app.application import Application
 from sensorstream.app.health import News
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
-from sensorstream.history.engines import Standing, Standings
 from sensorstream.history.journal_rows import journal_rows
+from sensorstream.history.pipeline import Standing, Standings, Writes
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.writer_lock import Writes
+from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, MessageStatus
-from sensorstream.journal.tick import PassTime
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.server.main import create_app
@@ -235,7 +234,7 @@ def test_the_journal_has_one_writer_and_the_effects_another(application: Applica
 def test_an_engine_of_its_own_needs_both_and_a_history_of_its_own(
     settings: Settings, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.history.writer_lock._PATIENCE", 0.2)
+    monkeypatch.setattr("sensorstream.history.pipeline._PATIENCE", 0.2)
     with pytest.raises(HistoryError, match="another process writes"):
         Application.open(settings)
     application.submit(PAPER_MESSAGE, "cam").result(30)

@@ -12,7 +12,7 @@ from sensorstream.app.narrowing import Narrowing
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent
 from sensorstream.history.database import engine as database_engine
-from sensorstream.history.quarantine import quarantined
+from sensorstream.history.kept_messages import quarantined
 from sensorstream.settings import ReasoningSettings, Settings
 
 Open = Callable[[Settings], Application]

@@ -10,7 +10,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.reasons import Because, Reason, Why
 from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRules, UnsupportedQuery
-from sensorstream.model.evidence import Basis, Since
+from sensorstream.model.events import Basis, Since
 from sensorstream.model.terms import Triple
 from sensorstream.settings import Settings
 

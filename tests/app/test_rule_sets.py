@@ -25,12 +25,12 @@ from sensorstream.errors import (
     SensorStreamError,
     SettingsError,
 )
-from sensorstream.history.journal_entries import entries
+from sensorstream.history.journal_rows import entries
 from sensorstream.history.store import PostgresStore
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.reasoning.aside import Aside
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.reasoning.rulesets.library import text_of
 from sensorstream.settings import (
     OntologySettings,

@@ -17,9 +17,9 @@ from sensorstream.app.recovery import find_start
 from sensorstream.app.skipping import skip_deadly, skip_entry
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import JournalError
-from sensorstream.history.journal_entries import entries, entry_at
+from sensorstream.history.journal_rows import entries, entry_at
 from sensorstream.history.store import PostgresStore
-from sensorstream.journal.tick import Tick
+from sensorstream.journal.message import Tick
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import RuleSettings, Settings, TimeSettings
 from sensorstream.simulation.tracker import tracker_messages

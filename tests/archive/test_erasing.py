@@ -25,16 +25,23 @@ from sensorstream.engine.engine import EngineState
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
-from sensorstream.history.runner import Runner, claim
+from sensorstream.history.pipeline import Runner, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.model.events import Alert, Individual, Message, Provenance
-from sensorstream.model.evidence import Basis, Evidence, Matched
+from sensorstream.model.events import (
+    Alert,
+    Basis,
+    Evidence,
+    Individual,
+    Matched,
+    Message,
+    Provenance,
+)
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.resources import bundled
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.window.state import Counters, PaneState, WindowState
+from sensorstream.window.partition import Counters, PaneState, WindowState
 from tests.archive.conftest import DAY, EX, LINE, START, fill
 from tests.archive.test_archiving import count, rows
 from tests.history.ends import stays_told_wrong
@@ -292,7 +299,7 @@ def test_a_restart_must_not_need_the_journal(url: str, archived: Path) -> None:
 def test_a_running_server_is_in_the_way(
     url: str, archived: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.history.writer_lock._PATIENCE", 0.1)
+    monkeypatch.setattr("sensorstream.history.pipeline._PATIENCE", 0.1)
     with (
         PostgresStore.open(url, LINE),
         pytest.raises(HistoryError, match="another process writes"),

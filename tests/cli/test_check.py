@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.cli.init import TEMPLATES, make_workspace
 
 Check = Callable[..., Result]
 

@@ -14,7 +14,7 @@ from sqlalchemy import make_url
 from sensorstream.cli.client import Client
 from sensorstream.demo.server_process import ServerProcess
 from sensorstream.history.database import connect
-from sensorstream.history.reader_role import reader_name
+from sensorstream.history.reader import reader_name
 from sensorstream.settings_file import load_settings
 from tests.server.certificates import write_certificate
 
@@ -79,7 +79,7 @@ def test_each_fault_has_a_way_out(
         )
         usage = SimpleNamespace(free=1 << 20)
         monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
-        monkeypatch.setattr("sensorstream.cli.findings._answers", lambda _: False)
+        monkeypatch.setattr("sensorstream.cli.doctor._answers", lambda _: False)
         found = levels(run, config)
     for name in ("permissions", "disk", "port", "certificate", "java", "postgres"):
         faults = [each for each in found[name] if each[0] == "fault"]

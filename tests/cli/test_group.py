@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from sensorstream import errors
 from sensorstream.cli.group import COMMANDS, SYSTEM_FAILURES, Commands, main
-from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.errors import Position, SensorStreamError
 
 

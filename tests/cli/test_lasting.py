@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from sensorstream.cli.lasting import lasting
+from sensorstream.cli.terminal import lasting
 
 
 def told(capsys: pytest.CaptureFixture[str], lines: int) -> list[str]:

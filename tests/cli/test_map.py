@@ -8,7 +8,7 @@ import pyoxigraph
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 
 Run = Callable[..., Result]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.cli.stream import StreamProgress
-from sensorstream.history.position import Position
+from sensorstream.history.pipeline import Position
 
 
 def test_it_tells_what_is_stored_what_waits_and_how_many_keys_there_are(

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from nicegui import Client, ui
 
-from sensorstream.client.asynchronous import AsyncClient
+from sensorstream.client.clients import AsyncClient
 from sensorstream.console.pages import Visit, page_of
 from sensorstream.console.places import OVERVIEW
 from sensorstream.console.service import UNSHOWN, build_page, forget_unshown

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.dotr import cursor as cursors
+from sensorstream.dotr.cursor import Templates
 from sensorstream.dotr.reader import read_program
-from sensorstream.dotr.templates import Templates
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import read_query

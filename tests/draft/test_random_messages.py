@@ -13,7 +13,7 @@ from lxml import etree
 
 from sensorstream.app.faults import faults
 from sensorstream.app.wiring import read_deployment
-from sensorstream.cli.workspace import make_from
+from sensorstream.cli.init import make_from
 from sensorstream.mapping.document import Element, parse_document
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal

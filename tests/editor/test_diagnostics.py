@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from sensorstream.cli import main
-from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.editor.deployment import Ontologies
 from sensorstream.editor.diagnostics import Diagnostic, diagnostics
 from sensorstream.resources import bundled

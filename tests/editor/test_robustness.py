@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.editor.completion import MOST, completions
 from sensorstream.editor.deployment import Ontologies
 from sensorstream.editor.diagnostics import diagnostics

@@ -10,8 +10,8 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
-from sensorstream.rules.answers import Answer, Asked
 from sensorstream.rules.history import MOST_WAITING
+from sensorstream.rules.memory import Answer, Asked
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]

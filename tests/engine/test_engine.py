@@ -274,7 +274,7 @@ def test_a_fault_of_our_own_costs_one_message(
     send(engine, 1, person("a", 1))
     before = graph(engine)
     with monkeypatch.context() as patch:
-        patch.setattr("sensorstream.engine.cycle.run_rules", lambda *_, **__: 1 / 0)
+        patch.setattr("sensorstream.engine.message_run.run_rules", lambda *_, **__: 1 / 0)
         outcome = send(engine, 2, person("b", 2))
     assert isinstance(outcome.rejection, InternalFault)
     assert outcome.rejection.message_id == "m2"

@@ -13,7 +13,7 @@ from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import SettingsError
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.reasoning.aside import Aside
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings import FilterSettings, TimeSettings, WindowSettings
 from tests.engine import feeding
 

@@ -27,7 +27,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD_INTEGER
-from sensorstream.reasoning.aside import Aside
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings import (
     OntologySettings,
     ReasoningSettings,

@@ -19,7 +19,7 @@ from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import InternalFault
 from sensorstream.model.events import Message
 from sensorstream.network.operators.group import Group
-from sensorstream.reasoning.aside import Aside
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings import ReasoningSettings, TimeSettings, WindowSettings
 from tests.engine import feeding
 

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.app.wiring import read_deployment
-from sensorstream.engine.admission import Admission
 from sensorstream.engine.checkpoint import dump, load
+from sensorstream.engine.core import Core, Parts
 from sensorstream.engine.engine import EngineState
-from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Status, Timings
@@ -23,10 +22,11 @@ from sensorstream.errors import QueryError
 from sensorstream.kb.changes import ALL_GRAPHS
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.snapshot import Snapshot
-from sensorstream.model.events import Delta, Event, Message
+from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_WINDOW
-from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.settings import RuleSettings, Settings
@@ -42,18 +42,6 @@ G, H = IRI("http://g/1"), IRI("http://g/2")
 Quad = tuple[Triple, IRI | None]
 
 
-class Silent:
-    """A reasoner that infers nothing."""
-
-    lifted = False
-
-    def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        return Delta(delta.time)
-
-    def conclusions(self, triple: Triple) -> tuple[Triple, ...]:
-        return ()
-
-
 class Store:
     """Window, knowledge base and store; events come and may be taken back."""
 
@@ -61,19 +49,20 @@ class Store:
         spec = WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, SIZE, elements=elements)
         self.kb, self.window = KnowledgeBase(), make_window(spec)
         self.snapshot = Snapshot(self.kb)
+        self.core = Core(
+            Parts(
+                knowledge=self.kb,
+                window=self.window,
+                reasoner=NoReasoner(),
+                rules=(),
+                evaluator=SnapshotEvaluator(self.snapshot),
+                max_rounds=1,
+                timeline=Timeline.INTEGER,
+            )
+        )
 
     def take(self, event: Event) -> MessageRun:
-        run = MessageRun(
-            self.kb,
-            self.window,
-            cast(Reasoner, Silent()),
-            SnapshotEvaluator(self.snapshot),
-            lambda: 0.0,
-            Timings(),
-            Admission(),
-            Inferences(),
-            event.message,
-        )
+        run = MessageRun(self.core, event.message, Timings())
         run.apply(event, ())
         return run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from sensorstream.engine import notices
-from sensorstream.history import sparing
+from sensorstream.history import effects_store
 from sensorstream.journal import notice
 
 PAGE = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text("utf-8")
@@ -35,7 +35,7 @@ def kinds(module: ModuleType) -> Iterator[str]:
 
 
 def test_every_kind_is_told() -> None:
-    raised = {each for module in (notices, notice, sparing) for each in kinds(module)}
+    raised = {each for module in (notices, notice, effects_store) for each in kinds(module)}
     raised |= {each.alert[0] for each in notice._Notice.__subclasses__()}
     section = PAGE.partition("\n## Alerts of the system\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`[^|]*`) \|", section, re.MULTILINE)

@@ -16,12 +16,12 @@ from sensorstream.app.wiring import Deployment, reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.engine.synopsis import SYNOPSIS, VOCABULARY, Numbers, Summary
+from sensorstream.engine.shedding import SYNOPSIS, VOCABULARY, Numbers, Summary
 from sensorstream.errors import SettingsError
 from sensorstream.model.events import Individual, Message
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.reasoning.aside import Aside
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.resources import bundled
 from sensorstream.settings import PolicySettings, SheddingSettings, TimeSettings, WindowSettings
 from tests.engine import feeding

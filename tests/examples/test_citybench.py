@@ -16,10 +16,10 @@ import pyoxigraph as ox
 import pytest
 from click.testing import CliRunner
 
+from examples.citybench.prepare import BACKGROUND
 from sensorstream.cli.run import command
 from sensorstream.resources import bundled
 from sensorstream.simulation.citybench import beside_the_source
-from sensorstream.simulation.citybench_events import BACKGROUND
 
 EXAMPLE = bundled("ontologies").parent / "examples" / "citybench"
 QUERIES = [f"Q{number}" for number in range(1, 6)]

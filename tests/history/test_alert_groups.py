@@ -12,14 +12,13 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from sensorstream.alerts.groups import MOST_TOLD
+from sensorstream.alerts.cloudevents import MOST_TOLD
 from sensorstream.alerts.incidents import Silence
 from sensorstream.alerts.records import AlertGroup, Webhook
-from sensorstream.history.alert_groups import tell_groups
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.tending import tend
+from sensorstream.history.tending import tell_groups, tend
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import AlertSettings

@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg2 import extensions
 
-from sensorstream.history.arrays import array_of, arrays_of
-from sensorstream.history.copying import copy_command, copy_text
+from sensorstream.history.copying import array_of, arrays_of, copy_command, copy_text
 
 COLUMNS = {
     "n": "bigint",

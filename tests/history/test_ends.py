@@ -26,7 +26,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER
-from sensorstream.sql.sparql import grouping
+from sensorstream.sql.sparql import modifiers
 from tests.history.ends import stays_told_wrong
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
@@ -116,7 +116,7 @@ def test_ends_follow_statements_that_come_before_with_and_after_a_stay(
     database.dispose()
     assert_counted(store.url)
     # As where many rows may repeat a triple.
-    monkeypatch.setattr(grouping, "_FEW", 1)
+    monkeypatch.setattr(modifiers, "_FEW", 1)
     assert_counted(store.url)
     plain, beside = in_the_plainest_way(store.url), asked(store.url, "select * from history.human")
     assert len(beside) > 10

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sensorstream.history.engines import Standing, Standings, waiting_keys
+from sensorstream.history.pipeline import Standing, Standings, Writes, waiting_keys
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.writer_lock import Writes
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sensorstream.history.alerts import evidence_of_alert
 from sensorstream.history.database import engine
-from sensorstream.history.evidence import decoded, encoded
+from sensorstream.history.rows import decoded, encoded
 from sensorstream.history.store import PostgresStore
-from sensorstream.model.evidence import Basis, Evidence, Matched, Since
+from sensorstream.model.events import Basis, Evidence, Matched, Since
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.xsd import XSD_INTEGER
 from tests.history.test_store import alert, effects, entry

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.latest import RECENT, Latest, Member, last_members, latest_values
+from sensorstream.history.statements import RECENT, Latest, Member, last_members, latest_values
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Ended, Message, Provenance

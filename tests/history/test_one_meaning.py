@@ -21,8 +21,8 @@ from sensorstream.cache.protocol import CacheQuestion, Formats
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
-from sensorstream.history.asking.live import FOREVER, Present, Standing
 from sensorstream.history.asking.question import read_question
+from sensorstream.history.asking.relations import FOREVER, Present, Standing
 from sensorstream.history.asking.run import Limits, answered
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore

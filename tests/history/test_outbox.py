@@ -25,8 +25,8 @@ from sensorstream.history.database import engine
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.tables.receivers import deliveries
-from sensorstream.history.tables.receivers import outbox as outbox_view
+from sensorstream.history.tables import deliveries
+from sensorstream.history.tables import outbox as outbox_view
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message

@@ -9,7 +9,7 @@ import psycopg2
 import pytest
 from psycopg2 import extensions
 
-from sensorstream.history.pipelining import PipelinedCursor, pipelined
+from sensorstream.history.database import PipelinedCursor, pipelined
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.terms import IRI, Triple
 from tests.history.test_store import EX, alert, departure, effects, entry

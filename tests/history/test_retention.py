@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg2
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.engines import Standings
-from sensorstream.history.runner import Runner, claim
+from sensorstream.history.pipeline import Runner, Standings, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Departure, Individual, Message, Provenance

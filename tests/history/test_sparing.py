@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, Unstorable
-from sensorstream.history.sparing import spared
+from sensorstream.history.effects_store import spared
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
 from sensorstream.model.events import (

@@ -16,8 +16,8 @@ from sensorstream.alerts.records import Webhook
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.database import engine
+from sensorstream.history.kept_messages import Chosen, Quarantined, quarantined
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.quarantine import Chosen, Quarantined, quarantined
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
@@ -438,7 +438,7 @@ def test_a_checkpoint_ahead_of_the_watermark_is_refused(store: PostgresStore) ->
 def test_a_store_has_one_writer(
     store: PostgresStore, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.history.writer_lock._PATIENCE", 0.2)
+    monkeypatch.setattr("sensorstream.history.pipeline._PATIENCE", 0.2)
     with pytest.raises(HistoryError, match="another process writes to"):
         PostgresStore.open(url, Timeline.INTEGER)
     store.close()

@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from sensorstream.errors import HistoryError
-from sensorstream.journal.answer import AnswerRule
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import KINDS, entry_of, new_record
-from sensorstream.journal.message import TakeMessage
+from sensorstream.journal.message import AnswerRule, PassTime, TakeMessage, Tick
 from sensorstream.journal.notice import (
     ReadFunctions,
     ReportDamage,
@@ -28,12 +27,11 @@ from sensorstream.journal.registration import (
     RemoveWebhook,
 )
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
-from sensorstream.journal.tick import PassTime, Tick
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import XSD_INTEGER
-from sensorstream.rules.answers import Answer
+from sensorstream.rules.memory import Answer
 from sensorstream.webhook_definition import Grouping, WebhookDefinition
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)

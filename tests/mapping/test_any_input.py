@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.engine.admission import Admission
+from sensorstream.engine.arrival import Admission
 from sensorstream.errors import (
     LanguageError,
     MalformedMessage,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from sensorstream.errors import NotMovable
-from sensorstream.mapping.part_paths import ROOT, at_part, looks_up
+from sensorstream.mapping.moved_paths import ROOT, at_part, looks_up
 
 tests = st.sampled_from(["a", "b", "*", "node()", "text()", "div", "and", "n:a"])
 inner = st.sampled_from(

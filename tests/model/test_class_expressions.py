@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.model.class_expressions import missing_kinds
+from sensorstream.model.schema import missing_kinds
 from sensorstream.model.terms import BlankNode
 from sensorstream.reasoning.documents import parse_document
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.model.similar import shortened, similar
+from sensorstream.model.schema import shortened, similar
 from sensorstream.model.terms import IRI
 
 PREFIXES = {"": "http://e/", "room": "http://e/room/", "all": "http://e/room/1"}

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import pytest
 
-from sensorstream.cli.workspace import TEMPLATES, make_workspace
+from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.extras import EXTRAS
 from sensorstream.resources import bundled
 from sensorstream.simulation.tracker import PAPER_MESSAGE

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sensorstream.clock import SystemClock
 from sensorstream.reasoning.clashes import clashes
-from sensorstream.reasoning.dl.denials import with_values_denied_by_class
+from sensorstream.reasoning.dl.datatypes import with_values_denied_by_class
 from sensorstream.reasoning.dl.process import JavaProcess
 from sensorstream.reasoning.dl.protocol import Explain, Explained
 from sensorstream.reasoning.ontology import Ontology, parse_ontology, to_ntriples

@@ -19,7 +19,6 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD_INTEGER
-from sensorstream.reasoning.aside import Aside
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.gap import twins
 from sensorstream.reasoning.dl.process import Worker
@@ -27,6 +26,7 @@ from sensorstream.reasoning.dl.protocol import IslandFacts, Types
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, load_ontology
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.schema_closure import SchemaClosure
 

@@ -25,9 +25,9 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
-from sensorstream.rules.index import RuleIndex
+from sensorstream.rules.effects import Run
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.rules.rounds import RuleResult, run_rules
+from sensorstream.rules.rounds import RuleIndex, RuleResult, run_rules
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 
 HEAD = """\
@@ -127,16 +127,10 @@ class Play:
             departures.append(Departure(individual, time))
         self.host.departures = departures
         delta = self.host.change(Delta(time, tuple(triple(t) for t in triples), tuple(gone)))
+        said = {triple(t)[0] for t in triples}
+        work = Run(self.host, message, time, self.memory, said=said)
         result = run_rules(
-            RuleIndex(self.rules),
-            self.host,
-            message=message,
-            time=time,
-            delta=delta,
-            departures=tuple(departures),
-            memory=self.memory,
-            said={triple(t)[0] for t in triples},
-            max_rounds=self.rounds,
+            RuleIndex(self.rules), work, delta, tuple(departures), max_rounds=self.rounds
         )
         if lost:
             after = set(self.host.kb.triples(Origin.WINDOW))

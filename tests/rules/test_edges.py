@@ -14,8 +14,8 @@ from sensorstream.engine.codec import decode, encode
 from sensorstream.errors import LanguageError
 from sensorstream.language import parse, print_rules
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.rounds import RuleIndex
 
 Play: TypeAlias = Callable[..., Any]
 State: TypeAlias = dict[str, int]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.continuous import NetworkEvaluator, evaluated_anew
+from sensorstream.rules.memory import Holding, SolutionKey
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.templates import shown
-from sensorstream.rules.timers import Holding, SolutionKey
 from sensorstream.rules.triggers import NOW, Moment, Solutions, Trigger
 from tests.rules.conftest import E, Play
 from tests.rules.test_edges import COLD, HOT, said

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.model.events import Alert
-from sensorstream.model.evidence import Basis, Since
+from sensorstream.model.events import Alert, Basis, Since
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.rules.grounds import MOST_CHARACTERS, MOST_STATEMENTS

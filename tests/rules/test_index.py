@@ -12,8 +12,8 @@ from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.effects import Run
-from sensorstream.rules.index import RuleIndex
 from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.rounds import RuleIndex
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 from sensorstream.rules.triggers import Moment
 from tests.rules.conftest import Host

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.model.terms import IRI
-from sensorstream.rules.memory import News, RuleMemory
-from sensorstream.rules.timers import Holding, SolutionKey
+from sensorstream.rules.memory import Holding, News, RuleMemory, SolutionKey
 
 KEYS: list[SolutionKey] = [(("x", IRI(f"http://example.org/{each}")),) for each in "abc"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.parser import parse
-from sensorstream.rules.unnamed_classes import check_classes_named, unnamed_class_faults
+from sensorstream.rules.notes import check_classes_named, unnamed_class_faults
 
 HEAD = """prefix : <urn:x:>
 prefix owl: <http://www.w3.org/2002/07/owl#>

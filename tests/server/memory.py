@@ -43,7 +43,7 @@ from sensorstream.history.alerts import Behind
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
-from sensorstream.history.quarantine import EVERY, Chosen, Quarantined
+from sensorstream.history.kept_messages import EVERY, Chosen, Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import read_answerable

@@ -61,13 +61,11 @@ from sensorstream.errors import (
     UnknownSilence,
     UnknownWebhook,
 )
-from sensorstream.history.kept_messages import KeptMessage, Left, Wanted
-from sensorstream.history.latest import Latest
-from sensorstream.history.quarantine import Choice, Chosen
+from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left, Wanted
+from sensorstream.history.statements import Latest
 from sensorstream.journal.entry import Entry
 from sensorstream.mapping.places import Expression, Node, Place
-from sensorstream.model.events import Alert, Provenance
-from sensorstream.model.evidence import Basis, Evidence, Matched, Since
+from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, Since
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF
 from sensorstream.rules.unmet import Step

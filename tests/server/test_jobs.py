@@ -20,8 +20,8 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from sensorstream.cli.workspace import TEMPLATES, make_workspace
-from sensorstream.client.blocking import Client
+from sensorstream.cli.init import TEMPLATES, make_workspace
+from sensorstream.client.clients import Client
 from sensorstream.demo.server_process import ServerProcess
 from sensorstream.simulation.tracker import tracker_messages
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sensorstream.model.severities import SEVERITIES
+from sensorstream.model.events import SEVERITIES
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DECIMAL, XSD_INTEGER
 from sensorstream.sparql import algebra as a

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sensorstream.history.engines import Standing, Standings
+from sensorstream.history.pipeline import Standing, Standings
 from sensorstream.history.store import PostgresStore
+from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Record
-from sensorstream.journal.tick import PassTime
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.chunk import unpack

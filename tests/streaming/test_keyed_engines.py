@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.wiring import Deployment, build_machine, read_deployment
-from sensorstream.history.engines import Standing
 from sensorstream.history.journal_rows import JournalRow, record_of
+from sensorstream.history.pipeline import Standing
 from sensorstream.journal.effects import effects_of, merged
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
+from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, Record
-from sensorstream.journal.tick import PassTime
 from sensorstream.model.events import Alert
 from sensorstream.settings import Settings
 from sensorstream.streaming import engine_host

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.effects import merged
+from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects
-from sensorstream.journal.tick import PassTime
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.settings import Settings, TimeSettings, WindowSettings
 from tests.streaming.conftest import START, seen

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import HistoryError, MissingExtra, SettingsError
+from sensorstream.history.pipeline import Writes
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import PipelineSettings, Settings

@@ -9,8 +9,8 @@ import pytest
 
 from sensorstream.app.wiring import read_deployment
 from sensorstream.history.database import engine
+from sensorstream.history.pipeline import Writes
 from sensorstream.history.views import install_views
-from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import Settings

@@ -9,10 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.engines import Standing
-from sensorstream.history.position import PositionReader
+from sensorstream.history.pipeline import PositionReader, Standing, Writes
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline

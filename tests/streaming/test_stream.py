@@ -22,11 +22,11 @@ import pytest
 from sensorstream.app.wiring import read_deployment
 from sensorstream.history.database import engine
 from sensorstream.history.journal_rows import record_of
+from sensorstream.history.pipeline import Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
-from sensorstream.history.writer_lock import Writes
+from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, Record
-from sensorstream.journal.tick import PassTime
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings

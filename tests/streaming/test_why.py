@@ -19,8 +19,8 @@ from sensorstream.app.wiring import Deployment, build_machine, read_deployment
 from sensorstream.errors import RunsOnSpark, UnknownAlert
 from sensorstream.history.database import engine
 from sensorstream.history.journal_rows import JournalRow, record_of
+from sensorstream.history.pipeline import Writes
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.writer_lock import Writes
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline

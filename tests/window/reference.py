@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.ownership import owners_of
+from sensorstream.window.partition import owners_of
 from sensorstream.window.spec import Elements, Kind, Partition, WindowSpec
 
 Unit: TypeAlias = Subject | Triple

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from sensorstream.model.events import Ended, Event
@@ -23,7 +25,7 @@ def update(time: int, *values: object) -> Event:
     return Event(triples, time, f"m{time}", frozenset({(A, P)}))
 
 
-def rows(told: tuple[Ended, ...]) -> list[tuple[str, int, int, str]]:
+def rows(told: Sequence[Ended]) -> list[tuple[str, int, int, str]]:
     return [
         (str(each.triple[2]).strip('"'), each.valid_from, each.valid_to, each.provenance.message)
         for each in told

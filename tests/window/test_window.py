@@ -19,8 +19,8 @@ from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.memory import RuleMemory
+from sensorstream.window.partition import WindowState
 from sensorstream.window.spec import Elements, Kind, Partition, Unit, WindowSpec
-from sensorstream.window.state import WindowState
 from sensorstream.window.window import Window, make_window
 from tests.window.reference import ReferencePartitions, ReferenceWindow
 

@@ -28,8 +28,7 @@ from sensorstream.sparql.values import (
     time_of,
     time_order,
 )
-from sensorstream.sql.dialects import DUCKDB
-from sensorstream.sql.kinds import Kind
+from sensorstream.sql.dialects import DUCKDB, Kind
 from sensorstream.sql.sparql.lexical import moment_of
 from sensorstream.sql.writing import rewritten_expression
 

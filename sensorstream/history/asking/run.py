@@ -11,18 +11,17 @@ from typing import Final
 from psycopg2 import extensions
 
 from sensorstream.history.asking.answer import Answer, answer_of, limited
-from sensorstream.history.asking.live import LiveSource, begin_question
 from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
-from sensorstream.history.asking.relations import scope_of, tell_spans
+from sensorstream.history.asking.relations import LiveSource, begin_question, scope_of, tell_spans
 from sensorstream.history.read_only_sql import (
+    bounded,
     described,
     explained,
     fetched,
     milliseconds,
     stoppable,
 )
-from sensorstream.history.row_batches import bounded
 from sensorstream.history.terms import look_up, term_key
 from sensorstream.processes.stopping import Stop
 from sensorstream.sparql.answerable import HISTORY_GRAPHS

@@ -13,9 +13,19 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sensorstream.errors import LanguageError, TermError
-from sensorstream.language.syntax import Argument
+from sensorstream.language.syntax import Argument, Call
+from sensorstream.mapping.functions.definition import (
+    READS_NUMBERS,
+    Definition,
+    Function,
+    Library,
+    Parameter,
+    ValueKind,
+    any_of,
+    on_each,
+    read_number,
+)
 from sensorstream.mapping.functions.durations import fixed_length, read_iso
-from sensorstream.mapping.functions.numbers import read_number
 
 Read: TypeAlias = Callable[[str], datetime]
 """The time of a text, without zone if the text has no zone; ``ValueError`` for another format."""
@@ -35,20 +45,18 @@ _FAR: Final = "outside the years 1 to 9999"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def moment(formats: Sequence[Argument], zone: Argument | None) -> Callable[[str], str]:
+def _date(call: Call, _: Library) -> Function:
     """The first format that fits, as ``xsd:dateTime`` in UTC.
 
-    A time without a zone is in ``zone`` (default UTC), which is a word if it stands behind each
-    time; of a clock hour that occurs twice, the first. A date without a time means midnight.
-
-    Raises:
-        LanguageError: not a format of ``strptime``, or not a time zone.
+    A time without a zone is in the zone that the call names (default UTC), or that stands behind
+    each time; of a clock hour that occurs twice, the first. A date without a time means midnight.
     """
-    readers = tuple(_reader(each) for each in formats)
-    expected = _listed(formats)
+    words = [each.text for each in call.arguments]
+    zone = call.arguments[-1] if words[-2:-1] == ["in"] else None
+    first = _first_of(call.arguments[::2] if zone is None else call.arguments[:-2:2])
 
     def read(text: str, here: tzinfo) -> str:
-        found = _first(readers, text, expected)
+        found = first(text)
         if found.tzinfo is None:
             found = found.replace(tzinfo=here)
         return _written(found, text)
@@ -60,39 +68,40 @@ def moment(formats: Sequence[Argument], zone: Argument | None) -> Callable[[str]
         except LookupError:
             raise TermError(f"'{text}' has no time zone behind its time: {_ZONES}") from None
 
-    if zone is None:
-        return lambda text: read(text, UTC)
-    if zone.kind == "word":
-        return read_in_its_zone
-    try:
-        here = _zone(zone.text)
-    except LookupError:
-        told = f"unknown time zone '{zone.text}': {_ZONES}"
-        raise LanguageError(told, position=zone.position) from None
-    return lambda text: read(text, here)
-
-
-def day(formats: Sequence[Argument]) -> Callable[[str], str]:
-    """The first format that fits, as ``xsd:date`` without a zone.
-
-    Raises:
-        LanguageError: not a format of ``strptime``.
-    """
-    readers = tuple(_reader(each) for each in formats)
-    expected = _listed(formats)
-    return lambda text: _first(readers, text, expected).date().isoformat()
-
-
-def _first(readers: Sequence[Read], text: str, expected: str) -> datetime:
-    reason = f"expected {expected}"
-    for reader in readers:
+    here: tzinfo = UTC
+    if zone is not None and zone.kind == "word":
+        return on_each(call, READS_NUMBERS, ValueKind.TIME, read_in_its_zone)
+    if zone is not None:
         try:
-            return reader(text)
-        except OverflowError:
-            reason = _FAR
-        except (ValueError, TermError):
-            continue
-    raise TermError(f"'{text}' is not a time: {reason}")
+            here = _zone(zone.text)
+        except LookupError:
+            told = f"unknown time zone '{zone.text}': {_ZONES}"
+            raise LanguageError(told, position=zone.position) from None
+    return on_each(call, READS_NUMBERS, ValueKind.TIME, lambda text: read(text, here))
+
+
+def _day(call: Call, _: Library) -> Function:
+    """The first format that fits, as ``xsd:date`` without a zone."""
+    first = _first_of(call.arguments[::2])
+    return on_each(call, READS_NUMBERS, ValueKind.DAY, lambda text: first(text).date().isoformat())
+
+
+def _first_of(formats: Sequence[Argument]) -> Read:
+    readers = tuple(_reader(each) for each in formats)
+    expected = " or ".join(each.text for each in formats)
+
+    def first(text: str) -> datetime:
+        reason = f"expected {expected}"
+        for reader in readers:
+            try:
+                return reader(text)
+            except OverflowError:
+                reason = _FAR
+            except (ValueError, TermError):
+                continue
+        raise TermError(f"'{text}' is not a time: {reason}")
+
+    return first
 
 
 def _written(found: datetime, text: str) -> str:
@@ -103,10 +112,6 @@ def _written(found: datetime, text: str) -> str:
     if "." in told:
         told = told.rstrip("0")
     return f"{told}Z"
-
-
-def _listed(formats: Sequence[Argument]) -> str:
-    return " or ".join(each.text for each in formats)
 
 
 def _reader(written: Argument) -> Read:
@@ -188,7 +193,6 @@ _WORDS: Final[dict[str, Read]] = {
     "milliseconds": _since_epoch(3),
     "end": _end,
 }
-FORMAT_WORDS: Final = tuple(_WORDS)
 
 
 def _zone(name: str) -> ZoneInfo:
@@ -196,3 +200,26 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise LookupError(name) from None
+
+
+_TIME: Final = any_of(('"', *_WORDS))
+_FORMAT: Final = Parameter("format", "text", between="or", words=frozenset(_WORDS))
+DATE_CALLS: Final = (
+    Definition(
+        "date",
+        'date FORMAT or FORMAT … in "ZONE" or in value, where FORMAT is "%d.%m.%Y" or one of '
+        f"{', '.join(_WORDS)}",
+        "an xsd:dateTime in UTC",
+        f'{_TIME}(?: or {_TIME})*(?: in (?:"|value))?',
+        (_FORMAT, Parameter("zone", "text", "in", words=frozenset(("value",)), required=False)),
+        _date,
+    ),
+    Definition(
+        "day",
+        'day "%d.%m.%Y" or FORMAT …',
+        "an xsd:date",
+        f"{_TIME}(?: or {_TIME})*",
+        (_FORMAT,),
+        _day,
+    ),
+)

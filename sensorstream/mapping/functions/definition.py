@@ -1,5 +1,7 @@
 """What a value function is: its name, its parameters, and what a call of it becomes.
 
+A call becomes a function over all values of an XPath; most are given for one value.
+
 Each function has an IRI, so that RML (FnO) can name it as rules do: ``FUNCTION`` and its name. The
 value that goes through the function is the parameter ``PARAMETER`` and ``value``; the others are
 named in ``Definition.parameters``.
@@ -7,14 +9,16 @@ named in ``Definition.parameters``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
-from sensorstream.errors import Position, TermError
-from sensorstream.language.syntax import Call
+from sensorstream.errors import LanguageError, Position, TermError
+from sensorstream.language.syntax import Argument, Call
 
 FUNCTION: Final = "urn:sensorstream:function#"
 PARAMETER: Final = "urn:sensorstream:parameter#"
@@ -28,6 +32,9 @@ Tables: TypeAlias = Mapping[str, Mapping[str, str]]
 
 Values: TypeAlias = Callable[[list[str]], list[str]]
 """From the values before to the values after; ``TermError`` for one that is invalid."""
+
+EachText: TypeAlias = Callable[[str], tuple[str, ...]]
+EachNumber: TypeAlias = Callable[[Decimal], Decimal]
 
 
 class ValueKind(Enum):
@@ -117,3 +124,117 @@ class Library:
 
 
 NO_LIBRARY: Final = Library()
+
+READS_NUMBERS: Final = frozenset((ValueKind.ANY, ValueKind.NUMBER))
+_LONGEST: Final = 400
+NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+"""XSD's decimals and doubles; the limit on the exponent limits the digits of the result."""
+
+
+# Definitions
+
+
+def needs(name: str, kind: Literal["text", "number", "word"], before: str = "") -> Parameter:
+    """A parameter that every call must give."""
+    return Parameter(name, kind, before)
+
+
+def may(name: str, kind: Literal["text", "number", "word"], before: str = "") -> Parameter:
+    """A parameter that a call may leave out."""
+    return Parameter(name, kind, before, required=False)
+
+
+def any_of(words: Iterable[str]) -> str:
+    """The shape of one of some arguments."""
+    return f"(?:{'|'.join(words)})"
+
+
+# From one value to all values
+
+
+def on_all(
+    call: Call,
+    takes: Iterable[ValueKind],
+    gives: ValueKind,
+    run: Values,
+    *,
+    separate: bool = False,
+) -> Function:
+    """A function over all values at a time; an error names it."""
+
+    def named(values: list[str]) -> list[str]:
+        try:
+            # An empty text counts as missing, as in the result of an XPath.
+            return [made for made in run(values) if made.strip()]
+        except TermError as error:
+            raise TermError(f"{call.function}: {_shortened(error.message)}") from None
+
+    return Function(frozenset(takes), gives, named, separate)
+
+
+def _shortened(message: str) -> str:
+    """A message names its value, which may be as long as a document: its end says what is wrong."""
+    return message if len(message) <= _LONGEST else f"{message[:100]} … {message[-200:]}"
+
+
+def on_each(
+    call: Call, takes: Iterable[ValueKind], gives: ValueKind, one: Callable[[str], str]
+) -> Function:
+    """A function from one value to one value."""
+    return on_all(
+        call, takes, gives, lambda values: [one(value) for value in values], separate=True
+    )
+
+
+def on_texts(call: Call, one: EachText) -> Function:
+    """A function from one text to any number of texts."""
+    return on_all(
+        call,
+        ValueKind,
+        ValueKind.ANY,
+        lambda values: [m for value in values for m in one(value)],
+        separate=True,
+    )
+
+
+def on_numbers(call: Call, one: EachNumber) -> Function:
+    """A function from one number to one number."""
+
+    def written(text: str) -> str:
+        return write_number(one(read_number(text)))
+
+    return on_each(call, READS_NUMBERS, ValueKind.NUMBER, written)
+
+
+# Numbers
+
+
+def read_number(text: str) -> Decimal:
+    """The number of a text in XSD's format.
+
+    Raises:
+        TermError: the text is not a number.
+    """
+    if not NUMBER.fullmatch(text):
+        raise TermError(f"'{text}' is not a number: expected e.g. 7.4")
+    return Decimal(text)
+
+
+def write_number(number: Decimal) -> str:
+    """A number without exponent and without unnecessary zeros: ``72``, not ``72.0``."""
+    written = format(number, "f")
+    if "." in written:
+        written = written.rstrip("0").rstrip(".")
+    return "0" if written == "-0" else written
+
+
+def whole(argument: Argument, *, zero: bool) -> int:
+    """The whole number of an argument.
+
+    Raises:
+        LanguageError: not a whole number, or a 0 that is not allowed.
+    """
+    if "." in argument.text or (int(argument.text) == 0 and not zero):
+        kind = "a whole number" if zero else "a whole number that is not 0"
+        raise LanguageError(f"'{argument.text}': expected {kind}", position=argument.position)
+    return int(argument.text)

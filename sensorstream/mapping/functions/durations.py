@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal, localcontext
 from typing import Final
 
 from sensorstream.errors import TermError
-from sensorstream.mapping.functions.numbers import read_number, write_number
+from sensorstream.language.syntax import Call
+from sensorstream.mapping.functions.definition import (
+    READS_NUMBERS,
+    Definition,
+    Function,
+    Library,
+    Parameter,
+    ValueKind,
+    any_of,
+    on_each,
+    read_number,
+    write_number,
+)
 from sensorstream.model.xsd import DAY, Duration, duration_text
 
 _WHOLE: Final = "([0-9]{1,15})"
@@ -19,7 +31,7 @@ _ISO: Final = re.compile(
 )
 _MOMENT: Final = re.compile(r"\d{4}-?(?:\d\d-?\d\d|W\d\d(?:-?\d)?)(?:\D.*)?")
 """A date and what parts it from its time: Python takes any character there, a digit too."""
-UNITS: Final = {
+_UNITS: Final = {
     "milliseconds": Decimal("0.001"),
     "seconds": Decimal(1),
     "minutes": Decimal(60),
@@ -27,13 +39,14 @@ UNITS: Final = {
     "days": Decimal(DAY),
     "weeks": Decimal(7 * DAY),
 }
-FORMATS: Final = ("iso", *UNITS, "between")
+_FORMATS: Final = ("iso", *_UNITS, "between")
 # Bounds of what is read; all arithmetic within them is exact.
 _LONGEST, _FINEST, _PRECISION = Decimal(10**15), -30, 80
 
 
-def duration(formats: Sequence[str]) -> Callable[[str], str]:
+def _duration(call: Call, _: Library) -> Function:
     """The first format that fits, in canonical form: ``PT90S`` becomes ``PT1M30S``."""
+    formats = [each.text for each in call.arguments[::2]]
     readers = [_reader(each) for each in formats]
     expected = " or ".join(formats)
 
@@ -46,12 +59,13 @@ def duration(formats: Sequence[str]) -> Callable[[str], str]:
                 reason = error.message if len(readers) == 1 else reason
         raise TermError(f"'{text}' is not a duration: {reason}")
 
-    return read
+    return on_each(call, READS_NUMBERS | {ValueKind.DURATION}, ValueKind.DURATION, read)
 
 
-def in_seconds(text: str) -> str:
+def _seconds(call: Call, _: Library) -> Function:
     """The number of seconds of an ISO duration: ``PT2M30S`` becomes ``150``."""
-    return write_number(fixed_length(text))
+    takes = (ValueKind.ANY, ValueKind.DURATION)
+    return on_each(call, takes, ValueKind.NUMBER, lambda text: write_number(fixed_length(text)))
 
 
 def fixed_length(text: str) -> Decimal:
@@ -74,7 +88,7 @@ def _reader(form: str) -> Callable[[str], Duration]:
         return _iso
     if form == "between":
         return _between
-    return lambda text: Duration(0, _scaled(read_number(text), UNITS[form]))
+    return lambda text: Duration(0, _scaled(read_number(text), _UNITS[form]))
 
 
 def _scaled(number: Decimal, unit: Decimal) -> Decimal:
@@ -116,3 +130,17 @@ def _between(text: str) -> Duration:
         raise TermError(f"expected {hint}, e.g. 2014-08-01T08:00Z/2014-08-01T08:05Z") from None
     micros = (gap.days * DAY + gap.seconds) * 1_000_000 + gap.microseconds
     return Duration(0, Decimal(micros) / 1_000_000)
+
+
+_LENGTH: Final = any_of(_FORMATS)
+DURATION_CALLS: Final = (
+    Definition(
+        "duration",
+        f"duration FORMAT or FORMAT …, where FORMAT is one of {', '.join(_FORMATS)}",
+        "an xsd:duration in its shortest form",
+        f"{_LENGTH}(?: or {_LENGTH})*",
+        (Parameter("format", "word", between="or"),),
+        _duration,
+    ),
+    Definition("seconds", "seconds", "the seconds of a duration, as a number", "", (), _seconds),
+)

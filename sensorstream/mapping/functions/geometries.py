@@ -13,13 +13,26 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, TypeAlias
 
-from sensorstream.errors import TermError
-from sensorstream.mapping.functions.numbers import read_number, write_number
+from sensorstream.errors import LanguageError, TermError
+from sensorstream.language.syntax import Call
+from sensorstream.mapping.functions.definition import (
+    Definition,
+    Function,
+    Library,
+    ValueKind,
+    any_of,
+    may,
+    needs,
+    on_all,
+    read_number,
+    write_number,
+)
+from sensorstream.model.terms import iri
 
 Position: TypeAlias = tuple[Decimal, ...]
 """The numbers of one position, in the order of the WKT."""
 
-SHAPES: Final = ("point", "line", "polygon", "rings", "circle")
+_SHAPES: Final = ("point", "line", "polygon", "rings", "circle")
 _SEPARATOR: Final = re.compile(r"[\s,;]+")
 _LEAST: Final = {"line": 2, "polygon": 4, "rings": 4}
 _WORD: Final = {"point": "POINT", "line": "LINESTRING", "polygon": "POLYGON", "rings": "POLYGON"}
@@ -29,7 +42,7 @@ _EARTH: Final = 6371.0088
 
 
 @dataclass(frozen=True, slots=True)
-class Axes:
+class _Axes:
     """What the numbers of a position are.
 
     ``order`` is ``lat lon``, ``lon lat`` or ``x y``; with ``height`` each position has a third
@@ -46,7 +59,7 @@ class Axes:
         return 3 if self.height else 2
 
 
-def geometry(shape: str, axes: Axes) -> Callable[[list[str]], list[str]]:
+def _geometry(shape: str, axes: _Axes) -> Callable[[list[str]], list[str]]:
     """From texts with numbers to WKT: a geometry each; ``rings`` makes one polygon of all texts.
 
     The first of the rings is the outer boundary, the others are holes.
@@ -67,7 +80,7 @@ def geometry(shape: str, axes: Axes) -> Callable[[list[str]], list[str]]:
     return lambda texts: [f"{tag}{opened}{positions(text)}{closed}" for text in texts]
 
 
-def _positions(text: str, shape: str, axes: Axes) -> Sequence[Position]:
+def _positions(text: str, shape: str, axes: _Axes) -> Sequence[Position]:
     numbers = [read_number(each) for each in _numbers(text)]
     size = axes.size
     if shape == "point" and len(numbers) != size:
@@ -90,11 +103,11 @@ def _numbers(text: str) -> list[str]:
     return [each for each in _SEPARATOR.split(text) if each]
 
 
-def _expected(axes: Axes) -> str:
+def _expected(axes: _Axes) -> str:
     return f"{axes.order} height" if axes.height else axes.order
 
 
-def _ordered(numbers: Sequence[Decimal], axes: Axes, text: str) -> Position:
+def _ordered(numbers: Sequence[Decimal], axes: _Axes, text: str) -> Position:
     if axes.order == "x y":
         return tuple(numbers)
     first, second, *rest = numbers
@@ -111,7 +124,7 @@ def _listed(positions: Sequence[Position]) -> str:
     return f"({', '.join(' '.join(map(write_number, each)) for each in positions)})"
 
 
-def _circle(text: str, axes: Axes) -> str:
+def _circle(text: str, axes: _Axes) -> str:
     """A circle ``lat,lon radius`` (CAP 1.2, 3.2.4: the radius in km) as a polygon.
 
     WKT has no circles: the polygon has 64 corners on the circle, on a sphere, rounded to 6
@@ -145,3 +158,34 @@ def _circle(text: str, axes: Axes) -> str:
             raise TermError(f"'{text}': the circle crosses the 180th meridian")
         corners.append((Decimal(f"{x:.6f}"), Decimal(f"{math.degrees(end):.6f}")))
     return f"POLYGON({_listed([*corners, corners[0]])})"
+
+
+_DEGREES: Final = "(?:lat lon|lon lat)"
+
+
+def _wkt(call: Call, _: Library) -> Function:
+    words = [each.text for each in call.arguments]
+    crs = call.arguments[-1] if words[-2] == "in" else None
+    shape = words.pop(0) if words[0] in _SHAPES else "point"
+    if crs is not None:
+        try:
+            iri(crs.text)
+        except TermError as error:
+            raise LanguageError(error.message, position=crs.position) from None
+    axes = _Axes(" ".join(words[:2]), "height" in words, "" if crs is None else crs.text)
+    run = _geometry(shape, axes)
+    return on_all(call, (ValueKind.ANY,), ValueKind.WKT, run, separate=shape != "rings")
+
+
+GEOMETRY_CALLS: Final = (
+    Definition(
+        "wkt",
+        'wkt SHAPE lat lon, wkt SHAPE lon lat or wkt SHAPE x y in "IRI", where SHAPE may be '
+        f"missing or is one of {', '.join(_SHAPES)}; but for a circle, height may follow the axes",
+        "a geometry, as a geo:wktLiteral",
+        f"circle {_DEGREES}|(?:{any_of(_SHAPES[:-1])} )?"
+        f'(?:{_DEGREES}(?: height)?|x y(?: height)? in ")',
+        (may("shape", "word"), needs("axes", "word"), may("crs", "text", "in")),
+        _wkt,
+    ),
+)

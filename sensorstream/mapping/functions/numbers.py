@@ -1,80 +1,108 @@
-"""Value functions over numbers: exact decimals; 28 digits for a division without finite result."""
+"""Value functions over numbers and truth values.
+
+Numbers are exact decimals; a division without a finite result has 28 digits.
+"""
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Decimal, DecimalException
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import LanguageError, Position, TermError
+from sensorstream.language.syntax import Call
+from sensorstream.mapping.functions.definition import (
+    NUMBER,
+    READS_NUMBERS,
+    Definition,
+    EachNumber,
+    Function,
+    Library,
+    Parameter,
+    ValueKind,
+    may,
+    needs,
+    on_each,
+    on_numbers,
+    read_number,
+    whole,
+    write_number,
+)
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
-EachNumber: TypeAlias = Callable[[Decimal], Decimal]
+_TRUE: Final = ("true", "1", "yes", "y", "on")
+_FALSE: Final = ("false", "0", "no", "n", "off")
+_TEXTS: Final = '"(?: or ")*'
+_OPERATORS: Final = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
 _UNITS: Final = 256
 """Units of messages that are remembered."""
 _NAME: Final = r"(?:°?[^\W\d_]\w{0,30}|%)(?:(?:\*\*|\^)-?[0-9])?"
 _UNIT: Final = re.compile(rf"{_NAME}(?:[/*]{_NAME}){{0,4}}")
 
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
-"""XSD's decimals and doubles; the limit on the exponent limits the digits of the result."""
-_WITH_UNIT: Final = re.compile(rf"\s*(?P<number>{_NUMBER.pattern})\s*(?P<unit>\S+)\s*")
+_WITH_UNIT: Final = re.compile(rf"\s*(?P<number>{NUMBER.pattern})\s*(?P<unit>\S+)\s*")
 
 
-def read_number(text: str) -> Decimal:
-    """The number of a text in XSD's format.
-
-    Raises:
-        TermError: the text is not a number.
-    """
-    if not _NUMBER.fullmatch(text):
-        raise TermError(f"'{text}' is not a number: expected e.g. 7.4")
-    return Decimal(text)
+def _arithmetic(call: Call, _: Library) -> Function:
+    (argument,) = call.arguments
+    operand = Decimal(argument.text)
+    if call.function == "/" and not operand:
+        raise LanguageError("a division by zero", position=argument.position)
+    calculate = _OPERATORS[call.function]
+    return on_numbers(call, lambda number: calculate(number, operand))
 
 
-def write_number(number: Decimal) -> str:
-    """A number without exponent and without unnecessary zeros: ``72``, not ``72.0``."""
-    written = format(number, "f")
-    if "." in written:
-        written = written.rstrip("0").rstrip(".")
-    return "0" if written == "-0" else written
-
-
-def arithmetic(operator: str, operand: Decimal, position: Position) -> EachNumber:
-    """``+``, ``-``, ``*`` or ``/`` with a constant.
-
-    Raises:
-        LanguageError: a division by zero.
-    """
-    if operator == "/" and not operand:
-        raise LanguageError("a division by zero", position=position)
-    return {
-        "+": lambda number: number + operand,
-        "-": lambda number: number - operand,
-        "*": lambda number: number * operand,
-        "/": lambda number: number / operand,
-    }[operator]
-
-
-def rounded(digits: int) -> EachNumber:
-    """Round to so many digits after the point; halves away from zero."""
+def _round(call: Call, _: Library) -> Function:
+    digits = whole(call.arguments[0], zero=True) if call.arguments else 0
+    if not 0 <= digits <= 20:
+        raise LanguageError(
+            f"cannot round to {digits} digits: expected 0 to 20", position=call.position
+        )
     place = Decimal(1).scaleb(-digits)
 
-    def of(number: Decimal) -> Decimal:
+    def rounded(number: Decimal) -> Decimal:
         try:
             return number.quantize(place, ROUND_HALF_UP)
         except DecimalException:
             raise TermError(f"{number} has too many digits to round") from None
 
-    return of
+    return on_numbers(call, rounded)
 
 
-def formatted(decimal: str, thousands: str) -> Callable[[str], str]:
+def _number(call: Call, _: Library) -> Function:
+    given = {
+        name.text: value.text
+        for name, value in zip(call.arguments[::2], call.arguments[1::2], strict=True)
+    }
+    decimal, thousands = given.get("decimal", "."), given.get("thousands", "")
+    for argument in call.arguments[1::2]:
+        if len(argument.text) != 1 or argument.text.isalnum() or argument.text in "+-":
+            raise LanguageError(
+                f"'{argument.text}' parts no digits: expected one character such as ','",
+                position=argument.position,
+            )
+    if decimal == thousands:
+        raise LanguageError(
+            f"'{decimal}' cannot be both: expected two different characters",
+            position=call.arguments[-1].position,
+        )
+    if not given:
+        return on_numbers(call, lambda number: number)
+    return on_each(call, READS_NUMBERS, ValueKind.NUMBER, _formatted(decimal, thousands))
+
+
+def _formatted(decimal: str, thousands: str) -> Callable[[str], str]:
     """A number from a local format to XSD's format: ``1.234,5`` becomes ``1234.5``.
 
     ``thousands`` must separate groups of three, if it occurs; a space means any white space.
@@ -94,7 +122,16 @@ def formatted(decimal: str, thousands: str) -> Callable[[str], str]:
     return read
 
 
-def conversion(source: str, target: str, position: Position) -> EachNumber:
+def _unit(call: Call, _: Library) -> Function:
+    if len(call.arguments) == 2:
+        target = call.arguments[1]
+        own = _conversion_of_its_own(target.text, target.position)
+        return on_each(call, (ValueKind.ANY,), ValueKind.NUMBER, own)
+    source, _to, target = call.arguments
+    return on_numbers(call, _conversion(source.text, target.text, source.position))
+
+
+def _conversion(source: str, target: str, position: Position) -> EachNumber:
     """From one unit to another, exactly.
 
     Raises:
@@ -137,13 +174,13 @@ def conversion(source: str, target: str, position: Position) -> EachNumber:
     return converted
 
 
-def conversion_of_its_own(target: str, position: Position) -> Callable[[str], str]:
+def _conversion_of_its_own(target: str, position: Position) -> Callable[[str], str]:
     """From the unit that stands behind a number, as in ``72 degF``.
 
     Raises:
-        LanguageError: as for :func:`conversion`.
+        LanguageError: as for :func:`_conversion`.
     """
-    conversion(target, target, position)
+    _conversion(target, target, position)
 
     @lru_cache(maxsize=_UNITS)
     def known(unit: str) -> EachNumber:
@@ -151,7 +188,7 @@ def conversion_of_its_own(target: str, position: Position) -> Callable[[str], st
         if not _UNIT.fullmatch(unit):
             raise TermError(f"'{unit}' is not a unit: expected e.g. km/h")
         try:
-            return conversion(unit, target, position)
+            return _conversion(unit, target, position)
         except LanguageError as error:
             raise TermError(error.message) from None
 
@@ -170,3 +207,82 @@ def _registry() -> UnitRegistry[Fraction]:
     import pint
 
     return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
+
+
+def _boolean(call: Call, _: Library) -> Function:
+    if not call.arguments:
+        read = _truth(_TRUE, _FALSE, str.lower)
+    else:
+        words = [each.text for each in call.arguments]
+        parting = next(i for i, each in enumerate(call.arguments) if each.text == "not" and i % 2)
+        read = _truth(words[:parting:2], words[parting + 1 :: 2], str)
+        if both := set(words[:parting:2]) & set(words[parting + 1 :: 2]):
+            raise LanguageError(
+                f"'{min(both)}' cannot be both true and false", position=call.position
+            )
+    return on_each(call, ValueKind, ValueKind.BOOLEAN, read)
+
+
+def _truth(
+    true: Sequence[str], false: Sequence[str], change: Callable[[str], str]
+) -> Callable[[str], str]:
+    written = {**dict.fromkeys(false, "false"), **dict.fromkeys(true, "true")}
+    expected = ", ".join(written)
+
+    def read(text: str) -> str:
+        found = written.get(change(text))
+        if found is None:
+            raise TermError(f"'{text}' is not a boolean: expected one of {expected}")
+        return found
+
+    return read
+
+
+NUMBER_CALLS: Final = (
+    *(
+        Definition(
+            sign,
+            f"{sign} NUMBER",
+            "arithmetic on exact decimals",
+            "0",
+            (needs("operand", "number"),),
+            _arithmetic,
+        )
+        for sign in _OPERATORS
+    ),
+    Definition(
+        "round",
+        "round or round DIGITS",
+        "rounded to digits behind the point; halves away from zero",
+        "0?",
+        (may("digits", "number"),),
+        _round,
+    ),
+    Definition(
+        "number",
+        'number, number decimal "," or number decimal "," thousands "."',
+        "a number in a local format as 1234.5",
+        '(?:decimal "(?: thousands ")?|thousands ")?',
+        (may("decimal", "text", "decimal"), may("thousands", "text", "thousands")),
+        _number,
+    ),
+    Definition(
+        "unit",
+        'unit "FROM" to "TO", or unit to "TO" of a number with its unit behind it',
+        "a number in another unit",
+        '(?:" )?to "',
+        (may("from", "text"), needs("to", "text", "to")),
+        _unit,
+    ),
+    Definition(
+        "boolean",
+        'boolean, or boolean "YES" or "TEXT" … not "NO" or "TEXT" …',
+        "true or false",
+        f"(?:{_TEXTS} not {_TEXTS})?",
+        (
+            Parameter("true", "text", between="or", required=False),
+            Parameter("false", "text", before="not", between="or", required=False),
+        ),
+        _boolean,
+    ),
+)

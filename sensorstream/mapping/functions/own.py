@@ -27,8 +27,8 @@ from sensorstream.mapping.functions.definition import (
     Function,
     Library,
     Parameter,
+    on_texts,
 )
-from sensorstream.mapping.functions.lift import on_texts
 
 _RESULTS: Final = (str, str | None, list[str], list[str] | None)
 _SHAPES: Final[Mapping[object, tuple[Literal["text", "number", "word"], str, str]]] = {

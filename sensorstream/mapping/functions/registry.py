@@ -8,119 +8,20 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
-from sensorstream.errors import LanguageError, Position, TermError
+from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import NOWHERE, Argument, Call
-from sensorstream.mapping.functions import dates, durations
+from sensorstream.mapping.functions.dates import DATE_CALLS
 from sensorstream.mapping.functions.definition import (
     FUNCTION,
     Definition,
     Function,
     Library,
     Parameter,
-    ValueKind,
 )
-from sensorstream.mapping.functions.geometries import SHAPES, Axes, geometry
-from sensorstream.mapping.functions.lift import READS_NUMBERS, any_of, may, needs, on_all, on_each
-from sensorstream.mapping.functions.number_calls import NUMBER_CALLS
-from sensorstream.mapping.functions.text_calls import TEXT_CALLS
-from sensorstream.model.terms import iri
-
-_TIME: Final = any_of(('"', *dates.FORMAT_WORDS))
-_LENGTH: Final = any_of(durations.FORMATS)
-_FORMAT: Final = Parameter("format", "text", between="or", words=frozenset(dates.FORMAT_WORDS))
-
-
-def _date(call: Call, _: Library) -> Function:
-    given = list(call.arguments)
-    zone = given.pop() if len(given) > 1 and given[-2].text == "in" else None
-    if zone is not None:
-        given.pop()
-    return on_each(call, READS_NUMBERS, ValueKind.TIME, dates.moment(_formats(given), zone))
-
-
-def _day(call: Call, _: Library) -> Function:
-    return on_each(call, READS_NUMBERS, ValueKind.DAY, dates.day(_formats(call.arguments)))
-
-
-def _duration(call: Call, _: Library) -> Function:
-    formats = [each.text for each in _formats(call.arguments)]
-    return on_each(
-        call,
-        READS_NUMBERS | {ValueKind.DURATION},
-        ValueKind.DURATION,
-        durations.duration(formats),
-    )
-
-
-def _seconds(call: Call, _: Library) -> Function:
-    takes = (ValueKind.ANY, ValueKind.DURATION)
-    return on_each(call, takes, ValueKind.NUMBER, durations.in_seconds)
-
-
-def _formats(given: Sequence[Argument]) -> Sequence[Argument]:
-    return given[::2]
-
-
-TIME_CALLS: Final = (
-    Definition(
-        "date",
-        'date FORMAT or FORMAT … in "ZONE" or in value, where FORMAT is "%d.%m.%Y" or one of '
-        f"{', '.join(dates.FORMAT_WORDS)}",
-        "an xsd:dateTime in UTC",
-        f'{_TIME}(?: or {_TIME})*(?: in (?:"|value))?',
-        (_FORMAT, Parameter("zone", "text", "in", words=frozenset(("value",)), required=False)),
-        _date,
-    ),
-    Definition(
-        "day",
-        'day "%d.%m.%Y" or FORMAT …',
-        "an xsd:date",
-        f"{_TIME}(?: or {_TIME})*",
-        (_FORMAT,),
-        _day,
-    ),
-    Definition(
-        "duration",
-        f"duration FORMAT or FORMAT …, where FORMAT is one of {', '.join(durations.FORMATS)}",
-        "an xsd:duration in its shortest form",
-        f"{_LENGTH}(?: or {_LENGTH})*",
-        (Parameter("format", "word", between="or"),),
-        _duration,
-    ),
-    Definition("seconds", "seconds", "the seconds of a duration, as a number", "", (), _seconds),
-)
-
-
-_DEGREES: Final = "(?:lat lon|lon lat)"
-
-
-def _wkt(call: Call, _: Library) -> Function:
-    words = [each.text for each in call.arguments]
-    crs = call.arguments[-1] if words[-2] == "in" else None
-    shape = words.pop(0) if words[0] in SHAPES else "point"
-    if crs is not None:
-        try:
-            iri(crs.text)
-        except TermError as error:
-            raise LanguageError(error.message, position=crs.position) from None
-    axes = Axes(" ".join(words[:2]), "height" in words, "" if crs is None else crs.text)
-    run = geometry(shape, axes)
-    return on_all(call, (ValueKind.ANY,), ValueKind.WKT, run, separate=shape != "rings")
-
-
-GEOMETRY_CALLS: Final = (
-    Definition(
-        "wkt",
-        'wkt SHAPE lat lon, wkt SHAPE lon lat or wkt SHAPE x y in "IRI", where SHAPE may be '
-        f"missing or is one of {', '.join(SHAPES)}; but for a circle, height may follow the axes",
-        "a geometry, as a geo:wktLiteral",
-        f"circle {_DEGREES}|(?:{any_of(SHAPES[:-1])} )?"
-        f'(?:{_DEGREES}(?: height)?|x y(?: height)? in ")',
-        (may("shape", "word"), needs("axes", "word"), may("crs", "text", "in")),
-        _wkt,
-    ),
-)
-
+from sensorstream.mapping.functions.durations import DURATION_CALLS
+from sensorstream.mapping.functions.geometries import GEOMETRY_CALLS
+from sensorstream.mapping.functions.numbers import NUMBER_CALLS
+from sensorstream.mapping.functions.texts import TEXT_CALLS
 
 _SHAPES: Final = {"text": '"', "number": "0"}
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
@@ -129,7 +30,7 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 @cache
 def builtins() -> Mapping[str, Definition]:
     """The functions that every rule may call, by name, in the order of the documents."""
-    calls = (*TEXT_CALLS, *NUMBER_CALLS, *TIME_CALLS, *GEOMETRY_CALLS)
+    calls = (*TEXT_CALLS, *NUMBER_CALLS, *DATE_CALLS, *DURATION_CALLS, *GEOMETRY_CALLS)
     return {each.name: each for each in calls}
 
 

@@ -7,56 +7,44 @@ message can block the engine. RE2 has no back-references and no look-around.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any, Final
 
-from sensorstream.errors import LanguageError, Position, TermError
+from sensorstream.errors import LanguageError, TermError
+from sensorstream.language.syntax import Argument, Call
+from sensorstream.mapping.functions.definition import (
+    Definition,
+    Function,
+    Library,
+    ValueKind,
+    may,
+    needs,
+    on_all,
+    on_texts,
+    whole,
+)
 from sensorstream.model.regex import Regex, re2_regex
-
-EachText: TypeAlias = Callable[[str], tuple[str, ...]]
 
 _REFERENCE: Final = re.compile(r"\\(\d|.|\Z)", re.S)
 
 
-def trim(text: str) -> tuple[str, ...]:
-    """Without white space at the ends."""
-    return (text.strip(),)
-
-
-def collapse(text: str) -> tuple[str, ...]:
-    """Every run of white space as one space."""
-    return (" ".join(text.split()),)
-
-
-def lower(text: str) -> tuple[str, ...]:
-    """In small letters."""
-    return (text.lower(),)
-
-
-def upper(text: str) -> tuple[str, ...]:
-    """In capital letters."""
-    return (text.upper(),)
-
-
-def title(text: str) -> tuple[str, ...]:
+def _title(text: str) -> str:
     """Each word's first letter as a capital, the others small; a word ends at white space."""
-    return (" ".join(word[:1].upper() + word[1:].lower() for word in text.split(" ")),)
+    return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 
 
-def replace(written: str, by: str, position: Position) -> EachText:
-    r"""Every match replaced; ``\1`` to ``\9`` in ``by`` are the groups, ``\0`` the match.
-
-    Raises:
-        LanguageError: not an expression of RE2, or a reference to a missing group.
-    """
-    expression = _expression(written, position)
+def _replace(call: Call, _: Library) -> Function:
+    r"""``\1`` to ``\9`` in the new text are the groups, ``\0`` is the match."""
+    written, _by, new = call.arguments
+    expression, by = _expression(written), new.text
     for reference in _REFERENCE.finditer(by):
         mark = reference.group(1)
         if mark != "\\" and not (mark.isdigit() and int(mark) <= expression.groups):
             raise LanguageError(
                 rf"unknown reference '\{mark}' in '{by}': expected \0 to "
                 rf"\{expression.groups}, or \\ for a backslash",
-                position=position,
+                position=written.position,
             )
 
     def written_out(match: Any) -> str:
@@ -66,74 +54,174 @@ def replace(written: str, by: str, position: Position) -> EachText:
 
         return _REFERENCE.sub(one, by)
 
-    return lambda text: (expression.replaced(text, written_out),)
+    return on_texts(call, lambda text: (expression.replaced(text, written_out),))
 
 
-def extract(written: str, position: Position) -> EachText:
-    """The first group of the first match, or the whole match if there is no group.
-
-    Raises:
-        LanguageError: not an expression of RE2.
-    """
-    expression = _expression(written, position)
+def _extract(call: Call, _: Library) -> Function:
+    expression = _expression(call.arguments[0])
     group = min(1, expression.groups)
 
     def found(text: str) -> tuple[str, ...]:
         match = expression.search(text)
         return () if match is None else (match.group(group) or "",)
 
-    return found
+    return on_texts(call, found)
 
 
-def match(written: str, position: Position) -> EachText:
-    """The text as it is, if all of it matches; else it is invalid.
-
-    Raises:
-        LanguageError: not an expression of RE2.
-    """
-    expression = _expression(written, position)
+def _match(call: Call, _: Library) -> Function:
+    (written,) = call.arguments
+    expression = _expression(written)
 
     def checked(text: str) -> tuple[str, ...]:
         if expression.fullmatch(text) is None:
-            raise TermError(f"'{text}' does not match {written}")
+            raise TermError(f"'{text}' does not match {written.text}")
         return (text,)
 
-    return checked
+    return on_texts(call, checked)
 
 
-def split(separator: str) -> EachText:
-    """The pieces between separators, as separate values."""
-    return lambda text: tuple(text.split(separator))
+def _split(call: Call, _: Library) -> Function:
+    separator = _separator(call.arguments[0])
+    return on_texts(call, lambda text: tuple(text.split(separator)))
 
 
-def part(number: int, separator: str) -> EachText:
-    """The piece of a number, from 1; negative numbers count from the end."""
+def _join(call: Call, _: Library) -> Function:
+    (separator,) = call.arguments
+    return on_all(
+        call,
+        ValueKind,
+        ValueKind.ANY,
+        lambda values: [separator.text.join(values)] if values else [],
+    )
+
+
+def _part(call: Call, _: Library) -> Function:
+    number, _of, between = call.arguments
+    place, separator = whole(number, zero=False), _separator(between)
 
     def piece(text: str) -> tuple[str, ...]:
         pieces = text.split(separator)
-        index = number - 1 if number > 0 else len(pieces) + number
+        index = place - 1 if place > 0 else len(pieces) + place
         return (pieces[index],) if 0 <= index < len(pieces) else ()
 
-    return piece
+    return on_texts(call, piece)
 
 
-def substring(first: int, last: int | None) -> EachText:
-    """The characters from ``first`` to ``last``, both included, counted from 1."""
-    return lambda text: (text[first - 1 : last],)
+def _substring(call: Call, _: Library) -> Function:
+    first, *rest = call.arguments
+    last = whole(rest[1], zero=False) if rest else None
+    start = whole(first, zero=False)
+    if start < 1 or (last is not None and last < start):
+        raise LanguageError(
+            "the characters are counted from 1: expected FIRST to LAST in that order",
+            position=first.position,
+        )
+    return on_texts(call, lambda text: (text[start - 1 : last],))
 
 
-def lookup(table: Mapping[str, str]) -> EachText:
-    """The value of a table for the text; nothing if the table lacks the key."""
+def _lookup(call: Call, library: Library) -> Function:
+    (name,) = call.arguments
+    table = library.tables.get(name.text)
+    if table is None:
+        close = get_close_matches(name.text, library.tables, n=1)
+        hint = (
+            f"did you mean {close[0]}?"
+            if close
+            else f"expected 'table {name.text} from \"file.csv\" …' at the head of the file"
+        )
+        raise LanguageError(f"unknown table '{name.text}': {hint}", position=name.position)
 
     def found(text: str) -> tuple[str, ...]:
         value = table.get(text)
         return () if value is None else (value,)
 
-    return found
+    return on_texts(call, found)
 
 
-def _expression(written: str, position: Position) -> Regex:
+def _default(call: Call, _: Library) -> Function:
+    (given,) = call.arguments
+    return Function(frozenset(ValueKind), ValueKind.ANY, lambda values: values or [given.text])
+
+
+def _expression(argument: Argument) -> Regex:
     try:
-        return re2_regex(written)
+        return re2_regex(argument.text)
     except TermError as error:
-        raise LanguageError(str(error), position=position) from None
+        raise LanguageError(str(error), position=argument.position) from None
+
+
+def _separator(argument: Argument) -> str:
+    if not argument.text:
+        raise LanguageError("the separator is empty", position=argument.position)
+    return argument.text
+
+
+def _plain(name: str, meaning: str, one: Callable[[str], str]) -> Definition:
+    def compiled(call: Call, _: Library) -> Function:
+        return on_texts(call, lambda text: (one(text),))
+
+    return Definition(name, name, meaning, "", (), compiled)
+
+
+def _of_one_text(
+    name: str, parameter: str, meaning: str, compiled: Callable[[Call, Library], Function]
+) -> Definition:
+    usage = f'{name} "{parameter.upper()}"'
+    return Definition(name, usage, meaning, '"', (needs(parameter, "text"),), compiled)
+
+
+TEXT_CALLS: Final = (
+    _plain("trim", "without white space at the ends", str.strip),
+    _plain(
+        "collapse",
+        "with one space for every run of white space",
+        lambda text: " ".join(text.split()),
+    ),
+    _plain("lower", "in small letters", str.lower),
+    _plain("upper", "in capital letters", str.upper),
+    _plain("title", "with a capital letter at the start of each word", _title),
+    Definition(
+        "replace",
+        'replace "EXPRESSION" by "TEXT"',
+        "every match of a regular expression replaced",
+        '" by "',
+        (needs("expression", "text"), needs("replacement", "text", "by")),
+        _replace,
+    ),
+    _of_one_text("extract", "expression", "the first match, or its first group", _extract),
+    _of_one_text("match", "expression", "the value itself, if all of it matches", _match),
+    _of_one_text("split", "separator", "the pieces, as separate values", _split),
+    _of_one_text("join", "separator", "all values as one", _join),
+    Definition(
+        "part",
+        'part NUMBER of "SEPARATOR"',
+        "one piece, counted from 1, or from the end",
+        '0 of "',
+        (needs("number", "number"), needs("separator", "text", "of")),
+        _part,
+    ),
+    Definition(
+        "substring",
+        "substring FIRST or substring FIRST to LAST",
+        "the characters from there, to there, counted from 1",
+        "0(?: to 0)?",
+        (needs("first", "number"), may("last", "number", "to")),
+        _substring,
+    ),
+    Definition(
+        "lookup",
+        "lookup TABLE",
+        "the value in a table; missing if the table lacks the key",
+        r"[^\W\d][\w-]*",
+        (needs("table", "word"),),
+        _lookup,
+    ),
+    Definition(
+        "default",
+        'default "TEXT" or default NUMBER',
+        "the text if there is no value",
+        '"|0',
+        (needs("text", "text"),),
+        _default,
+    ),
+)

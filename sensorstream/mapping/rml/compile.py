@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Final, TypeAlias, cast
 
-from sensorstream.errors import LanguageError, MappingError, TermError
+from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language.syntax import Call, Hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.functions import NO_LIBRARY, Library
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import any_of, lookup_of
+from sensorstream.mapping.moved_paths import absolute
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.rml.model import (
@@ -30,11 +31,10 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.rml.paths import absolute
 from sensorstream.mapping.rml.rml_check import faults
-from sensorstream.mapping.rml.rml_expressions import RmlExpressions, Row, Terms
-from sensorstream.mapping.rml.term_maps import TermCompiler
+from sensorstream.mapping.rml.term_maps import TermCompiler, Terms
 from sensorstream.mapping.rule_cost import Steep
+from sensorstream.mapping.scope import Scope
 from sensorstream.mapping.terms import SkipIndividual
 from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.model.events import Message
@@ -179,12 +179,12 @@ def compile_maps(
 
 
 def _index_of_file(
-    value: ParentMap, parent: TriplesMap, index_of: Callable[[Row], _Index], files: Files
+    value: ParentMap, parent: TriplesMap, index_of: Callable[[Scope], _Index], files: Files
 ) -> _Index:
     """The subjects of a file, which stays the same for all messages."""
     root = files[parent.source.name].getroot()
     try:
-        return index_of(Row(root, root, Harvest(Message("", b"", 0, parent.source.name))))
+        return index_of(Scope(root, Harvest(Message("", b"", 0, parent.source.name))))
     except MappingError as error:
         raise LanguageError(
             f"{value.where}: {parent.source.name}: {error.message}", position=value.position
@@ -246,8 +246,7 @@ class _MapCompiler:
         self._map = triples_map
         self._mapping = mapping
         self._timeline = timeline
-        self._expressions = RmlExpressions(triples_map, surroundings.library)
-        self._terms = TermCompiler(triples_map, self._expressions)
+        self._terms = TermCompiler(triples_map, surroundings.library)
 
     def run(self) -> Callable[[Element, Harvest], bool]:
         rows, subject = self.rows(), self.subject()
@@ -258,7 +257,7 @@ class _MapCompiler:
 
         def run(root: Element, harvest: Harvest) -> bool:
             found = False
-            start = Row(root, root, harvest)
+            start = Scope(root, harvest)
             for row in rows(start):
                 found = True
                 subjects = subject(row)
@@ -291,53 +290,43 @@ class _MapCompiler:
 
     # Iterations
 
-    def rows(self) -> Callable[[Row], Iterator[Row]]:
+    def rows(self) -> Callable[[Scope], Iterator[Scope]]:
         """All iterations of a message."""
         hole = self._map.source.iterator
         if hole.text == "/":
             return lambda start: iter((start,))
-        find = self._expressions.xpath(Hole(absolute(hole.text), position=hole.position))
+        find = self._terms.xpath(Hole(absolute(hole.text), position=hole.position))
 
-        def rows(start: Row) -> Iterator[Row]:
-            for node in cast(Sequence[Element | str], find(start.at(start.root))):
+        def rows(start: Scope) -> Iterator[Scope]:
+            root = start.context.getroottree().getroot()
+            at_root = Scope(root, start.harvest)
+            for node in cast(Sequence[Element | str], find(at_root)):
                 if not isinstance(node, Element):
-                    raise self._expressions.error(
+                    raise self._terms.error(
                         start, hole, "found no element: expected a path to elements"
                     )
-                yield start.at(node)
+                yield Scope(node, start.harvest, fixed=start.fixed)
 
         return rows
 
-    def _time(self) -> Callable[[Row], Instant]:
+    def _time(self) -> Callable[[Scope], Instant]:
         at = self._map.at
         if at is None:
             return lambda row: row.harvest.message.received
-        find, read = self._expressions.texts(at), self._timeline.instant
+        return self._terms.instant(at, self._terms.texts(at), self._timeline)
 
-        def time(row: Row) -> Instant:
-            found = find(row)
-            if len(found) != 1:
-                count = f"{len(found)} values" if found else "nothing"
-                raise self._expressions.error(row, at, f"found {count}, expected a time")
-            try:
-                return read(found[0])
-            except TermError as error:
-                raise self._expressions.error(row, at, error.message, found[0]) from None
-
-        return time
-
-    def subject(self) -> Callable[[Row], list[Subject]]:
+    def subject(self) -> Callable[[Scope], list[Subject]]:
         find = self._terms.term(self._map.subject)
         return lambda row: cast(list[Subject], list(find(row)))
 
-    def _graphs(self, more: Sequence[TermMap]) -> Callable[[Row], Sequence[IRI | None]]:
+    def _graphs(self, more: Sequence[TermMap]) -> Callable[[Scope], Sequence[IRI | None]]:
         """The graphs of the subject map and of ``more``, together (output.md, "target graphs")."""
         term_maps = (*self._map.graphs, *more)
         if not term_maps:
             return lambda row: _DEFAULT
         return self._terms.graphs(term_maps)
 
-    def _property(self, values: PredicateObjects) -> Callable[[Row], _Said]:
+    def _property(self, values: PredicateObjects) -> Callable[[Scope], _Said]:
         predicates = tuple(self._terms.term(each) for each in values.predicates)
         objects = tuple(
             self._parent(each) if isinstance(each, ParentMap) else self._terms.term(each)
@@ -346,7 +335,7 @@ class _MapCompiler:
 
         graphs = self._graphs(values.graphs)
 
-        def pairs(row: Row) -> _Said:
+        def pairs(row: Scope) -> _Said:
             found = [term for find in objects for term in find(row)]
             if not found:
                 return _NOTHING
@@ -369,10 +358,10 @@ class _MapCompiler:
         if parent.source.name != self._map.source.name:
             fixed = _index_of_file(value, parent, index_of, self._surroundings.files)
 
-        def joined(row: Row) -> Iterable[Term]:
-            index = row.parents.get(value) if fixed is None else fixed
+        def joined(row: Scope) -> Iterable[Term]:
+            index = row.fixed.get(value) if fixed is None else fixed
             if index is None:
-                index = row.parents[value] = index_of(row)
+                index = row.fixed[value] = index_of(row)
             found: dict[Subject, None] = {}
             for key in child_key(row):
                 found.update(dict.fromkeys(index.get(key, ())))
@@ -380,7 +369,7 @@ class _MapCompiler:
 
         return joined
 
-    def index(self, joins: Sequence[JoinCondition]) -> Callable[[Row], _Index]:
+    def index(self, joins: Sequence[JoinCondition]) -> Callable[[Scope], _Index]:
         """The subjects of all iterations of a document, by the parents' side of the joins."""
         keys, rows, subject = (
             self._key(joins, lambda join: join.parent),
@@ -388,7 +377,7 @@ class _MapCompiler:
             self.subject(),
         )
 
-        def index(row: Row) -> _Index:
+        def index(row: Scope) -> _Index:
             found: _Index = {}
             for each in rows(row):
                 for key in keys(each):
@@ -399,6 +388,6 @@ class _MapCompiler:
 
     def _key(
         self, joins: Sequence[JoinCondition], side: Callable[[JoinCondition], Expression]
-    ) -> Callable[[Row], Iterable[tuple[str, ...]]]:
-        finds = tuple(self._expressions.values(side(join), str) for join in joins)
+    ) -> Callable[[Scope], Iterable[tuple[str, ...]]]:
+        finds = tuple(self._terms.values(side(join), str) for join in joins)
         return lambda row: product(*(find(row) for find in finds))

@@ -14,6 +14,7 @@ from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import datatype_of
+from sensorstream.mapping.moved_paths import moved, steps_down
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
@@ -25,7 +26,6 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.rml.paths import moved, steps_down
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import RDF, RDF_TYPE, RDFS
@@ -109,7 +109,7 @@ class _Exporter:
         for loop in self._rule.for_each:
             self._plain(loop.xpath)
             try:
-                start, depth = steps_down(loop.xpath.text)
+                start, below, depth = steps_down(loop.xpath.text)
             except NotMovable as error:
                 _refuse(f"this loop: {error}", loop.position)
             before = depths[-1][0] if depths else None
@@ -118,7 +118,7 @@ class _Exporter:
                     "loops side by side: expected each to start at the one before", loop.position
                 )
             depths.append((loop.variable, depth))
-            path += "/" + loop.xpath.text.partition(f"${start}/")[2 if start else 0]
+            path += f"/{below}"
         rest = sum(depth for _, depth in depths)
         self._up = "../" * rest
         for variable, depth in depths:

@@ -12,6 +12,7 @@ from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath
 from sensorstream.mapping.function_chain import call_faults
 from sensorstream.mapping.functions import NO_LIBRARY, Library
+from sensorstream.mapping.moved_paths import absolute, from_document
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     FunctionValue,
@@ -19,7 +20,6 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.rml.paths import absolute, from_document
 from sensorstream.mapping.values import check_graph_name, literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, iri

@@ -9,10 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import product
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 from sensorstream.errors import MappingError, TermError
-from sensorstream.language.syntax import Hole
+from sensorstream.language.syntax import Hole, Part
+from sensorstream.language.walk import nodes
+from sensorstream.mapping.expressions import HoleCompiler
+from sensorstream.mapping.functions import Library
+from sensorstream.mapping.moved_paths import from_document
 from sensorstream.mapping.rml.block import DEFAULT_GRAPH
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
@@ -23,7 +27,7 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.rml.rml_expressions import RmlExpressions, Row, Terms, Texts
+from sensorstream.mapping.scope import Scope, Texts
 from sensorstream.mapping.terms import SkipIndividual
 from sensorstream.mapping.values import check_graph_name, encode_segment, literal_maker
 from sensorstream.model.terms import IRI, Literal, Term, iri
@@ -32,13 +36,18 @@ _CACHED_IRIS: Final = 1024
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
-class TermCompiler:
+Terms: TypeAlias = Callable[[Scope], Iterable[Term]]
+
+
+class TermCompiler(HoleCompiler):
     """Compiles the term maps of one triples map; its methods return closures."""
 
-    def __init__(self, triples_map: TriplesMap, expressions: RmlExpressions) -> None:
+    def __init__(self, triples_map: TriplesMap, library: Library) -> None:
         self._base = triples_map.base
         self._iterator = triples_map.source.iterator
-        self._expressions = expressions
+        namespaces = dict(triples_map.source.namespaces)
+        placed = from_document if self._iterator.text == "/" else str
+        super().__init__(triples_map.rule, namespaces, library, placed)
 
     def term(self, term_map: TermMap, check: Callable[[IRI], IRI] | None = None) -> Terms:
         """A function to the terms of a map; an IRI that ``check`` refuses is invalid."""
@@ -47,7 +56,7 @@ class TermCompiler:
             return find
         skip = term_map.missing == "skip individual"
 
-        def needed(row: Row) -> Iterable[Term]:
+        def needed(row: Scope) -> Iterable[Term]:
             found = list(find(row))
             if found:
                 return found
@@ -57,11 +66,11 @@ class TermCompiler:
 
         return needed
 
-    def graphs(self, term_maps: Sequence[TermMap]) -> Callable[[Row], list[IRI | None]]:
+    def graphs(self, term_maps: Sequence[TermMap]) -> Callable[[Scope], list[IRI | None]]:
         """The graphs that graph maps name in an iteration; None is the default graph."""
         finds = tuple(self.term(each, check=check_graph_name) for each in term_maps)
 
-        def graphs(row: Row) -> list[IRI | None]:
+        def graphs(row: Scope) -> list[IRI | None]:
             return [
                 None if name == DEFAULT_GRAPH else cast(IRI, name)
                 for find in finds
@@ -103,8 +112,8 @@ class TermCompiler:
             # Each iteration has its own label, the same at every evaluation.
             inner = term_map.where
 
-            def new(row: Row) -> Iterable[Term]:
-                path = row.root.getroottree().getpath(row.node)
+            def new(row: Scope) -> Iterable[Term]:
+                path = row.context.getroottree().getpath(row.context)
                 return (row.harvest.named_node(f"{inner} {path}"),)
 
             return new
@@ -116,9 +125,9 @@ class TermCompiler:
         find = self._values(term_map, str)
         kinds, tags = self._kinds(term_map.datatype), self._tags(term_map.language)
 
-        def make(row: Row, text: str) -> Iterable[Term]:
+        def make(row: Scope, text: str) -> Iterable[Term]:
             return [
-                _literal_maker(datatype, language)(text)
+                literal_maker(datatype, language)(text)
                 for datatype, language in product(kinds(row), tags(row))
             ]
 
@@ -126,17 +135,17 @@ class TermCompiler:
 
     def _values(self, term_map: TermMap, change: Callable[[str], str]) -> Texts:
         assert term_map.expression is not None
-        return self._expressions.values(term_map.expression, change, valid=term_map.if_valid)
+        return self.values(term_map.expression, change, valid=term_map.if_valid)
 
     def _made(
-        self, term_map: TermMap, find: Texts, make: Callable[[Row, str], Iterable[Term]]
+        self, term_map: TermMap, find: Texts, make: Callable[[Scope, str], Iterable[Term]]
     ) -> Terms:
         """The terms of the texts.
 
         An invalid text rejects the message or, with ``if valid``, is left out.
         """
 
-        def terms(row: Row) -> Iterable[Term]:
+        def terms(row: Scope) -> Iterable[Term]:
             made: list[Term] = []
             for text in find(row):
                 try:
@@ -149,13 +158,13 @@ class TermCompiler:
 
         return terms
 
-    def _kinds(self, datatype: TermMap | None) -> Callable[[Row], Iterable[str | None]]:
+    def _kinds(self, datatype: TermMap | None) -> Callable[[Scope], Iterable[str | None]]:
         if datatype is None:
             return lambda row: (None,)
         find = self.term(datatype)
         return lambda row: [str(term) for term in find(row)]
 
-    def _tags(self, language: TermMap | None) -> Callable[[Row], Iterable[str | None]]:
+    def _tags(self, language: TermMap | None) -> Callable[[Scope], Iterable[str | None]]:
         if language is None:
             return lambda row: (None,)
         assert language.expression is not None
@@ -164,29 +173,69 @@ class TermCompiler:
             assert isinstance(constant, Literal)
             tags = (constant.lexical,)
             return lambda row: tags
-        return self._expressions.values(language.expression, str)
+        return self.values(language.expression, str)
 
-    def _term_error(self, row: Row, term_map: TermMap, what: str, found: str) -> MappingError:
-        hole = _first_hole(term_map.expression) or self._iterator
+    def _term_error(self, row: Scope, term_map: TermMap, what: str, found: str) -> MappingError:
+        hole = next(nodes(term_map.expression, Hole), self._iterator)
         where = term_map.where.partition(", ")[2]
-        return self._expressions.error(row, hole, f"{where}: {what}", found)
+        return self.error(row, hole, f"{where}: {what}", found)
 
+    # Texts
 
-def _first_hole(expression: Expression | None) -> Hole | None:
-    match expression:
-        case Reference(xpath=hole):
-            return hole
-        case StringTemplate(parts=parts):
-            return next((part for part in parts if isinstance(part, Hole)), None)
-        case FunctionValue(value=value):
-            return _first_hole(value)
-        case _:
-            return None
+    def values(
+        self, expression: Expression, change: Callable[[str], str], *, valid: bool = False
+    ) -> Texts:
+        """The texts of an expression; ``change`` is applied to what fills a template.
 
+        With ``valid`` the values that a function refuses are left out.
+        """
+        match expression:
+            case ConstantTerm(term=term):
+                constant = [term.lexical if isinstance(term, Literal) else str(term)]
+                return lambda row: constant
+            case Reference(xpath=hole):
+                return self.texts(hole)
+            case StringTemplate(parts=parts):
+                return self.template(parts, change)
+            case FunctionValue():
+                return self._called(expression, valid)
 
-@lru_cache(maxsize=256)
-def _literal_maker(datatype: str | None, language: str | None) -> Callable[[str], Literal]:
-    return literal_maker(datatype, language)
+    def _called(self, expression: FunctionValue, valid: bool) -> Texts:
+        """The values of a function; only templates encode what fills them."""
+        find = self.values(expression.value, str, valid=valid)
+        hole = next(nodes(expression, Hole), self._iterator)
+        return self.called(hole, find, (expression.call,), valid=valid)
+
+    def template(self, parts: Sequence[Part], change: Callable[[str], str]) -> Texts:
+        """Every combination of values of the references; equal references have the same value."""
+        written: dict[str, Hole] = {}
+        for part in parts:
+            if isinstance(part, Hole):
+                written.setdefault(part.text, part)
+        index = {text: number for number, text in enumerate(written)}
+        finds = tuple(self.texts(hole) for hole in written.values())
+        pieces = tuple(part if isinstance(part, str) else index[part.text] for part in parts)
+
+        def filled(row: Scope) -> list[str]:
+            values = [[change(text) for text in find(row)] for find in finds]
+            return [
+                "".join(piece if isinstance(piece, str) else chosen[piece] for piece in pieces)
+                for chosen in product(*values)
+            ]
+
+        return filled
+
+    def texts(self, hole: Hole) -> Texts:
+        find = self.plain(hole)
+
+        def texts(row: Scope) -> list[str]:
+            found = find(row)
+            sought = row.harvest.sought
+            if sought is not None:
+                sought[hole.text] = sought.get(hole.text, False) or bool(found)
+            return found
+
+        return texts
 
 
 def _encode_uri(text: str) -> str:

@@ -10,6 +10,7 @@ from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.mapping import xpath
+from sensorstream.mapping.moved_paths import absolute, from_document
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     FunctionValue,
@@ -21,7 +22,6 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.rml.paths import absolute, from_document
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.xsd import XSD_STRING

@@ -49,8 +49,6 @@ class Constants:
     Each constant is stored once. All must be :func:`comparable <is_comparable>`.
     """
 
-    __slots__ = ("_of_kind", "_operator", "_terms")
-
     def __init__(self, operator: str) -> None:
         self._operator = operator
         self._of_kind: dict[Hashable, list[Literal]] = {}

@@ -12,27 +12,14 @@ from itertools import combinations, product
 from typing import Final, TypeAlias
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.terms import IRI, BlankNode, Term
+from sensorstream.model.terms import IRI
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.plan import nodes as plans
+from sensorstream.network.plan.conjunction import UNIT, projected
 from sensorstream.network.plan.nodes import End, Plan
-from sensorstream.sparql.algebra import (
-    Alternative,
-    Expression,
-    In,
-    Inverse,
-    NegatedSet,
-    Not,
-    OneOrMore,
-    Path,
-    TriplePattern,
-    Variable,
-    ZeroOrMore,
-    ZeroOrOne,
-)
-from sensorstream.sparql.algebra import (
-    Sequence as PathSequence,
-)
+from sensorstream.network.plan.planner import end_of
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Path, TriplePattern, Variable
 from sensorstream.sparql.printing import path_text
 
 _MOST_WAYS: Final = 64
@@ -109,7 +96,7 @@ def _both(one: _Ways, other: _Ways, written: Variable | Path) -> _Ways:
 
 
 def _of_pattern(pattern: TriplePattern, fresh: Iterator[int]) -> _Ways:
-    subject, object_ = _end(pattern.subject), _end(pattern.object)
+    subject, object_ = end_of(pattern.subject), end_of(pattern.object)
     if isinstance(pattern.predicate, Variable):
         return [_Way((_Step(subject, pattern.predicate, object_),))]
     return _of_path(subject, pattern.predicate, object_, fresh)
@@ -117,20 +104,20 @@ def _of_pattern(pattern: TriplePattern, fresh: Iterator[int]) -> _Ways:
 
 def _of_path(subject: End, path: Path, object_: End, fresh: Iterator[int]) -> _Ways:
     match path:
-        case IRI() | OneOrMore() | ZeroOrMore() | ZeroOrOne():
+        case IRI() | algebra.OneOrMore() | algebra.ZeroOrMore() | algebra.ZeroOrOne():
             return [_Way((_Step(subject, path, object_),))]
-        case Inverse(inner):
+        case algebra.Inverse(inner):
             return _of_path(object_, inner, subject, fresh)
-        case PathSequence(left, right):
+        case algebra.Sequence(left, right):
             between = Variable(f".path{next(fresh)}")
             one = _of_path(subject, left, between, fresh)
             return _both(one, _of_path(between, right, object_, fresh), path)
-        case Alternative(left, right):
+        case algebra.Alternative(left, right):
             return [
                 *_of_path(subject, left, object_, fresh),
                 *_of_path(subject, right, object_, fresh),
             ]
-        case NegatedSet(forward, backward):
+        case algebra.NegatedSet(forward, backward):
             ways = []
             if forward or not backward:
                 ways.append(_other_than(subject, object_, forward, fresh))
@@ -141,18 +128,14 @@ def _of_path(subject: End, path: Path, object_: End, fresh: Iterator[int]) -> _W
 
 def _other_than(subject: End, object_: End, names: tuple[IRI, ...], fresh: Iterator[int]) -> _Way:
     step = Variable(f".path{next(fresh)}")
-    filters = (Not(In(step, names)),) if names else ()
+    filters = (algebra.Not(algebra.In(step, names)),) if names else ()
     return _Way((_Step(subject, step, object_),), filters)
-
-
-def _end(term: Variable | Term) -> End:
-    return Variable(str(term)) if isinstance(term, BlankNode) else term
 
 
 def _planned(way: _Way, where: Where) -> Plan:
     steps = list(dict.fromkeys(way.steps))
     if not steps:
-        return plans.Constant((), ((),))
+        return UNIT
     happening = [
         place
         for place, each in enumerate(steps)
@@ -183,7 +166,7 @@ def _planned(way: _Way, where: Where) -> Plan:
     for condition in way.filters:
         found = plans.Filter(found, condition)
     visible = tuple(name for name in found.variables if not name.startswith((".", "_:")))
-    return found if visible == found.variables else plans.Project(found, visible)
+    return projected(found, visible)
 
 
 def _may_be_one(one: _Step, other: _Step) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term, Triple
@@ -15,23 +15,19 @@ from sensorstream.network.intervals import joins, simple
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
 from sensorstream.network.intervals.filters import longest_of
-from sensorstream.network.intervals.first import TimedFirst
 from sensorstream.network.intervals.group import TimedGroup
 from sensorstream.network.intervals.known import Known
-from sensorstream.network.intervals.matching import TimedMark, TimedMinus
+from sensorstream.network.intervals.matching import TimedMatching
 from sensorstream.network.intervals.node import Sides, TimedNode
 from sensorstream.network.intervals.plan import OCCURRENCE, TimedRow
-from sensorstream.network.intervals.rank import rank_of
 from sensorstream.network.intervals.source import Occurring
 from sensorstream.network.network import Network
 from sensorstream.network.node import operators
 from sensorstream.network.operators.group import Column
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.plan.text import plan_text
 from sensorstream.sparql.algebra import Aggregate, Consumption, Expression
 from sensorstream.sparql.printing import expression_text
-from sensorstream.sparql.scope import names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +66,7 @@ class _Builder:
         return node
 
     def _made(self, plan: Plan) -> TimedNode:
-        setting, text = self._setting, plan_text(plan)
+        setting, clock = self._setting, self._setting.clock
         match plan:
             case timed.Occurrence():
                 return simple.Occurrences(plan, setting.source, setting.background, setting.holds)
@@ -78,75 +74,71 @@ class _Builder:
                 return Known(plan, setting.background, setting.holds)
             case timed.Known(graph=IRI() as graph):
                 return Known(plan, setting.graphs[graph], _always)
-            case plans.Constant(names, rows):
-                return simple.TimedValues(names, plan.certain, rows)
+            case plans.Constant():
+                return simple.TimedValues(plan)
         inputs = [self.built(each) for each in plan.inputs]
-        test = partial(self._test, plan)
+        one, other = inputs[0], inputs[-1]
         match plan:
-            case timed.Join(_, _, longest):
-                return joins.TimedJoin(inputs[0], inputs[1], longest, text)
-            case timed.Seq(_, _, tests, longest):
-                holds = self._all(plan, tests)
-                if plan.consumption is Consumption.RECENT:
-                    return joins.RecentSeq(inputs[0], inputs[1], holds, longest, text)
-                if plan.consumption is Consumption.CHRONOLOGICAL:
-                    return joins.ChronologicalSeq(inputs[0], inputs[1], holds, longest, text)
-                return joins.TimedSeq(inputs[0], inputs[1], holds, rank_of(plan), longest, text)
+            case timed.Join():
+                return joins.TimedJoin(plan, one, other)
+            case timed.Seq():
+                return _SEQ[plan.consumption](plan, one, other, self._test(plan, plan.tests))
             case timed.Equals():
-                return joins.TimedEquals(inputs[0], inputs[1], text)
-            case timed.Optional(_, _, condition, longest):
-                return joins.TimedOptional(inputs[0], inputs[1], test(condition), longest, text)
-            case timed.OptionalSeq(_, _, condition, longest):
-                return joins.TimedOptionalSeq(inputs[0], inputs[1], test(condition), longest, text)
-            case timed.EqualsOptional(_, _, condition):
-                return joins.TimedEqualsOptional(inputs[0], inputs[1], test(condition), text)
+                return joins.TimedEquals(plan, one, other)
+            case timed.Optional(condition=condition):
+                test = self._test(plan, () if condition is None else (condition,))
+                return joins.TimedOptional(plan, one, other, test)
             case timed.Minus():
-                return TimedMinus(inputs[0], inputs[1], text)
-            case timed.Mark(_, _, conditions, flag):
-                asked = frozenset[str]().union(*map(names_in, conditions))
-                names = Sides(inputs[0], inputs[1]).variables
-                both = _all_of([timed_test(each, names, setting.clock) for each in conditions])
-                return TimedMark(inputs[0], inputs[1], flag, asked, both, text)
-            case timed.First(_, offset, limit):
-                return TimedFirst(inputs[0], offset, limit, text)
+                return TimedMatching(plan, one, other)
+            case timed.Mark():
+                names = Sides(one, other).variables
+                tests = [timed_test(each, names, clock) for each in plan.conditions]
+                return TimedMatching(plan, one, other, _all_of(tests))
+            case timed.First():
+                return simple.TimedFirst(plan, one)
             case plans.Union():
-                return simple.TimedUnion(inputs)
-            case plans.Filter(source, condition):
-                passes = timed_test(condition, source.variables, setting.clock)
-                return simple.TimedFilter(inputs[0], passes, text)
-            case plans.Extend(source, name, expression):
-                value = timed_value(expression, source.variables, setting.clock)
-                return simple.TimedExtend(inputs[0], name, value, text)
-            case timed.Once(source, pairs):
-                same = simple.same_occurrence(source.variables, pairs)
-                return simple.TimedFilter(inputs[0], same, text)
-            case timed.Group(source, keys, aggregates):
+                return simple.TimedUnion(plan, *inputs)
+            case plans.Filter(_, condition):
+                passes = timed_test(condition, plan.variables, clock)
+                return simple.TimedMapped(plan, one, partial(filter, passes))
+            case timed.Once(_, pairs):
+                same = simple.same_occurrence(plan.variables, pairs)
+                return simple.TimedMapped(plan, one, partial(filter, same))
+            case plans.Extend(source, _, expression):
+                value = timed_value(expression, source.variables, clock)
+                return simple.TimedMapped(plan, one, partial(_extended, value))
+            case plans.Project(source, names):
+                rearranged = simple.laid_out(source.variables, names)
+                return simple.TimedMapped(plan, one, rearranged, merges=True)
+            case timed.Group(source, _, aggregates):
                 columns = [
                     Column(
                         variable.name,
                         kind_of(each),
                         each.expression,
-                        _value(each, source.variables, setting.clock),
+                        _value(each, source.variables, clock),
                         expression_text(each),
                     )
                     for variable, each in aggregates
                 ]
-                fits = _all_of([timed_test(each, (), setting.clock) for each in plan.lengths])
-                most = longest_of(plan, setting.clock)
-                return TimedGroup(inputs[0], keys, columns, fits, most, text)
-            case plans.Project(_, names):
-                return simple.TimedProject(inputs[0], names, text)
+                fits = _all_of([timed_test(each, (), clock) for each in plan.lengths])
+                return TimedGroup(plan, one, columns, fits, longest_of(plan, clock))
         raise AssertionError(plan)
 
-    def _test(self, plan: Plan, condition: Expression | None) -> joins.Test | None:
-        if condition is None:
-            return None
-        return timed_test(condition, plan.variables, self._setting.clock)
+    def _test(self, plan: Plan, conditions: Iterable[Expression]) -> joins.Test | None:
+        clock = self._setting.clock
+        return _all_of([timed_test(each, plan.variables, clock) for each in conditions])
 
-    def _all(self, plan: Plan, conditions: Iterable[Expression]) -> joins.Test | None:
-        return _all_of(
-            [timed_test(each, plan.variables, self._setting.clock) for each in conditions]
-        )
+
+_SEQ: Final[Mapping[Consumption, type[joins.TimedSeq]]] = {
+    Consumption.UNRESTRICTED: joins.TimedSeq,
+    Consumption.RECENT: joins.RecentSeq,
+    Consumption.CHRONOLOGICAL: joins.ChronologicalSeq,
+}
+
+
+def _extended(value: Callable[[TimedRow], Term | None], rows: Iterable[TimedRow]) -> list[TimedRow]:
+    return [(*row[:-2], value(row), *row[-2:]) for row in rows]
 
 
 def _always(_triple: Triple) -> bool:

@@ -6,32 +6,22 @@ goes down as a bound of what is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.conditions import Clock, asks_for_time, longest
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.sparql.algebra import And, Comparison, Expression
+from sensorstream.sparql.algebra import Comparison, Expression
 from sensorstream.sparql.scope import names_in
 
 
-def conjuncts(condition: Expression) -> list[Expression]:
-    """The parts of a condition that must all be true."""
-    if isinstance(condition, And):
-        return [*conjuncts(condition.left), *conjuncts(condition.right)]
-    return [condition]
-
-
-def filtered(plan: Plan, conditions: Iterable[Expression], clock: Clock) -> Plan:
-    """A plan with conditions of its solutions."""
-    for condition in conditions:
-        lowered = _chosen(plan, condition) or _taken_together(plan, condition, clock)
-        if lowered is None and not asks_for_time(condition):
-            lowered = _lowered(plan, condition)
-        plan = plans.Filter(plan, condition) if lowered is None else lowered
-    return plan
+def filtered(plan: Plan, condition: Expression, clock: Clock) -> Plan:
+    """A plan with a condition of its solutions."""
+    lowered = _chosen(plan, condition) or _taken_together(plan, condition, clock)
+    if lowered is None and not asks_for_time(condition):
+        lowered = _lowered(plan, condition)
+    return plans.Filter(plan, condition) if lowered is None else lowered
 
 
 def _chosen(plan: Plan, condition: Expression) -> Plan | None:
@@ -84,10 +74,7 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
                 return replace(plan, right=into(plan.right))
             if isinstance(plan, timed.Seq) and names <= plan.certain:
                 return replace(plan, tests=(*plan.tests, condition))
-        case timed.Optional() | timed.OptionalSeq() | timed.EqualsOptional():
-            if names <= plan.mandatory.certain:
-                return replace(plan, mandatory=into(plan.mandatory))
-        case timed.Minus() | timed.Mark() if names <= plan.left.certain:
+        case timed.Optional() | timed.Minus() | timed.Mark() if names <= plan.left.certain:
             return replace(plan, left=into(plan.left))
         case plans.Filter() | plans.Project() | timed.Once() if names <= plan.source.certain:
             return replace(plan, source=into(plan.source))
@@ -133,21 +120,11 @@ def bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
         case timed.First(source):
             # Which are the first must not depend on what is wanted of them further up.
             return replace(plan, source=bounded(source, None, clock))
-        case timed.Minus(left, right) | timed.Mark(left, right):
-            return replace(plan, left=bounded(left, most, clock), right=bounded(right, None, clock))
-        case timed.Optional(mandatory, optional) | timed.OptionalSeq(mandatory, optional):
-            return replace(
-                plan,
-                mandatory=bounded(mandatory, most, clock),
-                optional=bounded(optional, None, clock),
-                longest=most if _only_existence(plan) else None,
-            )
-        case timed.EqualsOptional(mandatory, optional):
-            return replace(
-                plan,
-                mandatory=bounded(mandatory, most, clock),
-                optional=bounded(optional, None, clock),
-            )
+        case timed.Minus(left, right) | timed.Mark(left, right) | timed.Optional(left, right):
+            left, right = bounded(left, most, clock), bounded(right, None, clock)
+            if isinstance(plan, timed.Optional):
+                plan = replace(plan, longest=most if _only_existence(plan) else None)
+            return replace(plan, left=left, right=right)
     return plan
 
 
@@ -157,11 +134,11 @@ def longest_of(plan: timed.Group, clock: Clock) -> int | None:
     return min((each for each in bounds if each is not None), default=None)
 
 
-def _only_existence(plan: timed.Optional | timed.OptionalSeq) -> bool:
+def _only_existence(plan: timed.Optional) -> bool:
     """Whether any old optional row of the same key stands for all others.
 
     What is joined with an old one is too long to be wanted; but that there is one must be known.
     """
-    shared = set(plan.mandatory.variables).intersection(plan.optional.variables)
-    certain = plan.mandatory.certain & plan.optional.certain
-    return plan.condition is None and shared <= certain
+    shared = set(plan.left.variables).intersection(plan.right.variables)
+    certain = plan.left.certain & plan.right.certain
+    return plan.remembers and plan.condition is None and shared <= certain

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from sensorstream.model.timeline import Instant
+from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.node import Memory, TimedNode, ended
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.operators.group import Column, Columns, GroupState
@@ -62,32 +63,27 @@ class TimedGroup(TimedNode):
     than that; None: all rows stay.
     """
 
-    __slots__ = ("_aggregates", "_fits", "_key", "_keys", "_members", "_text")
-
     def __init__(
         self,
+        plan: timed.Group,
         source: TimedNode,
-        keys: Sequence[str],
         columns: Sequence[Column],
         fits: Callable[[TimedRow], bool] | None,
         longest: int | None,
-        text: str,
     ) -> None:
-        variables = (*keys, *(each.variable for each in columns))
-        super().__init__((source,), variables, source.certain.intersection(keys))
+        super().__init__(plan, source)
         slots = slots_of(source.variables)
-        self._keys = len(keys)
-        self._key = key_of([slots[name] for name in keys])
+        self._keys = len(plan.keys)
+        self._key = key_of([slots[name] for name in plan.keys])
         self._aggregates = Columns(columns)
         self._fits = fits
         self._members = _Kept(self._key, self._aggregates, longest)
-        self._text = text
 
     def flush(self) -> None:
         (source,) = self.inputs
         members, fits = self._members, self._fits
         rows = source.added
-        now: Instant = rows[0][-1]  # type: ignore[assignment]
+        now: Instant = rows[0][-1]
         members.forget(now)
         if fits is not None:
             # One that is too long by itself is in no group.
@@ -105,9 +101,6 @@ class TimedGroup(TimedNode):
 
     def kept(self) -> Sequence[tuple[int, Memory]]:
         return ((0, self._members),)
-
-    def describe(self) -> str:
-        return self._text
 
 
 class _Kept:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.node import Kept, Sides, TimedNode, by_key
+from sensorstream.network.intervals import plan as timed
+from sensorstream.network.intervals.node import Kept, Sides, TimedNode, by_key, order_of_use
 from sensorstream.network.intervals.plan import TimedRow
-from sensorstream.network.intervals.rank import Rank
+from sensorstream.network.intervals.rank import rank_of
 
 Test = Callable[[TimedRow], bool]
 
@@ -23,34 +24,23 @@ Test = Callable[[TimedRow], bool]
 class TimedJoin(TimedNode):
     """Solutions of both sides that agree, in the hull of their intervals."""
 
-    __slots__ = (
-        "_left_timeless",
-        "_lefts",
-        "_lefts_always",
-        "_right_timeless",
-        "_rights",
-        "_rights_always",
-        "_sides",
-        "_text",
-    )
-
-    def __init__(self, left: TimedNode, right: TimedNode, longest: int | None, text: str) -> None:
+    def __init__(self, plan: timed.Join, left: TimedNode, right: TimedNode) -> None:
+        super().__init__(plan, left, right)
         self._sides = sides = Sides(left, right)
-        super().__init__((left, right), sides.variables, left.certain | right.certain)
-        self._lefts, self._rights = Kept(sides.left_key, longest), Kept(sides.right_key, longest)
+        self._lefts = Kept(sides.left_key, plan.longest)
+        self._rights = Kept(sides.right_key, plan.longest)
         # What can only meet what holds always need not be remembered.
         self._left_timeless, self._right_timeless = left.timeless, right.timeless
         self._lefts_always: dict[Any, list[TimedRow]] = {}
         self._rights_always: dict[Any, list[TimedRow]] = {}
-        self._text = text
 
     def flush(self) -> None:
         left, right = self.inputs
         sides = self._sides
         found: list[TimedRow] = []
         now = (left.added or right.added)[0][-1]
-        self._lefts.forget(now)  # type: ignore[arg-type]
-        self._rights.forget(now)  # type: ignore[arg-type]
+        self._lefts.forget(now)
+        self._rights.forget(now)
         for row in left.added:
             at = sides.left_key(row)
             for others in (self._rights.at(at), self._rights_always.get(at, ())):
@@ -77,8 +67,6 @@ class TimedJoin(TimedNode):
 
     def renew(self) -> None:
         left, right = self.inputs
-        assert isinstance(left, TimedNode)
-        assert isinstance(right, TimedNode)
         self._lefts_always = by_key(left.always, self._sides.left_key)
         self._rights_always = by_key(right.always, self._sides.right_key)
         self.always = []
@@ -88,35 +76,24 @@ class TimedJoin(TimedNode):
     def kept(self) -> Sequence[tuple[int, Kept]]:
         return ((0, self._lefts), (1, self._rights))
 
-    def describe(self) -> str:
-        return self._text
-
 
 class TimedSeq(TimedNode):
     """The right starts strictly after the left has ended."""
 
-    __slots__ = ("_lefts", "_longest", "_sides", "_test", "_text")
-
     def __init__(
-        self,
-        left: TimedNode,
-        right: TimedNode,
-        test: Test | None,
-        rank: Rank | None,
-        longest: int | None,
-        text: str,
+        self, plan: timed.Seq, left: TimedNode, right: TimedNode, test: Test | None
     ) -> None:
-        self._sides = sides = Sides(left, right)
-        super().__init__((left, right), sides.variables, left.certain | right.certain)
-        self._lefts = Kept(sides.left_key, longest, rank=rank)
+        super().__init__(plan, left, right)
+        self._sides = Sides(left, right)
+        rank = rank_of(plan) if plan.unrestricted else None
+        self._lefts = Kept(self._sides.left_key, plan.longest, rank=rank)
         self._test = test
-        self._longest = longest
-        self._text = text
+        self._longest = plan.longest
 
     def flush(self) -> None:
         left, right = self.inputs
         kept = self._lefts
-        kept.forget((left.added or right.added)[0][-1])  # type: ignore[arg-type]
+        kept.forget((left.added or right.added)[0][-1])
         if right.added:
             self.give(self._found(right.added))
         kept.add(left.added)
@@ -138,38 +115,17 @@ class TimedSeq(TimedNode):
                     found.append(row)
         return found
 
-    def kept(self) -> Sequence[tuple[int, Kept]]:
-        return ((0, self._lefts),)
-
-    def describe(self) -> str:
-        return self._text
-
-
-class _Choosing(TimedSeq):
-    """SEQ that joins a right row with some of the left rows that fit it."""
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        left: TimedNode,
-        right: TimedNode,
-        test: Test | None,
-        longest: int | None,
-        text: str,
-    ) -> None:
-        super().__init__(left, right, test, None, longest, text)
-
     def _fits(self, left: TimedRow, right: TimedRow) -> bool:
         agree, test, hull = self._sides.agree, self._test, self._sides.hull
         self.meter.take(1)
         return (agree is None or agree(left, right)) and (test is None or test(hull(left, right)))
 
+    def kept(self) -> Sequence[tuple[int, Kept]]:
+        return ((0, self._lefts),)
 
-class RecentSeq(_Choosing):
+
+class RecentSeq(TimedSeq):
     """SEQ RECENT: with the left rows that ended last; of these, those that started last."""
-
-    __slots__ = ()
 
     def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
         hull = self._sides.hull
@@ -189,13 +145,11 @@ class RecentSeq(_Choosing):
         return found
 
 
-class ChronologicalSeq(_Choosing):
+class ChronologicalSeq(TimedSeq):
     """SEQ CHRONOLOGICAL: with the left row that ended first; a row of either side is used once.
 
     Rows of one interval are used in the order of their bindings, whatever the order of arrival.
     """
-
-    __slots__ = ()
 
     def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
         hull = self._sides.hull
@@ -216,21 +170,8 @@ class ChronologicalSeq(_Choosing):
         return found
 
 
-def order_of_use(names: Sequence[str]) -> Callable[[TimedRow], Any]:
-    """Rows that are used once are used by their ends, starts, and bindings by name."""
-    places = sorted(enumerate(names), key=lambda each: each[1])
-
-    def order(row: TimedRow) -> Any:
-        bindings = [(name, row[place]) for place, name in places if row[place] is not None]
-        return row[-1], row[-2], bindings
-
-    return order
-
-
 class _Now:
     """The rows of the instant at work, by a key; O(1) a row."""
-
-    __slots__ = ("_instant", "_key", "_rows")
 
     def __init__(self, key: Callable[[TimedRow], Any]) -> None:
         self._key = key
@@ -251,54 +192,70 @@ class _Now:
 class TimedEquals(TimedNode):
     """Both sides have the same interval."""
 
-    __slots__ = ("_lefts", "_rights", "_sides", "_text")
-
-    def __init__(self, left: TimedNode, right: TimedNode, text: str) -> None:
+    def __init__(self, plan: timed.Equals, left: TimedNode, right: TimedNode) -> None:
+        super().__init__(plan, left, right)
         self._sides = sides = Sides(left, right)
-        super().__init__((left, right), sides.variables, left.certain | right.certain)
         self._lefts, self._rights = _Now(sides.left_key), _Now(sides.right_key)
-        self._text = text
 
     def flush(self) -> None:
         left, right = self.inputs
         sides = self._sides
         found: list[TimedRow] = []
-        agree, hull = sides.agree, sides.hull
         for row in left.added:
             for other in self._rights.like(sides.left_key(row), row):
-                self.meter.take(1)
-                if agree is None or agree(row, other):
-                    found.append(hull(row, other))
+                self._join(row, other, found)
         self._lefts.add(left.added)
         for row in right.added:
             for other in self._lefts.like(sides.right_key(row), row):
-                self.meter.take(1)
-                if agree is None or agree(other, row):
-                    found.append(hull(other, row))
+                self._join(other, row, found)
         self._rights.add(right.added)
         self.give(found)
 
-    def describe(self) -> str:
-        return self._text
+    def _join(self, left: TimedRow, right: TimedRow, found: list[TimedRow]) -> None:
+        self.meter.take(1)
+        agree = self._sides.agree
+        if agree is None or agree(left, right):
+            found.append(self._sides.hull(left, right))
 
 
-class _WithOptional(TimedNode):
-    """Each mandatory row with the optional rows that fit, or by itself if none does.
+class TimedOptional(TimedNode):
+    """Each left row with the right rows that fit, or by itself if none does.
 
-    All optional rows of an instant are there when its mandatory rows come: strata see to that
+    All right rows of an instant are there when its left rows come: strata see to that
     (:mod:`.strata`).
     """
 
-    __slots__ = ("_pad", "_sides", "_test", "_text")
-
     def __init__(
-        self, mandatory: TimedNode, optional: TimedNode, test: Test | None, text: str
+        self, plan: timed.Optional, left: TimedNode, right: TimedNode, test: Test | None
     ) -> None:
-        self._sides = sides = Sides(mandatory, optional)
-        super().__init__((mandatory, optional), sides.variables, mandatory.certain)
-        self._pad = (None,) * (len(sides.variables) - len(mandatory.variables))
+        super().__init__(plan, left, right)
+        self._sides = sides = Sides(left, right)
+        self._pad = (None,) * (len(plan.variables) - len(left.variables))
         self._test = test
-        self._text = text
+        self._operator = plan.operator
+        self._ended = Kept(sides.right_key, plan.longest, last=True)
+        self._now = _Now(sides.right_key)
+        self._always: dict[Any, list[TimedRow]] = {}
+
+    def flush(self) -> None:
+        left, right = self.inputs
+        ended, key, operator = self._ended, self._sides.left_key, self._operator
+        ended.forget((left.added or right.added)[0][-1])
+        found: list[TimedRow] = []
+        if operator == "OPTIONALSEQ":
+            for row in left.added:
+                found += self._with(row, ended.before(key(row), row[-2]))
+            ended.add(right.added)
+        elif operator == "OPTIONAL":
+            ended.add(right.added)
+            for row in left.added:
+                at = key(row)
+                found += self._with(row, [*ended.at(at), *self._always.get(at, ())])
+        else:
+            self._now.add(right.added)
+            for row in left.added:
+                found += self._with(row, self._now.like(key(row), row))
+        self.give(found)
 
     def _with(self, row: TimedRow, others: Iterable[TimedRow]) -> list[TimedRow]:
         agree, hull, test = self._sides.agree, self._sides.hull, self._test
@@ -309,111 +266,15 @@ class _WithOptional(TimedNode):
                 joined = hull(row, other)
                 if test is None or test(joined):
                     found.append(joined)
-        return found or [self._alone(row)]
-
-    def _alone(self, row: TimedRow) -> TimedRow:
-        return (*row[:-2], *self._pad, *row[-2:])
+        return found or [(*row[:-2], *self._pad, *row[-2:])]
 
     def renew(self) -> None:
         """What holds always is neither before nor equal to anything."""
-        (mandatory, _) = self.inputs
-        assert isinstance(mandatory, TimedNode)
-        self.always = [self._alone(row) for row in mandatory.always]
-
-    def describe(self) -> str:
-        return self._text
-
-
-class TimedOptional(_WithOptional):
-    """OPTIONAL: with what has ended by the end of the mandatory row."""
-
-    __slots__ = ("_always", "_optionals")
-
-    def __init__(
-        self,
-        mandatory: TimedNode,
-        optional: TimedNode,
-        test: Test | None,
-        longest: int | None,
-        text: str,
-    ) -> None:
-        super().__init__(mandatory, optional, test, text)
-        self._optionals = Kept(self._sides.right_key, longest, last=True)
-        self._always: dict[Any, list[TimedRow]] = {}
-
-    def flush(self) -> None:
-        mandatory, optional = self.inputs
-        self._optionals.forget((mandatory.added or optional.added)[0][-1])  # type: ignore[arg-type]
-        self._optionals.add(optional.added)
-        key = self._sides.left_key
-        found: list[TimedRow] = []
-        for row in mandatory.added:
-            at = key(row)
-            found += self._with(row, [*self._optionals.at(at), *self._always.get(at, ())])
-        self.give(found)
-
-    def renew(self) -> None:
-        mandatory, optional = self.inputs
-        assert isinstance(mandatory, TimedNode)
-        assert isinstance(optional, TimedNode)
-        self._always = by_key(optional.always, self._sides.right_key)
-        key = self._sides.left_key
-        self.always = [
-            found
-            for row in mandatory.always
-            for found in self._with(row, self._always.get(key(row), ()))
-        ]
+        left, right = self.inputs
+        if self._operator == "OPTIONAL":
+            self._always = by_key(right.always, self._sides.right_key)
+        key, always = self._sides.left_key, self._always
+        self.always = [f for row in left.always for f in self._with(row, always.get(key(row), ()))]
 
     def kept(self) -> Sequence[tuple[int, Kept]]:
-        return ((1, self._optionals),)
-
-
-class TimedOptionalSeq(_WithOptional):
-    """OPTIONALSEQ: with what has ended before the start of the mandatory row."""
-
-    __slots__ = ("_optionals",)
-
-    def __init__(
-        self,
-        mandatory: TimedNode,
-        optional: TimedNode,
-        test: Test | None,
-        longest: int | None,
-        text: str,
-    ) -> None:
-        super().__init__(mandatory, optional, test, text)
-        self._optionals = Kept(self._sides.right_key, longest, last=True)
-
-    def flush(self) -> None:
-        mandatory, optional = self.inputs
-        kept, key = self._optionals, self._sides.left_key
-        kept.forget((mandatory.added or optional.added)[0][-1])  # type: ignore[arg-type]
-        found: list[TimedRow] = []
-        for row in mandatory.added:
-            found += self._with(row, kept.before(key(row), row[-2]))  # type: ignore[arg-type]
-        self.give(found)
-        kept.add(optional.added)
-
-    def kept(self) -> Sequence[tuple[int, Kept]]:
-        return ((1, self._optionals),)
-
-
-class TimedEqualsOptional(_WithOptional):
-    """EQUALSOPTIONAL: with what has the same interval."""
-
-    __slots__ = ("_optionals",)
-
-    def __init__(
-        self, mandatory: TimedNode, optional: TimedNode, test: Test | None, text: str
-    ) -> None:
-        super().__init__(mandatory, optional, test, text)
-        self._optionals = _Now(self._sides.right_key)
-
-    def flush(self) -> None:
-        mandatory, optional = self.inputs
-        self._optionals.add(optional.added)
-        key = self._sides.left_key
-        found: list[TimedRow] = []
-        for row in mandatory.added:
-            found += self._with(row, self._optionals.like(key(row), row))
-        self.give(found)
+        return () if self._operator == "EQUALSOPTIONAL" else ((1, self._ended),)

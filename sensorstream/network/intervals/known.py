@@ -14,28 +14,17 @@ from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.intervals.plan import ALWAYS
 from sensorstream.network.intervals.plan import Known as KnownPlan
-from sensorstream.sparql.algebra import (
-    Alternative,
-    Inverse,
-    NegatedSet,
-    OneOrMore,
-    Path,
-    Sequence,
-    Variable,
-    ZeroOrMore,
-    ZeroOrOne,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Path, Variable
 
 
 class Known(TimedNode):
     """The triples, or the ends of the paths, that hold always and fit a pattern."""
 
-    __slots__ = ("_holds", "_index", "_pattern")
-
     def __init__(
         self, pattern: KnownPlan, index: TripleIndex, holds: Callable[[Triple], bool]
     ) -> None:
-        super().__init__((), pattern.variables, pattern.variables)
+        super().__init__(pattern)
         self._pattern = pattern
         self._index = index
         self._holds = holds
@@ -87,24 +76,24 @@ class Known(TimedNode):
         match path:
             case IRI():
                 return self._stepped(node, path, back)
-            case Inverse(inner):
+            case algebra.Inverse(inner):
                 return self._walked(node, inner, back=not back)
-            case Sequence(left, right):
+            case algebra.Sequence(left, right):
                 first, then = (right, left) if back else (left, right)
                 between = dict.fromkeys(self._walked(node, first, back=back))
                 return dict.fromkeys(
                     each for middle in between for each in self._walked(middle, then, back=back)
                 )
-            case Alternative(left, right):
+            case algebra.Alternative(left, right):
                 both = (self._walked(node, each, back=back) for each in (left, right))
                 return dict.fromkeys(each for part in both for each in part)
-            case ZeroOrOne(inner):
+            case algebra.ZeroOrOne(inner):
                 return dict.fromkeys((node, *self._walked(node, inner, back=back)))
-            case ZeroOrMore(inner):
+            case algebra.ZeroOrMore(inner):
                 return self._closed((node,), inner, back)
-            case OneOrMore(inner):
+            case algebra.OneOrMore(inner):
                 return self._closed(self._walked(node, inner, back=back), inner, back)
-            case NegatedSet(forward, backward):
+            case algebra.NegatedSet(forward, backward):
                 found: dict[Term, None] = {}
                 if forward or not backward:
                     found |= self._other_than(node, forward, back)
@@ -138,15 +127,12 @@ class Known(TimedNode):
         match path:
             case IRI():
                 return dict.fromkeys(t[2 if back else 0] for t in self._triples(None, path, None))
-            case Inverse(inner):
+            case algebra.Inverse(inner):
                 return self._starts(inner, back=not back)
-            case OneOrMore(inner):
+            case algebra.OneOrMore(inner):
                 return self._starts(inner, back=back)
-            case Alternative(left, right):
+            case algebra.Alternative(left, right):
                 both = (self._starts(each, back=back) for each in (left, right))
                 return dict.fromkeys(each for part in both for each in part)
         # All nodes: a path that may be empty leads from each to itself.
         return dict.fromkeys(t[end] for t in self._triples(None, None, None) for end in (0, 2))
-
-    def describe(self) -> str:
-        return self._pattern.text

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from sensorstream.model.terms import Literal
+from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.node import Memory, Sides, TimedNode, by_key, ended
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.operators.join import join_key
 from sensorstream.network.rows import key_of, overlapping, slots_of
+from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.values import FALSE, TRUE
 
 _Pair = Callable[[TimedRow, TimedRow], bool]
@@ -21,8 +22,6 @@ _NO_ROWS: Final[Sequence[TimedRow]] = ()
 
 class _Ended:
     """Rows that have ended, one of those that look alike, by a key."""
-
-    __slots__ = ("_key", "_looks", "_rows", "_size")
 
     def __init__(self, key: Callable[[TimedRow], Any], looks: Callable[[TimedRow], Any]) -> None:
         self._key = key
@@ -54,32 +53,39 @@ class _Ended:
         return iter(sorted(everything, key=ended))
 
 
-class _Matching(TimedNode):
-    """Asks of each left row whether a right row matches it that has ended by then.
+class TimedMatching(TimedNode):
+    """MINUS and EXISTS: asks of each left row whether a right row matches that has ended by then.
 
-    ``asked`` are the variables of the right that it looks at beyond those that both share.
+    MINUS gives those that have none, EXISTS all of them and the answer. ``test`` is of the row that
+    a left and a right row make together.
     """
-
-    __slots__ = ("_always", "_rights", "_sides", "_test", "_text")
 
     def __init__(
         self,
+        plan: timed.Minus | timed.Mark,
         left: TimedNode,
         right: TimedNode,
-        variables: Sequence[str],
-        certain: Iterable[str],
-        asked: Iterable[str],
-        test: _Pair | None,
-        text: str,
+        test: Callable[[TimedRow], bool] | None = None,
     ) -> None:
-        super().__init__((left, right), variables, certain)
+        super().__init__(plan, left, right)
         self._sides = sides = Sides(left, right)
-        wanted = {*left.variables, *asked}
+        self._marks = isinstance(plan, timed.Mark)
+        wanted, hull = set(left.variables), sides.hull
+        self._test: _Pair | None = None
+        if isinstance(plan, timed.Mark):
+            wanted.update(*map(names_in, plan.conditions))
+            if test is not None:
+                self._test = lambda one, other: test(hull(one, other))
+        else:
+            keys, loose = join_key(left, right)
+            if not keys:
+                # Without a variable that both always bind, the domains may be disjoint.
+                self._test = (
+                    overlapping(left.variables, right.variables, loose) if loose else _never
+                )
         places = [place for name, place in slots_of(right.variables).items() if name in wanted]
         self._rights = _Ended(sides.right_key, key_of(places))
         self._always: dict[Any, list[TimedRow]] = {}
-        self._test = test
-        self._text = text
 
     def _matched(self, row: TimedRow, kept: Iterable[TimedRow]) -> bool:
         at, agree, test = self._sides.left_key(row), self._sides.agree, self._test
@@ -92,7 +98,9 @@ class _Matching(TimedNode):
 
     def _given(self, row: TimedRow, matched: bool) -> list[TimedRow]:
         """What is given out for a left row."""
-        raise NotImplementedError
+        if self._marks:
+            return [(*row[:-2], TRUE if matched else FALSE, *row[-2:])]
+        return [] if matched else [row]
 
     def flush(self) -> None:
         left, right = self.inputs
@@ -105,8 +113,6 @@ class _Matching(TimedNode):
 
     def renew(self) -> None:
         left, right = self.inputs
-        assert isinstance(left, TimedNode)
-        assert isinstance(right, TimedNode)
         self._always = by_key(right.always, self._sides.right_key)
         # What happens makes no difference to what holds always.
         self.always = [
@@ -115,51 +121,6 @@ class _Matching(TimedNode):
 
     def kept(self) -> Sequence[tuple[int, Memory]]:
         return ((1, self._rights),)
-
-    def describe(self) -> str:
-        return self._text
-
-
-class TimedMinus(_Matching):
-    """MINUS: without the left rows that agree with a right row that has ended by then."""
-
-    __slots__ = ()
-
-    def __init__(self, left: TimedNode, right: TimedNode, text: str) -> None:
-        keys, loose = join_key(left, right)
-        test: _Pair | None = None
-        if not keys:
-            # Without a variable that both always bind, the domains may be disjoint.
-            test = overlapping(left.variables, right.variables, loose) if loose else _never
-        super().__init__(left, right, left.variables, left.certain, (), test, text)
-
-    def _given(self, row: TimedRow, matched: bool) -> list[TimedRow]:
-        return [] if matched else [row]
-
-
-class TimedMark(_Matching):
-    """EXISTS: each left row, and whether a right row matches it that has ended by then."""
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        left: TimedNode,
-        right: TimedNode,
-        flag: str,
-        asked: Iterable[str],
-        test: Callable[[TimedRow], bool] | None,
-        text: str,
-    ) -> None:
-        """``test`` is of the row that a left and a right row make together."""
-        together = Sides(left, right).hull
-        both = None if test is None else (lambda one, other: test(together(one, other)))
-        variables, certain = (*left.variables, flag), {*left.certain, flag}
-        super().__init__(left, right, variables, certain, asked, both, text)
-
-    def _given(self, row: TimedRow, matched: bool) -> list[TimedRow]:
-        found: Literal = TRUE if matched else FALSE
-        return [(*row[:-2], found, *row[-2:])]
 
 
 def _never(_left: TimedRow, _right: TimedRow) -> bool:

@@ -21,6 +21,8 @@ from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.intervals.rank import Rank
 from sensorstream.network.node import Node
 from sensorstream.network.operators.join import join_key
+from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.plan.text import plan_text
 from sensorstream.network.rows import compatible, compiled, key_of, slots_of
 
 ended: Final[Callable[[TimedRow], Any]] = itemgetter(-1)
@@ -35,13 +37,13 @@ class TimedNode(Node):
     out once an instant, however often it is found: results are sets.
     """
 
-    __slots__ = ("_instant", "_seen", "always")
+    inputs: tuple[TimedNode, ...]
+    added: list[TimedRow]
 
-    def __init__(
-        self, inputs: Sequence[TimedNode], variables: Sequence[str], certain: Iterable[str]
-    ) -> None:
-        super().__init__(inputs, variables, certain)
+    def __init__(self, plan: Plan, *inputs: TimedNode) -> None:
+        super().__init__(inputs, plan.variables, plan.certain)
         self.always: list[TimedRow] = []
+        self._text = plan_text(plan)
         self._instant: Instant | None = None
         self._seen: set[TimedRow] = set()
 
@@ -71,7 +73,7 @@ class TimedNode(Node):
     @property
     def timeless(self) -> bool:
         """Whether all its rows hold always: nothing ever happens to it."""
-        return all(isinstance(each, TimedNode) and each.timeless for each in self.inputs)
+        return all(each.timeless for each in self.inputs)
 
     def kept(self) -> Sequence[tuple[int, Memory]]:
         """What it remembers of which of its inputs, by their numbers."""
@@ -79,6 +81,9 @@ class TimedNode(Node):
 
     def size(self) -> int:
         return sum(len(side) for _, side in self.kept())
+
+    def describe(self) -> str:
+        return self._text
 
 
 class Memory(Protocol):
@@ -103,8 +108,6 @@ class Kept:
     ``last`` the latest of those stays for each key: then it is still known that there was one.
     With a ``rank`` those that :meth:`fitting` finds are found without a look at the others.
     """
-
-    __slots__ = ("_ends", "_key", "_lanes", "_last", "_longest", "_rank", "_size")
 
     def __init__(
         self,
@@ -287,8 +290,6 @@ class _RankedLane(_Lane):
 class Sides:
     """How rows of two operators are compared and put together."""
 
-    __slots__ = ("agree", "hull", "left_key", "right_key", "variables")
-
     def __init__(self, left: Node, right: Node) -> None:
         keys, loose = join_key(left, right)
         lefts, rights = slots_of(left.variables), slots_of(right.variables)
@@ -310,6 +311,17 @@ class Sides:
             f"lambda l, r: ({', '.join(cells)})"
         )
         """The joined row, in the hull of both intervals."""
+
+
+def order_of_use(names: Sequence[str]) -> Callable[[TimedRow], Any]:
+    """Rows that are used once are used by their ends, starts, and bindings by name."""
+    places = sorted(enumerate(names), key=lambda each: each[1])
+
+    def order(row: TimedRow) -> Any:
+        bindings = [(name, row[place]) for place, name in places if row[place] is not None]
+        return row[-1], row[-2], bindings
+
+    return order
 
 
 def by_key(rows: Iterable[TimedRow], key: Callable[[TimedRow], Any]) -> dict[Any, list[TimedRow]]:

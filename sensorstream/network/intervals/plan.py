@@ -15,11 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+from typing import Literal as OneOf
 
 from sensorstream.model.terms import IRI
 from sensorstream.network.operators.group import group_text
-from sensorstream.network.plan.nodes import End, Over, Pair, Plan
-from sensorstream.sparql.algebra import Aggregate, Consumption, Expression, Path, Variable
+from sensorstream.network.plan import nodes as plans
+from sensorstream.network.plan.nodes import End, LeftJoin, Over, Pair, Plan
+from sensorstream.sparql.algebra import Consumption, Expression, Path, Variable
 from sensorstream.sparql.printing import expression_text, node_text, path_text
 
 TimedRow: TypeAlias = tuple[Any, ...]
@@ -102,12 +104,6 @@ class _Both(Pair):
     def certain(self) -> frozenset[str]:
         return self.left.certain | self.right.certain
 
-    @property
-    def on(self) -> str:
-        """What both sides share, for people."""
-        shared = [f"?{name}" for name in self.left.variables if name in self.right.variables]
-        return f" on {', '.join(shared)}" if shared else ""
-
 
 @dataclass(frozen=True, slots=True)
 class Join(_Both):
@@ -118,7 +114,7 @@ class Join(_Both):
     @property
     def text(self) -> str:
         asked = not is_timeless(self.left) and not is_timeless(self.right)
-        return f"Join{self.on}{_kept(self.longest) if asked else ''}"
+        return f"Join{_on(self)}{_kept(self.longest) if asked else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +131,7 @@ class Seq(_Both):
     @property
     def text(self) -> str:
         policy = "" if self.unrestricted else f" {self.consumption.value}"
-        return f"SEQ{policy}{self.on}{_if(*self.tests)}{_kept(self.longest)}"
+        return f"SEQ{policy}{_on(self)}{_if(*self.tests)}{_kept(self.longest)}"
 
     @property
     def unrestricted(self) -> bool:
@@ -149,99 +145,47 @@ class Equals(_Both):
 
     @property
     def text(self) -> str:
-        return f"EQUALS{self.on}"
+        return f"EQUALS{_on(self)}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Optional(Plan):
-    """``mandatory``, together with ``optional`` where there is one that fits."""
+class Optional(LeftJoin):
+    """``left``, together with ``right`` where there is one that fits.
 
-    mandatory: Plan
-    optional: Plan
-    condition: Expression | None = None
+    OPTIONAL takes what has ended by the end of the left, OPTIONALSEQ what has ended before its
+    start, and EQUALSOPTIONAL what has the same interval.
+    """
 
-    @property
-    def inputs(self) -> tuple[Plan, ...]:
-        return (self.mandatory, self.optional)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.mandatory.variables, *self.optional.variables)))
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.mandatory.certain
-
-
-@dataclass(frozen=True, slots=True)
-class Optional(_Optional):
-    """OPTIONAL: with what has ended by the end of the mandatory part."""
-
+    operator: OneOf["OPTIONAL", "OPTIONALSEQ", "EQUALSOPTIONAL"]
     longest: int | None = None
 
     @property
-    def text(self) -> str:
-        return f"OPTIONAL{_if(self.condition)}{_kept(self.longest)}"
-
-
-@dataclass(frozen=True, slots=True)
-class OptionalSeq(_Optional):
-    """OPTIONALSEQ: with what has ended before the start of the mandatory part."""
-
-    longest: int | None = None
+    def remembers(self) -> bool:
+        """Whether what ended at another moment fits."""
+        return self.operator != "EQUALSOPTIONAL"
 
     @property
     def text(self) -> str:
-        return f"OPTIONALSEQ{_if(self.condition)}{_kept(self.longest)}"
+        kept = _kept(self.longest) if self.remembers else ""
+        return f"{self.operator}{_if(self.condition)}{kept}"
 
 
 @dataclass(frozen=True, slots=True)
-class EqualsOptional(_Optional):
-    """EQUALSOPTIONAL: with what has the same interval."""
-
-    @property
-    def text(self) -> str:
-        return f"EQUALSOPTIONAL{_if(self.condition)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Minus(_Both):
+class Minus(plans.Minus):
     """MINUS: without what agrees with something that has ended by then."""
 
     @property
-    def variables(self) -> tuple[str, ...]:
-        return self.left.variables
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.left.certain
-
-    @property
     def text(self) -> str:
-        return f"MINUS{self.on}"
+        return f"MINUS{_on(self)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Mark(_Both):
-    """EXISTS: whether something that agrees, and of which the conditions hold, has ended by then.
-
-    The conditions see both sides; ``flag`` is the variable that says so.
-    """
-
-    conditions: tuple[Expression, ...]
-    flag: str
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return (*self.left.variables, self.flag)
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.left.certain | {self.flag}
+class Mark(plans.Mark):
+    """EXISTS: whether something that agrees, and that meets the conditions, has ended by then."""
 
     @property
     def text(self) -> str:
-        return f"Mark ?{self.flag} where there is a match{self.on}{_if(*self.conditions)}"
+        return f"Mark ?{self.flag} where there is a match{_on(self)}{_if(*self.conditions)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,30 +217,26 @@ class Once(Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Group(Over):
+class Group(plans.Group):
     """One row for each group of which a row ends: its aggregates over all that has ended by then.
 
     With ``lengths`` only those rows are taken together whose common interval passes: as many as
     possible, those that started last.
     """
 
-    keys: tuple[str, ...]
-    aggregates: tuple[tuple[Variable, Aggregate], ...]
     lengths: tuple[Expression, ...] = ()
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return (*self.keys, *(variable.name for variable, _ in self.aggregates))
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.source.certain.intersection(self.keys)
 
     @property
     def text(self) -> str:
         told = ((variable.name, expression_text(each)) for variable, each in self.aggregates)
         bound = _if(*self.lengths) if self.lengths else _kept(None)
         return f"{group_text(self.keys, told)}{bound}"
+
+
+def _on(plan: Pair) -> str:
+    """What both sides share, for people."""
+    shared = [f"?{name}" for name in plan.left.variables if name in plan.right.variables]
+    return f" on {', '.join(shared)}" if shared else ""
 
 
 def _if(*conditions: Expression | None) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
-from itertools import count
 from typing import Final, NoReturn, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
@@ -20,45 +18,27 @@ from sensorstream.network.intervals.conditions import (
     timed_test,
     timed_value,
 )
-from sensorstream.network.intervals.filters import bounded, conjuncts, filtered
+from sensorstream.network.intervals.filters import bounded, filtered
 from sensorstream.network.plan import nodes as plans
+from sensorstream.network.plan.conjunction import UNIT, projected
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.sparql.algebra import (
-    BGP,
-    Distinct,
-    Equals,
-    EqualsOptional,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    OptionalSeq,
-    OrderBy,
-    Pattern,
-    Project,
-    Query,
-    Reduced,
-    Seq,
-    Service,
-    Slice,
-    Stream,
-    Union,
-    Values,
-    Variable,
-    Window,
-)
+from sensorstream.network.plan.planner import PatternPlanner
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, Query, Variable
 from sensorstream.sparql.rewrite.constants_right import constants_right
 from sensorstream.sparql.rewrite.filters_split import filters_split
-from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
-from sensorstream.sparql.walk import nodes, replaced
+from sensorstream.sparql.scope import borrowed, existences, names_in
+from sensorstream.sparql.walk import nodes
 
+_InTime = algebra.Seq | algebra.Equals | algebra.OptionalSeq | algebra.EqualsOptional
 _Given = TypeVar("_Given", Expression, Expression | None)
-_TEMPORAL: Final = (Seq, Equals, OptionalSeq, EqualsOptional, Stream)
+_TEMPORAL: Final = (
+    algebra.Seq,
+    algebra.Equals,
+    algebra.OptionalSeq,
+    algebra.EqualsOptional,
+    algebra.Stream,
+)
 
 
 def is_in_time(query: Query) -> bool:
@@ -79,104 +59,88 @@ def plan_in_time(
             cannot be evaluated.
     """
     rewritten = constants_right(filters_split(with_base(pattern, base)))
-    plan = bounded(_Planner(clock, tuple(graphs)).planned(rewritten), None, clock)
+    plan = bounded(_Planner(clock, graphs).planned(rewritten, Where()), None, clock)
     _check(plan, clock)
     return plan
 
 
-class _Planner:
-    """Plans the pattern of one query."""
+class _Planner(PatternPlanner[Where]):
+    """Plans over what happens."""
 
-    def __init__(self, clock: Clock, graphs: tuple[IRI, ...]) -> None:
+    def __init__(self, clock: Clock, graphs: Iterable[IRI]) -> None:
+        super().__init__({each: Where(graph=each) for each in graphs})
         self._clock = clock
-        self._graphs = graphs
-        # What the GRAPH or STREAM that is being planned names.
-        self._where = Where()
-        self._fresh = count()
 
-    def planned(self, pattern: Pattern) -> Plan:
+    def planned(self, pattern: Pattern, where: Where) -> Plan:
         match pattern:
-            case BGP(patterns):
-                return block(patterns, self._fresh, self._where)
-            case Join(left, right):
-                return _join(self.planned(left), self.planned(right))
-            case Seq(left, right, consumption):
-                one, other = self._happening("SEQ", pattern, left, right)
+            case algebra.BGP(patterns):
+                return block(patterns, self.fresh, where)
+            case algebra.Join(left, right):
+                return self.join(self.planned(left, where), self.planned(right, where))
+            case algebra.Seq(left, right, consumption):
+                one, other = self._happening("SEQ", pattern, where)
                 return timed.Seq(one, other, consumption=consumption)
-            case Equals(left, right):
-                return timed.Equals(*self._happening("EQUALS", pattern, left, right))
-            case LeftJoin(left, right, condition):
-                return timed.Optional(self.planned(left), self.planned(right), _plain(condition))
-            case OptionalSeq(left, right, condition):
-                one, other = self._happening("OPTIONALSEQ", pattern, left, right)
-                return timed.OptionalSeq(other, one, _plain(condition))
-            case EqualsOptional(left, right, condition):
-                one, other = self._happening("EQUALSOPTIONAL", pattern, left, right)
-                return timed.EqualsOptional(one, other, _plain(condition))
-            case Minus(left, right):
-                return timed.Minus(self.planned(left), self.planned(right))
-            case Union(left, right):
-                return plans.Union((self.planned(left), self.planned(right)))
-            case Filter(condition, inner):
-                below, condition = self._marked(self.planned(inner), condition)
-                return filtered(below, conjuncts(condition), self._clock)
-            case Extend(inner, variable, expression):
-                below, expression = self._marked(self.planned(inner), expression)
+            case algebra.Equals(left, right):
+                return timed.Equals(*self._happening("EQUALS", pattern, where))
+            case algebra.LeftJoin(left, right, condition):
+                one, other = self.planned(left, where), self.planned(right, where)
+                return timed.Optional(one, other, _plain(condition), "OPTIONAL")
+            case algebra.OptionalSeq(left, right, condition):
+                one, other = self._happening("OPTIONALSEQ", pattern, where)
+                return timed.Optional(other, one, _plain(condition), "OPTIONALSEQ")
+            case algebra.EqualsOptional(left, right, condition):
+                one, other = self._happening("EQUALSOPTIONAL", pattern, where)
+                return timed.Optional(one, other, _plain(condition), "EQUALSOPTIONAL")
+            case algebra.Minus(left, right):
+                return timed.Minus(self.planned(left, where), self.planned(right, where))
+            case algebra.Union(left, right):
+                return plans.Union((self.planned(left, where), self.planned(right, where)))
+            case algebra.Filter(condition, inner):
+                below, condition = self.marked(self.planned(inner, where), condition, where)
+                return filtered(below, condition, self._clock)
+            case algebra.Extend(inner, variable, expression):
+                below, expression = self.marked(self.planned(inner, where), expression, where)
                 return _extended(below, variable.name, expression)
-            case Graph(name, inner):
-                return self._graph(pattern, name, inner)
-            case Stream(name, inner):
-                return self._within(Where(stream=name), inner)
-            case Slice(inner, offset, limit):
-                return self._first(inner, offset, limit)
-            case Values(variables, rows):
+            case algebra.Graph(name, inner) if self.named:
+                return self.graph(name, inner)
+            case algebra.Stream(name, inner):
+                return self.planned(inner, Where(stream=name))
+            case algebra.Slice(inner, offset, limit):
+                _check_order(inner)
+                return timed.First(self.planned(inner, where), offset, limit)
+            case algebra.Values(variables, rows):
                 return plans.Constant(tuple(each.name for each in variables), rows)
-            case Group():
-                return self._group(pattern)
-            case Project(inner, variables):
+            case algebra.Group():
+                return self._group(pattern, where)
+            case algebra.Project(inner, variables):
                 names = [each.name for each in variables]
-                return _projected(_without_unused(self.planned(inner), frozenset(names)), names)
-            case Distinct(inner) | Reduced(inner) | OrderBy(inner, _):
+                found = _without_unused(self.planned(inner, where), frozenset(names))
+                return projected(found, names)
+            case algebra.Distinct(inner) | algebra.Reduced(inner) | algebra.OrderBy(inner, _):
                 # Solutions are a set; those of one report are put in order when it is made.
-                return self.planned(inner)
+                return self.planned(inner, where)
         _refuse(pattern)
 
-    def _first(self, pattern: Pattern, offset: int, limit: int | None) -> Plan:
-        below = pattern
-        while isinstance(below, Project | Distinct | Reduced):
-            below = below.pattern
-        if isinstance(below, OrderBy):
-            raise UnsupportedQuery(
-                "ORDER BY with LIMIT or OFFSET in a pattern in time: what comes later could stand "
-                "before what has been told: leave ORDER BY out, then LIMIT takes the solutions "
-                "that end first; or use MIN or MAX",
-                part=below.conditions[0],
-            )
-        return timed.First(self.planned(pattern), offset, limit)
-
-    def _group(self, pattern: Group) -> Plan:
-        below = self.planned(pattern.pattern)
+    def _group(self, pattern: algebra.Group, where: Where) -> Plan:
+        below = self.planned(pattern.pattern, where)
         # Whether something exists is no part of a solution that is counted.
-        told = [name for name in below.variables if not name.startswith(".")]
-        below = _projected(below, told)
-        keys: list[str] = []
-        for place, key in enumerate(pattern.keys):
-            expression = _plain(key.expression)
-            if isinstance(expression, Variable) and key.variable in (None, expression):
-                name = expression.name
-            else:
-                name = key.variable.name if key.variable is not None else f".key{place}"
-            if name not in below.variables:
-                below = plans.Extend(below, name, expression)
-            if name not in keys:
-                keys.append(name)
+        below = projected(below, [name for name in below.variables if not name.startswith(".")])
+        below, keys = self.keyed(below, pattern.keys, where)
         for _, aggregate in pattern.aggregates:
             _plain(aggregate.expression)
-        return timed.Group(below, tuple(keys), pattern.aggregates)
+        return timed.Group(below, keys, pattern.aggregates)
 
-    def _happening(self, operator: str, written: Pattern, *sides: Pattern) -> list[Plan]:
+    def extend(self, below: Plan, name: str, expression: Expression, where: Where) -> Plan:
+        return plans.Extend(below, name, _plain(expression))
+
+    def join(self, left: Plan, right: Plan) -> Plan:
+        if left == UNIT:
+            return right
+        return left if right == UNIT else timed.Join(left, right)
+
+    def _happening(self, operator: str, written: _InTime, where: Where) -> list[Plan]:
         """The plans of what an operator compares by their intervals."""
-        found = [self.planned(each) for each in sides]
+        found = [self.planned(each, where) for each in (written.left, written.right)]
         if any(map(timed.is_timeless, found)):
             raise UnsupportedQuery(
                 f"{operator}: one of its sides holds always (a path of any length, GRAPH or VALUES "
@@ -186,26 +150,16 @@ class _Planner:
             )
         return found
 
-    # -- EXISTS -----------------------------------------------------------------------------
-
-    def _marked(self, below: Plan, expression: Expression) -> tuple[Plan, Expression]:
-        """Replace each EXISTS by a variable that says whether its pattern matches."""
-        for found in existences(expression):
-            flag = Variable(f".exists{next(self._fresh)}")
-            below = self._mark(below, found, flag.name)
-            expression = replaced(expression, partial(_exchanged, found, flag))
-        return below, expression
-
-    def _mark(self, below: Plan, asked: Exists, flag: str) -> Plan:
+    def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: Where) -> Plan:
         outer, pattern = frozenset(below.variables), asked.pattern
         lifted: list[Expression] = []
         inside: list[Expression] = []
-        while isinstance(pattern, Filter):
+        while isinstance(pattern, algebra.Filter):
             here = borrowed(pattern, outer) > borrowed(pattern.pattern, outer)
             (lifted if here else inside).append(pattern.condition)
             pattern = pattern.pattern
         for condition in reversed(inside):
-            pattern = Filter(condition, pattern)
+            pattern = algebra.Filter(condition, pattern)
         if deep := borrowed(pattern, outer):
             raise UnsupportedQuery(
                 f"EXISTS within a pattern in time: ?{min(deep)} of the outer pattern is used deep "
@@ -220,44 +174,37 @@ class _Planner:
                     "cannot ask for the interval, or for another EXISTS: write a filter for each",
                     part=condition,
                 )
-        return timed.Mark(below, self.planned(pattern), tuple(lifted), flag)
+        return timed.Mark(below, self.planned(pattern, where), tuple(lifted), flag)
 
-    # -- graphs -----------------------------------------------------------------------------
 
-    def _graph(self, written: Graph, name: IRI | Variable, inner: Pattern) -> Plan:
-        if not self._graphs:
-            raise UnsupportedQuery(
-                "GRAPH: a pattern in time matches what happens in the streams, and the background "
-                "knowledge, which is one graph here: leave GRAPH out",
-                part=written,
-            )
-        if isinstance(name, IRI):
-            if name not in self._graphs:
-                return plans.Constant(tuple(sorted(in_scope(inner))), ())
-            return self._within(Where(graph=name), inner)
-        found = tuple(
-            _join(plans.Constant((name.name,), ((each,),)), self._within(Where(each), inner))
-            for each in self._graphs
+def _check_order(pattern: Pattern) -> None:
+    """Refuse ORDER BY below LIMIT or OFFSET."""
+    while isinstance(pattern, algebra.Project | algebra.Distinct | algebra.Reduced):
+        pattern = pattern.pattern
+    if isinstance(pattern, algebra.OrderBy):
+        raise UnsupportedQuery(
+            "ORDER BY with LIMIT or OFFSET in a pattern in time: what comes later could stand "
+            "before what has been told: leave ORDER BY out, then LIMIT takes the solutions "
+            "that end first; or use MIN or MAX",
+            part=pattern.conditions[0],
         )
-        return found[0] if len(found) == 1 else plans.Union(found)
-
-    def _within(self, where: Where, inner: Pattern) -> Plan:
-        outer, self._where = self._where, where
-        try:
-            return self.planned(inner)
-        finally:
-            self._where = outer
 
 
 def _refuse(pattern: Pattern) -> NoReturn:
     match pattern:
-        case Window():
+        case algebra.Graph():
+            raise UnsupportedQuery(
+                "GRAPH: a pattern in time matches what happens in the streams, and the background "
+                "knowledge, which is one graph here: leave GRAPH out",
+                part=pattern,
+            )
+        case algebra.Window():
             raise UnsupportedQuery(
                 "WINDOW: a pattern in time reads streams, not windows: write STREAM <name> { … }, "
                 "and bound how long it takes by FILTER(getDURATION() < …)",
                 part=pattern,
             )
-        case Service():
+        case algebra.Service():
             raise UnsupportedQuery(
                 "SERVICE: a pattern in time matches what happens in the streams, and the "
                 "background knowledge",
@@ -275,24 +222,6 @@ def _plain(expression: _Given) -> _Given:
             part=asked,
         )
     return expression
-
-
-def _exchanged(old: Exists, new: Variable, node: object) -> object | None:
-    return new if node is old else None
-
-
-def _is_unit(plan: Plan) -> bool:
-    return isinstance(plan, plans.Constant) and plan.is_unit
-
-
-def _join(left: Plan, right: Plan) -> Plan:
-    if _is_unit(left):
-        return right
-    return left if _is_unit(right) else timed.Join(left, right)
-
-
-def _projected(plan: Plan, names: Sequence[str]) -> Plan:
-    return plan if tuple(names) == plan.variables else plans.Project(plan, tuple(names))
 
 
 def _extended(plan: Plan, name: str, expression: Expression) -> Plan:
@@ -346,7 +275,7 @@ def _check(plan: Plan, clock: Clock) -> None:
                     for test in tests:
                         check_lengths(test, clock)
                         timed_test(test, names, clock)
-                case timed.Optional() | timed.OptionalSeq() | timed.EqualsOptional():
+                case timed.Optional():
                     if each.condition is not None:
                         check_lengths(each.condition, clock)
                         timed_test(each.condition, names, clock)

@@ -1,17 +1,20 @@
-"""Operators over one input, UNION, and the occurrences that fit one pattern."""
+"""Operators over one input, UNION and LIMIT, and the occurrences that fit one pattern."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import Term, Triple
-from sensorstream.network.intervals.node import TimedNode
-from sensorstream.network.intervals.plan import ALWAYS, TimedRow
+from sensorstream.model.timeline import Instant
+from sensorstream.network.intervals.node import Memory, TimedNode, order_of_use
+from sensorstream.network.intervals.plan import ALWAYS, First, TimedRow
 from sensorstream.network.intervals.plan import Occurrence as OccurrencePlan
 from sensorstream.network.intervals.source import Fit, Occurring
-from sensorstream.network.rows import Row, compiled, rearranged, slots_of
+from sensorstream.network.plan.nodes import Constant, Plan
+from sensorstream.network.rows import compiled, rearranged, slots_of
 from sensorstream.sparql.algebra import Variable
 
 Holds: TypeAlias = Callable[[Triple], bool]
@@ -23,23 +26,10 @@ class Occurrences(TimedNode):
     It keeps nothing.
     """
 
-    __slots__ = (
-        "_background",
-        "_holds",
-        "_pattern",
-        "_source",
-        "fit",
-        "object",
-        "predicate",
-        "shape",
-        "since",
-        "stream",
-    )
-
     def __init__(
         self, pattern: OccurrencePlan, source: Occurring, background: TripleIndex, holds: Holds
     ) -> None:
-        super().__init__((), pattern.variables, pattern.variables)
+        super().__init__(pattern)
         self._pattern = pattern
         self._source = source
         self._background = background
@@ -76,9 +66,6 @@ class Occurrences(TimedNode):
     def release(self) -> None:
         self._source.forget(self)
 
-    def describe(self) -> str:
-        return self._pattern.text
-
 
 def _constant(end: Variable | Term) -> Term | None:
     return None if isinstance(end, Variable) else end
@@ -109,13 +96,9 @@ def _fitting(pattern: OccurrencePlan) -> tuple[Fit, Hashable]:
 class TimedValues(TimedNode):
     """Rows that hold always: VALUES, and the one empty solution."""
 
-    __slots__ = ()
-
-    def __init__(
-        self, variables: Sequence[str], certain: Iterable[str], rows: Iterable[Row]
-    ) -> None:
-        super().__init__((), variables, certain)
-        self.always = [(*row, *ALWAYS) for row in dict.fromkeys(rows)]
+    def __init__(self, plan: Constant) -> None:
+        super().__init__(plan)
+        self.always = [(*row, *ALWAYS) for row in dict.fromkeys(plan.rows)]
 
     def flush(self) -> None:
         """Nothing changes."""
@@ -124,74 +107,33 @@ class TimedValues(TimedNode):
         return f"Values {' '.join(f'?{n}' for n in self.variables)} ({len(self.always)} rows)"
 
 
-class _Mapped(TimedNode):
-    """Some function of the rows of one input."""
+class TimedMapped(TimedNode):
+    """FILTER, BIND and SELECT: some function of the rows of one input.
 
-    __slots__ = ("_source", "_text")
+    ``merges`` tells whether rows may become equal by it: they are one solution.
+    """
 
     def __init__(
-        self, source: TimedNode, variables: Sequence[str], certain: Iterable[str], text: str
+        self,
+        plan: Plan,
+        source: TimedNode,
+        mapped: Callable[[Iterable[TimedRow]], Iterable[TimedRow]],
+        *,
+        merges: bool = False,
     ) -> None:
-        super().__init__((source,), variables, certain)
+        super().__init__(plan, source)
         self._source = source
-        self._text = text
-
-    def _mapped(self, rows: Iterable[TimedRow]) -> list[TimedRow]:
-        raise NotImplementedError
+        self._mapped = mapped
+        self._merges = merges
 
     def flush(self) -> None:
-        self.added += self._mapped(self.meter.through(self._source.added))
+        if self._merges:
+            self.give(list(self._mapped(self._source.added)))
+        else:
+            self.added += self._mapped(self.meter.through(self._source.added))
 
     def renew(self) -> None:
         self.always = list(dict.fromkeys(self._mapped(self._source.always)))
-
-    def describe(self) -> str:
-        return self._text
-
-
-class TimedFilter(_Mapped):
-    """The rows that pass a test, which may look at their intervals."""
-
-    __slots__ = ("_test",)
-
-    def __init__(self, source: TimedNode, test: Callable[[TimedRow], bool], text: str) -> None:
-        super().__init__(source, source.variables, source.certain, text)
-        self._test = test
-
-    def _mapped(self, rows: Iterable[TimedRow]) -> list[TimedRow]:
-        return list(filter(self._test, rows))
-
-
-class TimedExtend(_Mapped):
-    """BIND and SELECT expressions: one value more, unbound where it is an error."""
-
-    __slots__ = ("_value",)
-
-    def __init__(
-        self, source: TimedNode, name: str, value: Callable[[TimedRow], Term | None], text: str
-    ) -> None:
-        super().__init__(source, (*source.variables, name), source.certain, text)
-        self._value = value
-
-    def _mapped(self, rows: Iterable[TimedRow]) -> list[TimedRow]:
-        value = self._value
-        return [(*row[:-2], value(row), *row[-2:]) for row in rows]
-
-
-class TimedProject(_Mapped):
-    """Only some variables; rows that become equal are one solution."""
-
-    __slots__ = ("_rearrange",)
-
-    def __init__(self, source: TimedNode, names: Sequence[str], text: str) -> None:
-        super().__init__(source, names, source.certain.intersection(names), text)
-        self._rearrange = laid_out(source.variables, names)
-
-    def _mapped(self, rows: Iterable[TimedRow]) -> list[TimedRow]:
-        return self._rearrange(rows)
-
-    def flush(self) -> None:
-        self.give(self._mapped(self._source.added))
 
 
 def laid_out(
@@ -205,12 +147,9 @@ def laid_out(
 class TimedUnion(TimedNode):
     """The rows of all inputs; where one lacks a variable it is unbound."""
 
-    __slots__ = ("_rearranged",)
-
-    def __init__(self, parts: Sequence[TimedNode]) -> None:
-        variables = tuple(dict.fromkeys(name for each in parts for name in each.variables))
-        super().__init__(parts, variables, frozenset.intersection(*(p.certain for p in parts)))
-        self._rearranged = [laid_out(each.variables, variables) for each in parts]
+    def __init__(self, plan: Plan, *parts: TimedNode) -> None:
+        super().__init__(plan, *parts)
+        self._rearranged = [laid_out(each.variables, self.variables) for each in parts]
 
     def flush(self) -> None:
         for source, rearrange in zip(self.inputs, self._rearranged, strict=True):
@@ -219,12 +158,66 @@ class TimedUnion(TimedNode):
     def renew(self) -> None:
         found: dict[TimedRow, None] = {}
         for source, rearrange in zip(self.inputs, self._rearranged, strict=True):
-            assert isinstance(source, TimedNode)
             found.update(dict.fromkeys(rearrange(source.always)))
         self.always = list(found)
 
     def describe(self) -> str:
         return "UNION"
+
+
+class TimedFirst(TimedNode):
+    """LIMIT and OFFSET: those of all rows that end first, since what comes later changes nothing.
+
+    What holds always comes before all that happens. Solutions that end together are taken in the
+    order of their starts, and then of their bindings by name. It remembers as many as decide which
+    of the later ones are wanted.
+    """
+
+    def __init__(self, plan: First, source: TimedNode) -> None:
+        super().__init__(plan, source)
+        self._offset = plan.offset
+        self._limit = plan.limit
+        self._told = _Told(plan.offset + (plan.limit or 0))
+
+    def flush(self) -> None:
+        (source,) = self.inputs
+        before = len(source.always) + len(self._told)
+        if self._limit is not None and before >= self._offset + self._limit:
+            return
+        rows = sorted(source.added, key=order_of_use(self.variables))
+        self._told.add(rows)
+        self.give(self._cut(rows, before))
+
+    def _cut(self, rows: list[TimedRow], before: int) -> list[TimedRow]:
+        first = max(self._offset - before, 0)
+        if self._limit is None:
+            return rows[first:]
+        return rows[first : max(self._offset + self._limit - before, 0)]
+
+    def renew(self) -> None:
+        (source,) = self.inputs
+        rows = sorted(source.always, key=order_of_use(self.variables))
+        self.always = self._cut(rows, 0)
+
+    def kept(self) -> Sequence[tuple[int, Memory]]:
+        return ((0, self._told),)
+
+
+class _Told(list[TimedRow]):
+    """The first so many rows, in the order they came."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def add(self, rows: Iterable[TimedRow]) -> None:
+        self += islice(rows, max(self._most - len(self), 0))
+
+    def forget(self, now: Instant) -> None:
+        """Nothing: they have been told."""
+
+    def rows(self) -> Iterator[TimedRow]:
+        return iter(self)
 
 
 def same_occurrence(

@@ -124,21 +124,13 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[Kind, bool]]:
         case timed.Seq(left, right):
             yield from _read(right, asked=asked)
             yield from _asked(left)
-        case timed.OptionalSeq(mandatory, optional):
+        case timed.Optional(mandatory, optional, operator="OPTIONALSEQ"):
             yield from _read(mandatory, asked=asked)
             yield from _asked(optional)
-        case timed.First(source):
-            # What else ends at the same moment decides which are the first.
+        case timed.First(source) | timed.Group(source):
+            # What else ends at the same moment decides which are the first, or what a group is.
             yield from _read(source, asked=True)
-        case timed.Group(source):
-            # More of it at the same moment would make another solution of it.
-            yield from _read(source, asked=True)
-        case (
-            timed.Optional(one, other)
-            | timed.EqualsOptional(one, other)
-            | timed.Minus(one, other)
-            | timed.Mark(one, other)
-        ):
+        case timed.Optional(one, other) | timed.Minus(one, other) | timed.Mark(one, other):
             yield from _read(one, asked=asked)
             yield from _read(other, asked=True)
         case _:

@@ -22,8 +22,6 @@ class Closure(Node):
     :class:`~sensorstream.network.reachability.one_origin.OneOrigin`.
     """
 
-    __slots__ = ("_end", "_reach", "_start", "_steps")
-
     def __init__(
         self, source: Node, ends: tuple[str, str], start: Term | None, end: Term | None
     ) -> None:

@@ -30,18 +30,6 @@ class Delayed(Node):
     first it gives what the group gives of nothing. Memory: its rows, and the changes that wait.
     """
 
-    __slots__ = (
-        "_agenda",
-        "_delay",
-        "_group",
-        "_now",
-        "_output",
-        "_ready",
-        "_waiting",
-        "_waiting_rows",
-        "_wake",
-    )
-
     closing: Final = True
 
     def __init__(

@@ -53,8 +53,6 @@ class Test:
 class DeltaJoin(Node):
     """All ``patterns`` at once, those of the ``tests`` that hold, as the ``output`` variables."""
 
-    __slots__ = ("_dispatcher_of", "_patterns", "_scan", "_tests")
-
     def __init__(
         self,
         patterns: Sequence[Pattern],

@@ -11,8 +11,6 @@ from sensorstream.network.rows import Bag, Row, net
 class Distinct(Node):
     """Remembers how often each row occurs."""
 
-    __slots__ = ("_counts",)
-
     def __init__(self, source: Node) -> None:
         super().__init__((source,), source.variables, source.certain)
         self._counts: Bag = {}

@@ -7,15 +7,11 @@ from collections.abc import Iterable
 from sensorstream.model.terms import Term
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
-from sensorstream.sparql.algebra import (
-    Variable,
-)
+from sensorstream.sparql.algebra import Variable
 
 
 class Ends(Node):
     """Selects the pairs whose ends are the constants wanted, or equal, and names the rest."""
-
-    __slots__ = ("_at", "_wanted")
 
     def __init__(
         self,

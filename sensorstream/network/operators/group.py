@@ -28,8 +28,6 @@ class Column:
 class Columns:
     """The aggregates of a GROUP BY; those kept alike, of the same values, share a state."""
 
-    __slots__ = ("_results", "kept")
-
     def __init__(self, columns: Iterable[Column]) -> None:
         kept = {(c.kind.made, c.values): c for c in columns}
         self.kept = tuple(kept.values())
@@ -68,8 +66,6 @@ class Group(Node):
     ``keys`` are variables of the input. Without keys there is one group, always. A group's row
     is made once an instant, after all its changes.
     """
-
-    __slots__ = ("_aggregates", "_columns", "_groups", "_key", "_keys")
 
     def __init__(self, source: Node, keys: Sequence[str], columns: Sequence[Column]) -> None:
         super().__init__(

@@ -27,17 +27,6 @@ class Join(Node):
     no operator needs to look for one.
     """
 
-    __slots__ = (
-        "_apart",
-        "_backward",
-        "_forward",
-        "_left",
-        "_left_key",
-        "_right",
-        "_right_key",
-        "_whole",
-    )
-
     def __init__(self, left: Node, right: Node, output: Sequence[str] | None = None) -> None:
         everything = tuple(dict.fromkeys((*left.variables, *right.variables)))
         variables = everything if output is None else tuple(output)

@@ -30,8 +30,6 @@ Condition = Callable[[Row], bool]
 class Matching(Node):
     """Keeps both sides by what they share, and the number of matches of each left row."""
 
-    __slots__ = ("_left", "_left_key", "_matches", "_right", "_right_key", "_test")
-
     def __init__(
         self,
         left: Node,
@@ -163,8 +161,6 @@ class Matching(Node):
 class LeftJoin(Matching):
     """OPTIONAL; ``condition`` tests a joined row."""
 
-    __slots__ = ("_merge", "_pad", "_text")
-
     def __init__(
         self, left: Node, right: Node, condition: Condition | None = None, text: str = ""
     ) -> None:
@@ -198,8 +194,6 @@ class LeftJoin(Matching):
 class Minus(Matching):
     """MINUS: left rows that agree with no right row they share a bound variable with."""
 
-    __slots__ = ()
-
     def __init__(self, left: Node, right: Node) -> None:
         keys, loose = join_key(left, right)
         test: Callable[[Row, Row], bool] | None = None
@@ -224,8 +218,6 @@ class Mark(Matching):
 
     ``condition`` tests a joined row: the filters of the pattern that speak of outer variables.
     """
-
-    __slots__ = ("_no", "_text", "_yes")
 
     def __init__(
         self,

@@ -43,8 +43,6 @@ class ScopedJoin(Node):
     not removed from it, since every scope has its own end. It remembers nothing.
     """
 
-    __slots__ = ("_dispatcher_of", "_occurrences", "_patterns", "_scan", "_tests")
-
     def __init__(
         self,
         occurrences: Occurrences,
@@ -105,8 +103,6 @@ class ByNumber(Node):
 
     Memory: the solutions in the widest scope that reads it.
     """
-
-    __slots__ = ("_by_number", "_numbers", "forgotten", "fresh", "least")
 
     def __init__(self, source: Node) -> None:
         super().__init__((source,), source.variables, source.certain)
@@ -230,8 +226,6 @@ class InScope(Node):
     In a scope of a length of time it asks to be woken when its next solution leaves; other scopes
     tell it that they have moved. O(solutions that come and go), however many events leave.
     """
-
-    __slots__ = ("_agenda", "_next", "_scope", "_source", "_wake", "due", "low")
 
     closing: Final = False
 

@@ -16,8 +16,6 @@ _LONG: Final = 100
 class Constant(Node):
     """Rows that never change: VALUES, and the one empty solution."""
 
-    __slots__ = ("_rows",)
-
     def __init__(self, variables: Sequence[str], rows: Sequence[Row]) -> None:
         certain = [
             n for place, n in enumerate(variables) if all(r[place] is not None for r in rows)
@@ -42,8 +40,6 @@ class Constant(Node):
 
 class Filter(Node):
     """FILTER and HAVING: the rows that pass a test."""
-
-    __slots__ = ("_holds", "_text")
 
     def __init__(self, source: Node, holds: Callable[[Row], bool], text: str) -> None:
         super().__init__((source,), source.variables, source.certain)
@@ -72,8 +68,6 @@ class Filter(Node):
 
 class Extend(Node):
     """BIND and SELECT expressions: each row with one more value, unbound where it is an error."""
-
-    __slots__ = ("_text", "_value")
 
     def __init__(
         self, source: Node, variable: str, value: Callable[[Row], Term | None], text: str
@@ -112,8 +106,6 @@ class Extend(Node):
 class Project(Node):
     """Only some variables, in some order."""
 
-    __slots__ = ("_rearrange",)
-
     def __init__(self, source: Node, variables: Sequence[str]) -> None:
         super().__init__((source,), variables, source.certain.intersection(variables))
         self._rearrange = rearranged(source.variables, variables)
@@ -135,8 +127,6 @@ class Project(Node):
 
 class Union(Node):
     """The rows of every input; where an input lacks a variable it is unbound."""
-
-    __slots__ = ("_rearrange",)
 
     def __init__(self, inputs: Sequence[Node]) -> None:
         variables = tuple(dict.fromkeys(name for each in inputs for name in each.variables))

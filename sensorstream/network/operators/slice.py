@@ -17,8 +17,6 @@ class Slice(Node):
     their terms, so that the same rows always give the same slice.
     """
 
-    __slots__ = ("_key", "_limit", "_offset", "_ordered", "_shown")
-
     def __init__(
         self, source: Node, key: Callable[[Row], Any] | None, offset: int, limit: int | None
     ) -> None:

@@ -17,8 +17,6 @@ class Thresholds(Node):
     step for each reader that wants it.
     """
 
-    __slots__ = ("_concerned", "_operator", "_place", "_readers", "constants")
-
     def __init__(self, source: Node, variable: str, operator: str, constants: Constants) -> None:
         super().__init__((source,), source.variables, source.certain)
         self.constants = constants
@@ -78,8 +76,6 @@ class Thresholds(Node):
 
 class Beyond(Node):
     """The rows beyond one constant, as the ``output`` variables."""
-
-    __slots__ = ("_constant", "_holds", "_rearrange", "_text", "come", "gone")
 
     def __init__(
         self,

@@ -47,8 +47,8 @@ class Plan:
 
     @property
     def text(self) -> str:
-        """One line about it for people, where its fields say nothing more."""
-        return type(self).__name__
+        """One line about it for people; "": its fields say it (:func:`.plan_text`)."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,8 @@ from sensorstream.model.terms import IRI
 from sensorstream.network.exact import repeated
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.sources import Source
-from sensorstream.sparql.algebra import (
-    Graph,
-    Join,
-    Pattern,
-    Project,
-    Query,
-    Select,
-    Union,
-    Values,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, Query, Variable
 from sensorstream.sparql.walk import replaced
 
 
@@ -47,32 +37,32 @@ def check_one_shot(plan: Anew) -> None:
 def one_shot(plan: Anew, names: Mapping[Source, IRI]) -> Query:
     """The query of a plan; ``names`` are those of the graphs that hold its sources."""
     pattern = plan.pattern
-    if not isinstance(pattern, Project):
-        pattern = Project(pattern, tuple(map(Variable, plan.output)))
+    if not isinstance(pattern, algebra.Project):
+        pattern = algebra.Project(pattern, tuple(map(Variable, plan.output)))
     graphs = {name: names[source] for name, source in plan.graphs}
     windows = {name: names[source] for name, source in plan.windows}
-    return Query(Select(_renamed(pattern, graphs, windows)), base=plan.base)
+    return Query(algebra.Select(_renamed(pattern, graphs, windows)), base=plan.base)
 
 
 def _renamed(pattern: Pattern, graphs: Mapping[IRI, IRI], windows: Mapping[IRI, IRI]) -> Pattern:
     def change(node: object) -> object | None:
         match node:
-            case Window(IRI() as name, inner):
-                return Graph(windows[name], _renamed(inner, graphs, windows))
-            case Graph(IRI() as name, inner):
+            case algebra.Window(IRI() as name, inner):
+                return algebra.Graph(windows[name], _renamed(inner, graphs, windows))
+            case algebra.Graph(IRI() as name, inner):
                 # A graph that is not given keeps its name: the store has no such graph.
-                return Graph(graphs.get(name, name), _renamed(inner, graphs, windows))
-            case Graph(Variable() as variable, inner):
+                return algebra.Graph(graphs.get(name, name), _renamed(inner, graphs, windows))
+            case algebra.Graph(Variable() as variable, inner):
                 # All graphs of the store have other names, and some are windows.
                 ways: list[Pattern] = [
-                    Join(
-                        Values((variable,), ((name,),)),
-                        Graph(copy, _renamed(inner, graphs, windows)),
+                    algebra.Join(
+                        algebra.Values((variable,), ((name,),)),
+                        algebra.Graph(copy, _renamed(inner, graphs, windows)),
                     )
                     for name, copy in graphs.items()
                 ]
-                nothing = Join(Values((variable,), ()), inner)
-                return reduce(Union, ways) if ways else nothing
+                nothing = algebra.Join(algebra.Values((variable,), ()), inner)
+                return reduce(algebra.Union, ways) if ways else nothing
         return None
 
     return replaced(pattern, change)

@@ -9,32 +9,12 @@ from collections.abc import Collection, Iterator
 from typing import Final, TypeAlias
 
 from sensorstream.model.terms import IRI, Term
+from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import Conjunction, assembled, matched, projected
-from sensorstream.network.plan.nodes import (
-    Closure,
-    Constant,
-    Distinct,
-    End,
-    Ends,
-    Extend,
-    Plan,
-    Triple,
-    Union,
-)
+from sensorstream.network.plan.nodes import End, Plan, Triple
 from sensorstream.network.sources import Source
-from sensorstream.sparql.algebra import (
-    Alternative,
-    In,
-    Inverse,
-    NegatedSet,
-    Not,
-    OneOrMore,
-    Path,
-    Sequence,
-    Variable,
-    ZeroOrMore,
-    ZeroOrOne,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Path, Variable
 
 _FROM: Final = Variable(".from")
 _TO: Final = Variable(".to")
@@ -51,15 +31,15 @@ def add_path(
     match path:
         case IRI():
             parts.triples.append(Triple(source, subject, path, object_))
-        case Inverse(inner):
+        case algebra.Inverse(inner):
             add_path(parts, (object_, inner, subject), source, fresh)
-        case Sequence(left, right):
+        case algebra.Sequence(left, right):
             between = Variable(f".path{next(fresh)}")
             add_path(parts, (subject, left, between), source, fresh)
             add_path(parts, (between, right, object_), source, fresh)
         case _:
             fixed = (_constant(subject), _constant(object_))
-            parts.others.append(Ends(_pairs(path, source, fixed, fresh), subject, object_))
+            parts.others.append(plans.Ends(_pairs(path, source, fixed, fresh), subject, object_))
 
 
 def _constant(end: End) -> Term | None:
@@ -72,30 +52,32 @@ def _pairs(path: Path, source: Source, fixed: _Fixed, fresh: Iterator[int]) -> P
     Where an end is ``fixed`` at least the pairs with that end are given.
     """
     match path:
-        case Alternative(left, right):
-            return Union((_pairs(left, source, fixed, fresh), _pairs(right, source, fixed, fresh)))
-        case NegatedSet(forward, backward):
+        case algebra.Alternative(left, right):
+            return plans.Union(
+                (_pairs(left, source, fixed, fresh), _pairs(right, source, fixed, fresh))
+            )
+        case algebra.NegatedSet(forward, backward):
             ways: list[Plan] = []
             if forward or not backward:
                 ways.append(_other_than(Triple(source, _FROM, _STEP, _TO), forward))
             if backward:
                 ways.append(_other_than(Triple(source, _TO, _STEP, _FROM), backward))
-            return ways[0] if len(ways) == 1 else Union(tuple(ways))
-        case OneOrMore(inner):
-            return Closure(_pairs(inner, source, (None, None), fresh), *fixed)
-        case ZeroOrMore(inner):
-            more = _pairs(OneOrMore(inner), source, fixed, fresh)
-            return Distinct(Union((_same(source, fixed), more)))
-        case ZeroOrOne(inner):
+            return ways[0] if len(ways) == 1 else plans.Union(tuple(ways))
+        case algebra.OneOrMore(inner):
+            return plans.Closure(_pairs(inner, source, (None, None), fresh), *fixed)
+        case algebra.ZeroOrMore(inner):
+            more = _pairs(algebra.OneOrMore(inner), source, fixed, fresh)
+            return plans.Distinct(plans.Union((_same(source, fixed), more)))
+        case algebra.ZeroOrOne(inner):
             once = _pairs(inner, source, fixed, fresh)
-            return Distinct(Union((_same(source, fixed), once)))
+            return plans.Distinct(plans.Union((_same(source, fixed), once)))
     parts = Conjunction()
     add_path(parts, (_FROM, path, _TO), source, fresh)
     return projected(assembled(parts), _ENDS)
 
 
 def _other_than(triple: Triple, names: Collection[IRI]) -> Plan:
-    filters = (Not(In(_STEP, tuple(names))),) if names else ()
+    filters = (algebra.Not(algebra.In(_STEP, tuple(names))),) if names else ()
     return matched([triple], filters, _ENDS)
 
 
@@ -103,10 +85,10 @@ def _same(source: Source, fixed: _Fixed) -> Plan:
     """The paths of length zero: from every node of the graph, and every fixed end."""
     constants = tuple(dict.fromkeys(end for end in fixed if end is not None))
     if constants:
-        return Constant(_ENDS, tuple((end, end) for end in constants))
+        return plans.Constant(_ENDS, tuple((end, end) for end in constants))
     other = Variable(".other")
     halves = tuple(
         matched([triple], (), [_FROM.name])
         for triple in (Triple(source, _FROM, _STEP, other), Triple(source, other, _STEP, _FROM))
     )
-    return Extend(Distinct(Union(halves)), _TO.name, _FROM)
+    return plans.Extend(plans.Distinct(plans.Union(halves)), _TO.name, _FROM)

@@ -2,71 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI, BlankNode, Term
 from sensorstream.network.expressions.expression_functions import with_base
 from sensorstream.network.ordering import names_ordered_by, parted_order
-from sensorstream.network.plan.conjunction import (
-    Conjunction,
-    assembled,
-    join,
-    projected,
-)
+from sensorstream.network.plan import nodes as plans
+from sensorstream.network.plan.conjunction import Conjunction, assembled, join, projected
 from sensorstream.network.plan.delays import Delays
-from sensorstream.network.plan.nodes import (
-    Anew,
-    Closure,
-    Constant,
-    Mark,
-    Plan,
-    Triple,
-)
-from sensorstream.network.plan.nodes import Distinct as DistinctPlan
-from sensorstream.network.plan.nodes import Extend as ExtendPlan
-from sensorstream.network.plan.nodes import Group as GroupPlan
-from sensorstream.network.plan.nodes import LeftJoin as LeftJoinPlan
-from sensorstream.network.plan.nodes import Minus as MinusPlan
-from sensorstream.network.plan.nodes import Slice as SlicePlan
-from sensorstream.network.plan.nodes import Union as UnionPlan
+from sensorstream.network.plan.nodes import Anew, Plan, Triple
 from sensorstream.network.plan.one_shot import check_one_shot
 from sensorstream.network.plan.paths import add_path
 from sensorstream.network.plan.refusals import check_expressions, check_windows
 from sensorstream.network.plan.thresholds import filtered
 from sensorstream.network.sources import Source, Sources
-from sensorstream.sparql.algebra import (
-    BGP,
-    Distinct,
-    Equals,
-    EqualsOptional,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    OptionalSeq,
-    OrderBy,
-    Pattern,
-    Project,
-    Reduced,
-    Seq,
-    Service,
-    Slice,
-    Stream,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.bounds import patterns_of
 from sensorstream.sparql.rewrite import rewritten
 from sensorstream.sparql.rewrite.windows_down import windows_named
@@ -79,6 +35,7 @@ from sensorstream.sparql.walk import replaced, variables
 # may use the name of the copy wherever nothing below the Extend mentions that name.
 
 _Node = TypeVar("_Node")
+Where = TypeVar("Where")
 
 
 def named_aggregates(pattern: Pattern) -> Pattern:
@@ -87,7 +44,7 @@ def named_aggregates(pattern: Pattern) -> Pattern:
 
 
 def _in_project(node: object) -> object | None:
-    if not isinstance(node, Project):
+    if not isinstance(node, algebra.Project):
         return None
     names = _names(node.pattern)
     if not names:
@@ -98,11 +55,11 @@ def _in_project(node: object) -> object | None:
 def _names(pattern: Pattern) -> dict[Variable, Variable]:
     """The aggregates' variables, each with the first variable it is copied to."""
     match pattern:
-        case Group(_, _, aggregates):
+        case algebra.Group(_, _, aggregates):
             return {variable: variable for variable, _ in aggregates}
-        case Filter(_, inner) | OrderBy(inner, _):
+        case algebra.Filter(_, inner) | algebra.OrderBy(inner, _):
             return _names(inner)
-        case Extend(inner, variable, expression):
+        case algebra.Extend(inner, variable, expression):
             names = _names(inner)
             if (
                 isinstance(expression, Variable)
@@ -117,18 +74,18 @@ def _names(pattern: Pattern) -> dict[Variable, Variable]:
 def _renamed(pattern: Pattern, names: dict[Variable, Variable]) -> Pattern:
     """The nodes above the group, and the group, with the new names."""
     match pattern:
-        case Group(inner, _, aggregates):
+        case algebra.Group(inner, _, aggregates):
             computed = tuple((names[variable], each) for variable, each in aggregates)
             return replace(pattern, pattern=named_aggregates(inner), aggregates=computed)
-        case Filter(condition, inner):
-            return Filter(_substituted(condition, names), _renamed(inner, names))
-        case OrderBy(inner, conditions):
-            return OrderBy(_renamed(inner, names), _substituted(conditions, names))
-        case Extend(inner, variable, expression):
+        case algebra.Filter(condition, inner):
+            return algebra.Filter(_substituted(condition, names), _renamed(inner, names))
+        case algebra.OrderBy(inner, conditions):
+            return algebra.OrderBy(_renamed(inner, names), _substituted(conditions, names))
+        case algebra.Extend(inner, variable, expression):
             below = _renamed(inner, names)
             if isinstance(expression, Variable) and names.get(expression) == variable:
                 return below
-            return Extend(below, variable, _substituted(expression, names))
+            return algebra.Extend(below, variable, _substituted(expression, names))
     return pattern
 
 
@@ -169,7 +126,7 @@ def plan_in_step(pattern: Pattern, sources: Sources, base: IRI | None = None) ->
     pattern = named_aggregates(rewritten(with_base(pattern, base)))
     _, conditions, outside = parted_order(pattern)
     if outside is not None and not names_ordered_by(conditions) <= set(outside):
-        pattern = Slice(pattern)
+        pattern = algebra.Slice(pattern)
     made = _Planner(sources).planned(pattern, sources.default)
     check_expressions(made)
     return made
@@ -189,7 +146,7 @@ def anew(pattern: Pattern, sources: Sources, base: IRI | None, why: NotIncrement
         )
     names = (
         tuple(each.name for each in pattern.variables)
-        if isinstance(pattern, Project)
+        if isinstance(pattern, algebra.Project)
         else tuple(sorted(name for name in in_scope(pattern) if name.isidentifier()))
     )
     made = Anew(
@@ -206,51 +163,126 @@ def anew(pattern: Pattern, sources: Sources, base: IRI | None, why: NotIncrement
     return made
 
 
-class _Planner:
-    """Plans the patterns of one query."""
+class PatternPlanner(ABC, Generic[Where]):
+    """Plans the patterns of one query; what a block of triples matches is handed down as ``where``.
+
+    ``named`` is that of the graphs that GRAPH matches.
+    """
+
+    def __init__(self, named: Mapping[IRI, Where]) -> None:
+        self.named = named
+        self.fresh = count()
+
+    @abstractmethod
+    def planned(self, pattern: Pattern, where: Where) -> Plan:
+        """The plan of a pattern."""
+
+    @abstractmethod
+    def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: Where) -> Plan:
+        """The rows of a plan with one variable more: whether a pattern matches."""
+
+    @abstractmethod
+    def extend(self, below: Plan, name: str, expression: Expression, where: Where) -> Plan:
+        """The rows of a plan with the value of an expression."""
+
+    @abstractmethod
+    def join(self, left: Plan, right: Plan) -> Plan:
+        """The rows of both that agree."""
+
+    def graph(self, name: Variable | IRI, inner: Pattern) -> Plan:
+        """The plan of GRAPH."""
+        if isinstance(name, IRI):
+            if name in self.named:
+                return self.planned(inner, self.named[name])
+            # A graph that is not there has no solutions, not even of an empty pattern.
+            return plans.Constant(tuple(sorted(in_scope(inner))), ())
+        found = [
+            self.join(plans.Constant((name.name,), ((each,),)), self.planned(inner, where))
+            for each, where in self.named.items()
+        ]
+        if not found:
+            return plans.Constant(tuple(sorted(in_scope(inner) | {name.name})), ())
+        return found[0] if len(found) == 1 else plans.Union(tuple(found))
+
+    def marked(self, below: Plan, expression: Expression, where: Where) -> tuple[Plan, Expression]:
+        """Replace each EXISTS by a variable that says whether its pattern matches."""
+        for found in existences(expression):
+            flag = f".exists{next(self.fresh)}"
+            below = self.mark(below, found, flag, where)
+            expression = replaced(expression, _exchange(found, Variable(flag)))
+        return below, expression
+
+    def keyed(
+        self, below: Plan, keys: Iterable[algebra.GroupKey], where: Where
+    ) -> tuple[Plan, tuple[str, ...]]:
+        """The rows of a plan with the keys of GROUP BY, and these."""
+        names: dict[str, None] = {}
+        for place, key in enumerate(keys):
+            if isinstance(key.expression, Variable) and key.variable in (None, key.expression):
+                name = key.expression.name
+            else:
+                name = key.variable.name if key.variable is not None else f".key{place}"
+            if name not in below.variables:
+                below = self.extend(below, name, key.expression, where)
+            names[name] = None
+        return below, tuple(names)
+
+
+class _Planner(PatternPlanner[Source]):
+    """Plans over graphs and windows."""
 
     def __init__(self, sources: Sources) -> None:
+        super().__init__(sources.named)
         self._sources = sources
-        self._fresh = count()
         self._delays = Delays()
 
     def planned(self, pattern: Pattern, source: Source) -> Plan:
         """The plan of a pattern whose triples are those of a source."""
         match pattern:
-            case BGP() | Join() | Window():
+            case algebra.BGP() | algebra.Join() | algebra.Window():
                 return assembled(self._conjunction(pattern, source))
-            case Filter():
+            case algebra.Filter():
                 return self._filter(pattern, source)
-            case Graph(name, inner):
-                return self._graph(name, inner)
-            case LeftJoin():
+            case algebra.Graph(name, inner):
+                return self.graph(name, inner)
+            case algebra.LeftJoin():
                 return self._left_join(pattern, source)
-            case Union(left, right):
-                return UnionPlan((self.planned(left, source), self.planned(right, source)))
-            case Minus(left, right):
-                return MinusPlan(self.planned(left, source), self.planned(right, source))
-            case Extend(inner, variable, expression):
-                return self._extend(self.planned(inner, source), variable.name, expression, source)
-            case Values(variables, rows):
-                return Constant(tuple(each.name for each in variables), rows)
-            case Group():
+            case algebra.Union(left, right):
+                return plans.Union((self.planned(left, source), self.planned(right, source)))
+            case algebra.Minus(left, right):
+                return plans.Minus(self.planned(left, source), self.planned(right, source))
+            case algebra.Extend(inner, variable, expression):
+                return self.extend(self.planned(inner, source), variable.name, expression, source)
+            case algebra.Values(variables, rows):
+                return plans.Constant(tuple(each.name for each in variables), rows)
+            case algebra.Group():
                 return self._group(pattern, source)
-            case Project(inner, variables):
+            case algebra.Project(inner, variables):
                 selected = [each.name for each in variables]
                 return projected(self._narrow(inner, source, selected), selected)
-            case Distinct(inner):
+            case algebra.Distinct(inner):
                 found = self.planned(inner, source)
-                return found if isinstance(found, DistinctPlan | Closure) else DistinctPlan(found)
-            case Reduced(inner) | OrderBy(inner, _):
+                return (
+                    found
+                    if isinstance(found, plans.Distinct | plans.Closure)
+                    else plans.Distinct(found)
+                )
+            case algebra.Reduced(inner) | algebra.OrderBy(inner, _):
                 return self.planned(inner, source)
-            case Slice():
+            case algebra.Slice():
                 return self._slice(pattern, source)
-            case Service():
+            case algebra.Service():
                 raise UnsupportedQuery(
                     "SERVICE: a continuous query cannot follow what changes elsewhere",
                     part=pattern,
                 )
-            case Seq() | Equals() | OptionalSeq() | EqualsOptional() | Stream():
+            case (
+                algebra.Seq()
+                | algebra.Equals()
+                | algebra.OptionalSeq()
+                | algebra.EqualsOptional()
+                | algebra.Stream()
+            ):
                 raise UnsupportedQuery(
                     f"{type(pattern).__name__.upper()}: a pattern in time is a query by itself: "
                     "let it CONSTRUCT what is to be matched here",
@@ -264,15 +296,15 @@ class _Planner:
         It may give others as well; those that are left out cost no joined row anything.
         """
         match pattern:
-            case BGP() | Join() | Window():
+            case algebra.BGP() | algebra.Join() | algebra.Window():
                 return assembled(self._conjunction(pattern, source), wanted)
-            case Filter(condition, _) if not existences(condition):
+            case algebra.Filter(condition, _) if not existences(condition):
                 return assembled(self._conjunction(pattern, source), wanted)
-            case Extend(inner, variable, expression) if not existences(expression):
+            case algebra.Extend(inner, variable, expression) if not existences(expression):
                 names = [name for name in wanted if name != variable.name]
                 names += sorted(names_in(expression).difference(names))
                 extended = self._narrow(inner, source, names)
-                return self._extend(extended, variable.name, expression, source)
+                return self.extend(extended, variable.name, expression, source)
         return self.planned(pattern, source)
 
     # -- conjunctions -----------------------------------------------------------------------
@@ -280,20 +312,20 @@ class _Planner:
     def _conjunction(self, pattern: Pattern, source: Source) -> Conjunction:
         """Flatten nested joins, so that all triple patterns can be ordered together."""
         match pattern:
-            case BGP(patterns):
+            case algebra.BGP(patterns):
                 return self._block(patterns, source)
-            case Join(left, right):
+            case algebra.Join(left, right):
                 one, other = self._conjunction(left, source), self._conjunction(right, source)
                 return Conjunction(
                     [*one.triples, *other.triples],
                     [*one.filters, *other.filters],
                     [*one.others, *other.others],
                 )
-            case Window(IRI() as name, inner):
+            case algebra.Window(IRI() as name, inner):
                 return self._conjunction(inner, self._sources.windows[name])
-            case Graph(IRI() as name, inner) if name in self._sources.named:
+            case algebra.Graph(IRI() as name, inner) if name in self._sources.named:
                 return self._conjunction(inner, self._sources.named[name])
-            case Filter(condition, inner) if not existences(condition):
+            case algebra.Filter(condition, inner) if not existences(condition):
                 found = self._conjunction(inner, source)
                 if names_in(condition) <= found.bound():
                     found.filters.append(condition)
@@ -305,56 +337,34 @@ class _Planner:
     def _block(self, patterns: Iterable[TriplePattern], source: Source) -> Conjunction:
         found = Conjunction()
         for pattern in patterns:
-            subject, object_ = _end(pattern.subject), _end(pattern.object)
+            subject, object_ = end_of(pattern.subject), end_of(pattern.object)
             if isinstance(pattern.predicate, Variable):
                 found.triples.append(Triple(source, subject, pattern.predicate, object_))
             else:
-                add_path(found, (subject, pattern.predicate, object_), source, self._fresh)
+                add_path(found, (subject, pattern.predicate, object_), source, self.fresh)
         return found
-
-    def _graph(self, name: Variable | IRI, inner: Pattern) -> Plan:
-        named = self._sources.named
-        if isinstance(name, IRI):
-            if name in named:
-                return self.planned(inner, named[name])
-            # A graph that is not there has no solutions, not even of an empty pattern.
-            return Constant(tuple(sorted(in_scope(inner))), ())
-        found = [
-            join(Constant((name.name,), ((each,),)), self.planned(inner, source))
-            for each, source in named.items()
-        ]
-        if not found:
-            return Constant(tuple(sorted(in_scope(inner) | {name.name})), ())
-        return found[0] if len(found) == 1 else UnionPlan(tuple(found))
 
     # -- operators --------------------------------------------------------------------------
 
-    def _filter(self, pattern: Filter, source: Source) -> Plan:
+    def _filter(self, pattern: algebra.Filter, source: Source) -> Plan:
         if not existences(pattern.condition):
             return assembled(self._conjunction(pattern, source))
         below = self.planned(pattern.pattern, source)
-        condition, marked = self._marked(below, pattern.condition, source)
+        marked, condition = self.marked(below, pattern.condition, source)
         return projected(filtered(marked, condition), below.variables)
 
-    def _extend(self, below: Plan, name: str, expression: Expression, source: Source) -> Plan:
+    def join(self, left: Plan, right: Plan) -> Plan:
+        return join(left, right)
+
+    def extend(self, below: Plan, name: str, expression: Expression, where: Source) -> Plan:
         names = (*below.variables, name)
-        expression, marked = self._marked(below, expression, source)
-        return projected(ExtendPlan(marked, name, expression), names)
+        marked, expression = self.marked(below, expression, where)
+        return projected(plans.Extend(marked, name, expression), names)
 
-    def _marked(
-        self, below: Plan, expression: Expression, source: Source
-    ) -> tuple[Expression, Plan]:
-        """Replace each EXISTS by a variable that says whether its pattern matches."""
-        for found in existences(expression):
-            flag = f".exists{next(self._fresh)}"
-            below = self._mark(below, found, flag, source)
-            expression = replaced(expression, _exchange(found, Variable(flag)))
-        return expression, below
-
-    def _mark(self, below: Plan, asked: Exists, flag: str, source: Source) -> Plan:
+    def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: Source) -> Plan:
         outer, pattern = frozenset(below.variables), asked.pattern
         lifted: list[Expression] = []
-        while isinstance(pattern, Filter) and borrowed(pattern, outer) > borrowed(
+        while isinstance(pattern, algebra.Filter) and borrowed(pattern, outer) > borrowed(
             pattern.pattern, outer
         ):
             lifted.append(pattern.condition)
@@ -368,32 +378,21 @@ class _Planner:
             raise NotIncremental(
                 "EXISTS: a filter on outer variables holds another EXISTS", part=inner
             )
-        return Mark(below, self.planned(pattern, source), tuple(lifted), flag)
+        return plans.Mark(below, self.planned(pattern, where), tuple(lifted), flag)
 
-    def _left_join(self, pattern: LeftJoin, source: Source) -> Plan:
+    def _left_join(self, pattern: algebra.LeftJoin, source: Source) -> Plan:
         for asked in existences(pattern.condition):
             raise NotIncremental("OPTIONAL with EXISTS in its filter", part=asked)
         left, right = self.planned(pattern.left, source), self.planned(pattern.right, source)
-        return LeftJoinPlan(left, right, pattern.condition)
+        return plans.LeftJoin(left, right, pattern.condition)
 
-    def _group(self, pattern: Group, source: Source) -> Plan:
-        below = self._grouped(pattern, source)
-        keys: list[str] = []
-        for place, key in enumerate(pattern.keys):
-            if isinstance(key.expression, Variable) and key.variable in (None, key.expression):
-                name = key.expression.name
-                if name not in below.variables:
-                    below = self._extend(below, name, key.expression, source)
-            else:
-                name = key.variable.name if key.variable is not None else f".key{place}"
-                below = self._extend(below, name, key.expression, source)
-            if name not in keys:
-                keys.append(name)
+    def _group(self, pattern: algebra.Group, source: Source) -> Plan:
+        below, keys = self.keyed(self._grouped(pattern, source), pattern.keys, source)
         for asked in existences(tuple(each for _, each in pattern.aggregates)):
             raise NotIncremental("EXISTS within an aggregate", part=asked)
-        return self._delays.of(GroupPlan(below, tuple(keys), pattern.aggregates))
+        return self._delays.of(plans.Group(below, keys, pattern.aggregates))
 
-    def _grouped(self, pattern: Group, source: Source) -> Plan:
+    def _grouped(self, pattern: algebra.Group, source: Source) -> Plan:
         """What is grouped, narrowed to what keys and aggregates look at."""
         aggregates = [each for _, each in pattern.aggregates]
         if any(each.expression is None and each.distinct for each in aggregates):
@@ -404,19 +403,19 @@ class _Planner:
             looked_at |= names_in(expression)
         return self._narrow(pattern.pattern, source, sorted(looked_at))
 
-    def _slice(self, pattern: Slice, source: Source) -> Plan:
+    def _slice(self, pattern: algebra.Slice, source: Source) -> Plan:
         inner, conditions, outside = parted_order(pattern.pattern)
         below = self.planned(inner, source)
         for asked in existences(conditions):
             raise NotIncremental("EXISTS within ORDER BY", part=asked)
-        sliced = SlicePlan(below, conditions, pattern.offset, pattern.limit)
+        sliced = plans.Slice(below, conditions, pattern.offset, pattern.limit)
         return sliced if outside is None else projected(sliced, outside)
 
 
-def _end(term: Variable | Term) -> Variable | Term:
+def end_of(term: Variable | Term) -> Variable | Term:
     """A blank node of a pattern is a variable that no other part of the query can use."""
     return Variable(str(term)) if isinstance(term, BlankNode) else term
 
 
-def _exchange(old: Exists, new: Variable) -> Callable[[object], object | None]:
+def _exchange(old: algebra.Exists, new: Variable) -> Callable[[object], object | None]:
     return lambda node: new if node is old else None

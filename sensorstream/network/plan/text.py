@@ -37,6 +37,8 @@ def _cost(plan: plans.Plan, indexes: Mapping[Source, TripleIndex]) -> str:
 
 def plan_text(plan: plans.Plan) -> str:
     """One line about the operator at the top of a plan."""
+    if plan.text:
+        return plan.text
     match plan:
         case plans.Match(triples, filters, output):
             parts = [_triples(triples), *map(_filter, filters)]
@@ -75,7 +77,7 @@ def plan_text(plan: plans.Plan) -> str:
             return "LeftJoin" if condition is None else f"LeftJoin if {expression_text(condition)}"
         case plans.Mark(_, _, conditions, flag):
             return " ".join([f"Mark ?{flag} where a match exists", *map(_filter, conditions)])
-    return plan.text
+    return type(plan).__name__
 
 
 def _triples(triples: tuple[plans.Triple, ...]) -> str:

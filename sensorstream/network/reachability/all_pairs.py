@@ -33,18 +33,6 @@ class AllPairs:
     Memory: a number per pair of components connected, twice; the steps and vertices.
     """
 
-    __slots__ = (
-        "_added",
-        "_at",
-        "_members",
-        "_numbers",
-        "_reached",
-        "_reaching",
-        "_removed",
-        "_steps",
-        "_take",
-    )
-
     def __init__(self, steps: Steps, take: Callable[[int], None]) -> None:
         """``take`` counts the pairs that are about to be visited."""
         self._steps = steps

@@ -15,8 +15,6 @@ class OneOrigin:
     two numbers per vertex reached, and the steps.
     """
 
-    __slots__ = ("_children", "_origin", "_parents", "_steps")
-
     def __init__(self, steps: Steps, origin: Vertex) -> None:
         self._steps = steps
         self._origin = origin

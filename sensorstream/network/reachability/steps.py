@@ -30,8 +30,6 @@ class Reach(Protocol):
 class Steps:
     """A multigraph; O(1) per change. Iteration is in the order of insertion."""
 
-    __slots__ = ("back", "forward")
-
     def __init__(self) -> None:
         self.forward: dict[Vertex, dict[Vertex, int]] = {}
         """For each vertex, the ends of its steps, each with the number of such steps."""

@@ -103,8 +103,6 @@ class Clusters:
     literal mentions a cluster only if it is ``owl:sameAs``.
     """
 
-    __slots__ = ("at", "literals", "properties", "units")
-
     def __init__(self, *, properties: bool, literals: bool) -> None:
         self.properties = properties
         self.literals = literals

@@ -20,19 +20,6 @@ class Derived:
     triple that is about to come, or has one more reason.
     """
 
-    __slots__ = (
-        "_also",
-        "_bereft",
-        "_followed",
-        "_known",
-        "_mark",
-        "_origin",
-        "_weights",
-        "held",
-        "kb",
-        "time",
-    )
-
     def __init__(
         self,
         kb: KnowledgeBase,

@@ -25,8 +25,6 @@ def unknown(kb: KnowledgeBase, delta: Delta) -> Delta:
 class Implied:
     """What follows from asserted triples: how many of them imply each conclusion."""
 
-    __slots__ = ("_conclusions", "_counts")
-
     def __init__(self, conclusions: Callable[[Triple], Iterable[Triple]]) -> None:
         self._conclusions = conclusions
         self._counts: dict[Triple, int] = {}

@@ -18,21 +18,8 @@ from sensorstream.network.recursion.kinds import KindIndex
 from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.network.recursion.rule import DerivationRule, meant
 from sensorstream.network.rows import compiled
-from sensorstream.sparql.algebra import (
-    BGP,
-    And,
-    Call,
-    Comparison,
-    Expression,
-    Filter,
-    In,
-    Not,
-    Or,
-    Path,
-    PatternTerm,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Path, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.walk import nodes
 
 _KINDS: Final = frozenset({"ISIRI", "ISURI", "ISBLANK", "ISLITERAL"})
@@ -97,10 +84,10 @@ def parted(
 
 def _linear(rule: DerivationRule) -> LinearRule | None:
     conditions, body = list[Expression](), rule.body
-    while isinstance(body, Filter):
+    while isinstance(body, algebra.Filter):
         conditions.append(body.condition)
         body = body.pattern
-    if not isinstance(body, BGP) or len(body.patterns) != 1:
+    if not isinstance(body, algebra.BGP) or len(body.patterns) != 1:
         return None
     (premise,) = body.patterns
     predicate = premise.predicate
@@ -137,20 +124,20 @@ def _is_decided(
         return isinstance(each, IRI) or (isinstance(each, Variable) and each in known)
 
     match condition:
-        case Not(operand):
+        case algebra.Not(operand):
             return _is_decided(operand, ends, predicate)
-        case And(left, right) | Or(left, right):
+        case algebra.And(left, right) | algebra.Or(left, right):
             return _is_decided(left, ends, predicate) and _is_decided(right, ends, predicate)
-        case Call(name, (Variable() as variable,)):
+        case algebra.Call(name, (Variable() as variable,)):
             return name in _KINDS and variable in known
-        case Comparison("=" | "!=", left, right) | Call("SAMETERM", (left, right)):
+        case algebra.Comparison("=" | "!=", left, right) | algebra.Call("SAMETERM", (left, right)):
             if not is_operand(left) or not is_operand(right):
                 return False
             # Whether the two ends are equal belongs to the shape; whether the property is an end
             # does not.
             pair = {left, right}
             return len([each for each in pair if isinstance(each, Variable)]) < 2 or pair <= {*ends}
-        case In(operand, choices):
+        case algebra.In(operand, choices):
             return is_operand(operand) and all(isinstance(each, IRI) for each in choices)
     return False
 
@@ -169,19 +156,6 @@ class FlatClosure:
     What ``holds`` anyway, and always will, is not concluded, if it has no term of the triple: that
     a property is the same as itself, say, which each triple with it would conclude again.
     """
-
-    __slots__ = (
-        "_by_class",
-        "_by_value",
-        "_constants",
-        "_flows",
-        "_holds",
-        "_made",
-        "_rules",
-        "_tables",
-        "rules",
-        "tables",
-    )
 
     def __init__(
         self,

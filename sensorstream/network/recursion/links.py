@@ -73,16 +73,6 @@ class Links:
     each that other rules derive.
     """
 
-    __slots__ = (
-        "_derived",
-        "_is_copied",
-        "_is_written",
-        "_others",
-        "_properties",
-        "_touched",
-        "index",
-    )
-
     def __init__(
         self,
         properties: Collection[IRI],

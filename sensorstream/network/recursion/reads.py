@@ -6,32 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sensorstream.model.terms import IRI, BlankNode, Term
-from sensorstream.sparql.algebra import (
-    BGP,
-    Alternative,
-    Each,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Inverse,
-    Join,
-    LeftJoin,
-    Minus,
-    NegatedSet,
-    OneOrMore,
-    Path,
-    Pattern,
-    PatternTerm,
-    Project,
-    Sequence,
-    Slice,
-    TriplePattern,
-    Variable,
-    Window,
-    ZeroOrMore,
-    ZeroOrOne,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Path, Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.scope import existences, expressions
 
 
@@ -80,21 +56,21 @@ def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
         for found in existences(expression):
             yield from reads(found.pattern, through or "EXISTS")
     match pattern:
-        case BGP(patterns):
+        case algebra.BGP(patterns):
             for triple in patterns:
                 yield from _of_triple(triple, through)
-        case LeftJoin(left, right):
+        case algebra.LeftJoin(left, right):
             yield from reads(left, through)
             yield from reads(right, through or "OPTIONAL")
-        case Minus(left, right):
+        case algebra.Minus(left, right):
             yield from reads(left, through)
             yield from reads(right, through or "MINUS")
-        case Join(left, right):
+        case algebra.Join(left, right):
             yield from reads(left, through)
             yield from reads(right, through)
-        case Filter() | Extend() | Each():
+        case algebra.Filter() | algebra.Extend() | algebra.Each():
             yield from reads(pattern.pattern, through)
-        case Window() | Graph():
+        case algebra.Window() | algebra.Graph():
             pass
         case _:
             through = through or _whole(pattern)
@@ -105,11 +81,11 @@ def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
 
 def _whole(pattern: Pattern) -> str:
     match pattern:
-        case Project():
+        case algebra.Project():
             return "a sub-select"
-        case Group():
+        case algebra.Group():
             return "an aggregate"
-        case Slice():
+        case algebra.Slice():
             return "LIMIT"
     return type(pattern).__name__.upper()
 
@@ -126,12 +102,12 @@ def _of_triple(triple: TriplePattern, through: str | None) -> Iterator[Read]:
 def _steps(path: Path) -> Iterator[IRI | None]:
     """The properties that a path may use; None: it may use any."""
     match path:
-        case Inverse(inner) | OneOrMore(inner):
+        case algebra.Inverse(inner) | algebra.OneOrMore(inner):
             yield from _steps(inner)
-        case Sequence(left, right) | Alternative(left, right):
+        case algebra.Sequence(left, right) | algebra.Alternative(left, right):
             yield from _steps(left)
             yield from _steps(right)
-        case ZeroOrMore() | ZeroOrOne() | NegatedSet():
+        case algebra.ZeroOrMore() | algebra.ZeroOrOne() | algebra.NegatedSet():
             # A path of length zero begins at every node of the graph.
             yield None
         case _:

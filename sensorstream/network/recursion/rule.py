@@ -10,28 +10,8 @@ from typing import Final
 
 from sensorstream.errors import ProgramError
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.sparql.algebra import (
-    BGP,
-    Alternative,
-    Call,
-    Expression,
-    Extend,
-    Filter,
-    FunctionCall,
-    Graph,
-    Inverse,
-    Join,
-    LeftJoin,
-    Minus,
-    Pattern,
-    PatternTerm,
-    Project,
-    Sequence,
-    TriplePattern,
-    Union,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.functions import CASTS, Trait, named
 from sensorstream.sparql.scope import in_scope, names_in
 from sensorstream.sparql.walk import triple_variables
@@ -63,7 +43,7 @@ class Clause:
 
     rule: DerivationRule
     head: tuple[TriplePattern, ...]
-    body: Project
+    body: algebra.Project
 
     @property
     def invented(self) -> tuple[Invention, ...]:
@@ -108,7 +88,7 @@ _GIVE_NAMES: Final = named(Trait.GIVES_NAME)
 
 def _uncast(expression: Expression) -> Expression:
     """What is cast to datatypes, once or more; else the expression itself."""
-    while isinstance(expression, FunctionCall) and expression.function in CASTS:
+    while isinstance(expression, algebra.FunctionCall) and expression.function in CASTS:
         if len(expression.arguments) != 1:
             break
         (expression,) = expression.arguments
@@ -118,7 +98,7 @@ def _uncast(expression: Expression) -> Expression:
 def _sort(expression: Expression) -> Sort:
     if is_node(expression):
         return Sort.NODE
-    named = isinstance(expression, Call) and expression.name in _GIVE_NAMES
+    named = isinstance(expression, algebra.Call) and expression.name in _GIVE_NAMES
     return Sort.NAME if named else Sort.ANY
 
 
@@ -131,17 +111,17 @@ class Invention:
     sort: Sort
 
 
-def node_of(key: str, variables: Iterable[str]) -> Call:
+def node_of(key: str, variables: Iterable[str]) -> algebra.Call:
     """A blank node for each key and terms of some variables: the same one wherever it is computed.
 
     A variable may be unbound. Each node tells how deep nodes are made of nodes, which is bounded.
     """
-    return Call(_NODE, (Literal(key), *map(Variable, variables)))
+    return algebra.Call(_NODE, (Literal(key), *map(Variable, variables)))
 
 
 def is_node(expression: object) -> bool:
     """Whether an expression is one of :func:`node_of`."""
-    return isinstance(expression, Call) and expression.name == _NODE
+    return isinstance(expression, algebra.Call) and expression.name == _NODE
 
 
 def constant(term: Term) -> IRI | Literal:
@@ -177,7 +157,9 @@ def clauses(rule: DerivationRule) -> list[Clause]:
         bound = in_scope(body)
         head = tuple(triple for triple in rule.head if _names(triple) <= bound)
         if head:
-            found.append(Clause(rule, head, Project(body, tuple(map(Variable, sorted(bound))))))
+            found.append(
+                Clause(rule, head, algebra.Project(body, tuple(map(Variable, sorted(bound)))))
+            )
     return found
 
 
@@ -214,17 +196,19 @@ def _alternatives(pattern: Pattern, fresh: Iterator[int]) -> list[Pattern]:
     handles its solutions one by one (SPARQL 1.1, section 18.5).
     """
     match pattern:
-        case BGP(patterns):
+        case algebra.BGP(patterns):
             ways = product(*(_ways(each, fresh) for each in patterns))
-            return [BGP(tuple(triple for way in chosen for triple in way)) for chosen in ways]
-        case Union(left, right):
+            return [
+                algebra.BGP(tuple(triple for way in chosen for triple in way)) for chosen in ways
+            ]
+        case algebra.Union(left, right):
             return [*_alternatives(left, fresh), *_alternatives(right, fresh)]
-        case Join(left, right):
+        case algebra.Join(left, right):
             lefts, rights = _alternatives(left, fresh), _alternatives(right, fresh)
-            return [Join(one, other) for one in lefts for other in rights]
-        case LeftJoin() | Minus():
+            return [algebra.Join(one, other) for one in lefts for other in rights]
+        case algebra.LeftJoin() | algebra.Minus():
             return [replace(pattern, left=each) for each in _alternatives(pattern.left, fresh)]
-        case Filter() | Extend() | Graph() | Window():
+        case algebra.Filter() | algebra.Extend() | algebra.Graph() | algebra.Window():
             inner = _alternatives(pattern.pattern, fresh)
             return [replace(pattern, pattern=each) for each in inner]
     return [pattern]
@@ -234,14 +218,14 @@ def _ways(triple: TriplePattern, fresh: Iterator[int]) -> list[tuple[TriplePatte
     """A path as triples, with a variable at each joint (section 18.2.2.4)."""
     subject, path, object_ = _asked(triple.subject), triple.predicate, _asked(triple.object)
     match path:
-        case Inverse(inner):
+        case algebra.Inverse(inner):
             return _ways(TriplePattern(object_, inner, subject), fresh)
-        case Sequence(left, right):
+        case algebra.Sequence(left, right):
             between = Variable(f".step{next(fresh)}")
             firsts = _ways(TriplePattern(subject, left, between), fresh)
             seconds = _ways(TriplePattern(between, right, object_), fresh)
             return [(*first, *second) for first in firsts for second in seconds]
-        case Alternative(left, right):
+        case algebra.Alternative(left, right):
             return [
                 *_ways(TriplePattern(subject, left, object_), fresh),
                 *_ways(TriplePattern(subject, right, object_), fresh),
@@ -254,19 +238,19 @@ def _asked(end: PatternTerm) -> PatternTerm:
     return Variable(f".{end}") if isinstance(end, BlankNode) else end
 
 
-def _extends(pattern: Pattern) -> Iterator[Extend]:
+def _extends(pattern: Pattern) -> Iterator[algebra.Extend]:
     """The BIND of a body, inner ones first, without those of sub-selects and right sides."""
     match pattern:
-        case Join(left, right):
+        case algebra.Join(left, right):
             yield from _extends(left)
             yield from _extends(right)
-        case LeftJoin(left, right):
+        case algebra.LeftJoin(left, right):
             yield from _extends(left)
             yield from _extends(right)
-        case Minus(left, _):
+        case algebra.Minus(left, _):
             yield from _extends(left)
-        case Filter(_, inner) | Graph(_, inner) | Window(_, inner):
+        case algebra.Filter(_, inner) | algebra.Graph(_, inner) | algebra.Window(_, inner):
             yield from _extends(inner)
-        case Extend(inner, _, _):
+        case algebra.Extend(inner, _, _):
             yield from _extends(inner)
             yield pattern

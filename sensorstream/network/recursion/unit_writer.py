@@ -28,17 +28,6 @@ class UnitWriter:
         Overrun: they are too many, or take too long; ``name`` is that of the rule to blame.
     """
 
-    __slots__ = (
-        "_count",
-        "_derived",
-        "_linear",
-        "_meter",
-        "_name",
-        "at_work",
-        "is_written",
-        "size",
-    )
-
     def __init__(
         self,
         name: str,

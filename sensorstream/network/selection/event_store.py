@@ -73,8 +73,6 @@ class Store:
     It keeps them for ``longest`` units of time. All operations are O(log n) for what they find.
     """
 
-    __slots__ = ("_lanes", "_order", "longest", "places", "wanted")
-
     def __init__(self, places: Sequence[int]) -> None:
         self.places = tuple(places)
         self.longest = 0

@@ -38,8 +38,6 @@ class _Index(Protocol):
 class MemberTests:
     """The tests of an event, for each member of a matcher."""
 
-    __slots__ = ("_common", "_everyone", "_index", "_rest", "_tests")
-
     def __init__(self, tests: Sequence[Sequence[Expression]], names: Sequence[str]) -> None:
         shared = set[Expression](tests[0]).intersection(*tests[1:])
         self._common = test_of_all([each for each in tests[0] if each in shared], names)

@@ -39,9 +39,9 @@ from sensorstream.network.selection.plan import (
 )
 from sensorstream.network.sources import DEFAULT, INSTANT, Source, Sources
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import And, Comparison, Expression, Filter, Project, Variable
+from sensorstream.sparql.algebra import Comparison, Expression, Filter, Project, Variable
 from sensorstream.sparql.places import give_place
-from sensorstream.sparql.scope import existences, names_in
+from sensorstream.sparql.scope import conjuncts, existences, names_in
 from sensorstream.sparql.walk import replaced
 
 Length: TypeAlias = Callable[[timedelta], int]
@@ -95,7 +95,7 @@ def _base(selector: Selector) -> tuple[algebra.Pattern, tuple[Expression, ...]]:
     moved: list[Expression] = []
     stay: list[Expression] = []
     while isinstance(inner, Filter):
-        for each in _conjuncts(inner.condition):
+        for each in conjuncts(inner.condition):
             (moved if _is_moved(each, selector.variables) else stay).append(each)
         inner = inner.pattern
     for each in reversed(stay):
@@ -117,12 +117,6 @@ def _is_moved(condition: Expression, visible: Iterable[str]) -> bool:
     return any(isinstance(each, Variable) and each.name in visible for each in sides) and any(
         isinstance(each, Literal | IRI) for each in sides
     )
-
-
-def _conjuncts(expression: Expression) -> list[Expression]:
-    if isinstance(expression, And):
-        return [*_conjuncts(expression.left), *_conjuncts(expression.right)]
-    return [expression]
 
 
 Solutions: TypeAlias = tuple[algebra.Pattern, Plan, tuple[Expression, ...]]

@@ -73,8 +73,6 @@ class KeptEvent:
 class Firings(Node):
     """Gives out the graphs of rules: rows of the rule's name and the terms of the triples."""
 
-    __slots__ = ("_kept", "_patterns", "_pending")
-
     def __init__(self, patterns: Patterns, kept: Callable[[], int]) -> None:
         super().__init__((), (), ())
         self._patterns = patterns

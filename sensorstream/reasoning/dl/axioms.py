@@ -1,11 +1,38 @@
-"""Axioms by subject, as lists and expressions are read."""
+"""Axioms by subject, as lists and expressions are read, and what they are called by."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from sensorstream.model.terms import Subject, Term, Triple
-from sensorstream.model.vocabulary import RDF_FIRST, RDF_REST, RDF_TYPE
+from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_REST, RDF_TYPE, RDFS
+
+COUNTS: Final = {
+    f"{OWL}minCardinality": (True, False),
+    f"{OWL}maxCardinality": (False, True),
+    f"{OWL}cardinality": (True, True),
+    f"{OWL}minQualifiedCardinality": (True, False),
+    f"{OWL}maxQualifiedCardinality": (False, True),
+    f"{OWL}qualifiedCardinality": (True, True),
+}
+"""Whether the number is a lower limit, and whether it is an upper one."""
+AT_MOST: Final = frozenset(name for name, (_, most) in COUNTS.items() if most)
+
+ANNOTATIONS: Final = frozenset(
+    {
+        *(f"{RDFS}{word}" for word in ("label", "comment", "seeAlso", "isDefinedBy")),
+        *(f"{OWL}{word}" for word in ("versionInfo", "deprecated", "versionIRI", "imports")),
+        *(f"{OWL}{word}" for word in ("priorVersion", "incompatibleWith")),
+        f"{OWL}backwardCompatibleWith",
+    }
+)
+"""OWL 2's own annotation properties, and what else says nothing of individuals."""
+
+
+def name_of(axiom: Triple) -> str:
+    """An axiom as text, which names the rules that are made of it."""
+    return " ".join(each.n3 for each in axiom)
 
 
 class Axioms:

@@ -1,4 +1,4 @@
-"""Values and data ranges in the form that HermiT and Pellet handle correctly.
+"""Axioms, values and data ranges in the form that HermiT and Pellet handle correctly.
 
 *Opaque* values, of datatypes outside OWL 2's datatype map (``xsd:date``, durations, times, WKT, …),
 become points of time in a ten-year *era* per datatype, before the year -10: so both reasoners
@@ -6,14 +6,22 @@ compare them with each other and keep them apart from all other values. No messa
 point of time. The datatype becomes the interval of its era, ``xsd:dateTime`` everything after all
 eras.
 
-Source: OWL 2 Structural Specification, section 4; XSD 1.1 part 2, sections 3.3 and 3.4.
+HermiT compares a negative assertion of a value with the other assertions of a document by their
+text: where ``4`` is denied it accepts ``"04"``. Values in classes are compared as values, so the
+individual is told to be outside of the class of those that have the value, which means the same.
+
+Pellet 2.3.1 throws an UnsupportedOperationException on ``xsd:pattern``, and refuses values that are
+as long as ``xsd:minLength`` and ``xsd:maxLength`` want: it is told no axiom with such a facet.
+
+Source: OWL 2 Structural Specification, section 4; OWL 2 Direct Semantics, sections 2.2.3 and 2.3.3;
+OWL 2 Mapping to RDF Graphs, section 3.2; XSD 1.1 part 2, sections 3.3 and 3.4.
 """
 
 from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -21,10 +29,15 @@ from sensorstream.errors import OntologyError, TermError
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
+    OWL_CLASS,
+    OWL_COMPLEMENT_OF,
     OWL_EQUIVALENT_CLASS,
+    OWL_HAS_VALUE,
+    OWL_NEGATIVE_ASSERTION,
     OWL_ON_DATATYPE,
     OWL_ON_PROPERTY,
     OWL_ONE_OF,
+    OWL_RESTRICTION,
     RDF,
     RDF_FIRST,
     RDF_NIL,
@@ -54,7 +67,41 @@ from sensorstream.model.xsd import (
     Moment,
     primitive_of,
 )
-from sensorstream.reasoning.dl.denials import with_values_denied_by_class
+from sensorstream.reasoning.dl.axioms import Axioms
+
+_SOURCE: Final = IRI(f"{OWL}sourceIndividual")
+_PROPERTY: Final = IRI(f"{OWL}assertionProperty")
+_VALUE: Final = IRI(f"{OWL}targetValue")
+
+
+def with_values_denied_by_class(triples: Sequence[Triple]) -> list[Triple]:
+    """The triples, with each negative assertion of a value as the assertion of a class.
+
+    Negative assertions of links stay, and so do those that lack a part.
+    """
+    axioms = Axioms(triples)
+    replaced: set[Triple] = set()
+    made: list[Triple] = []
+    for node in axioms.typed(OWL_NEGATIVE_ASSERTION):
+        match tuple(axioms.value(node, each) for each in (_SOURCE, _PROPERTY, _VALUE)):
+            case (IRI() | BlankNode() as one, IRI() as prop, Literal() as value):
+                said = ((_SOURCE, one), (_PROPERTY, prop), (_VALUE, value))
+                replaced.update((node, p, o) for p, o in said)
+                replaced.add((node, RDF_TYPE, OWL_NEGATIVE_ASSERTION))
+                made.extend(_outside(one, prop, value, len(made)))
+    return [*(each for each in triples if each not in replaced), *made] if made else [*triples]
+
+
+def _outside(one: Subject, prop: IRI, value: Literal, number: int) -> Iterator[Triple]:
+    """That an individual does not have a value; ``number`` makes the names of its nodes new."""
+    others, holders = BlankNode(f"_:without{number}"), BlankNode(f"_:with{number}")
+    yield one, RDF_TYPE, others
+    yield others, RDF_TYPE, OWL_CLASS
+    yield others, OWL_COMPLEMENT_OF, holders
+    yield holders, RDF_TYPE, OWL_RESTRICTION
+    yield holders, OWL_ON_PROPERTY, prop
+    yield holders, OWL_HAS_VALUE, value
+
 
 DATATYPES: Final = NUMERIC_TYPES | {
     *(f"{XSD}{name}" for name in ("normalizedString", "token", "language", "Name", "NCName")),
@@ -425,3 +472,43 @@ def _point_literal(era: int) -> Literal:
 
 def _short(name: str) -> str:
     return re.split("[#/]", name)[-1]
+
+
+TEXT_FACETS: Final = frozenset(
+    {*(f"{XSD}{word}" for word in ("length", "minLength", "maxLength", "pattern"))}
+    | {f"{RDF}langRange"}
+)
+"""What restricts texts by how long they are, or by what they look like."""
+
+
+def without_text_facets(axioms: Collection[Triple]) -> list[Triple]:
+    """The axioms of which no part has such a facet: leaving out others says less, never more."""
+    parts = _parts_with(axioms)
+    if not parts:
+        return list(axioms)
+    kept = [each for each in axioms if each[0] not in parts and each[2] not in parts]
+    # What only the axioms left out were made of is left out, too.
+    while orphans := _blank(each[0] for each in kept) & _blank(o for _, _, o in axioms) - _blank(
+        o for _, _, o in kept
+    ):
+        kept = [each for each in kept if each[0] not in orphans]
+    return kept
+
+
+def _parts_with(axioms: Collection[Triple]) -> set[Subject]:
+    """The expressions, and the datatypes that are defined by them, with such a facet."""
+    defined = {s for s, p, o in axioms if p == RDF_TYPE and o == f"{RDFS}Datatype"}
+    found: set[Subject] = {s for s, p, _ in axioms if p in TEXT_FACETS}
+    while more := {
+        s
+        for s, p, o in axioms
+        if o in found
+        and s not in found
+        and (isinstance(s, BlankNode) or (s in defined and p == OWL_EQUIVALENT_CLASS))
+    }:
+        found |= more
+    return found
+
+
+def _blank(terms: Iterable[object]) -> set[BlankNode]:
+    return {each for each in terms if isinstance(each, BlankNode)}

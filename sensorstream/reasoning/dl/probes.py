@@ -27,9 +27,8 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBCLASS_OF,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.gate import Roles, values_of_rules
 from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.roles import Roles
-from sensorstream.reasoning.dl.swrl import values_of_rules
 
 PREFIX: Final = "urn:sensorstream:class:"
 """Prefix of the names of probing classes."""

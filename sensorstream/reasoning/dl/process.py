@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, TypedDict
 
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import ReasonerError
@@ -115,6 +115,18 @@ class JavaProcess:
         return f": {told[-1]}" if told else ""
 
 
+class JavaLimits(TypedDict, total=False):
+    """``java`` is the home of a Java runtime ("" = the one that comes with SensorStream).
+
+    ``timeout`` limits one question, in seconds; the start may take 40 seconds more. ``heap``
+    limits the memory of Java's objects, in MiB.
+    """
+
+    java: str
+    timeout: float
+    heap: int
+
+
 class Worker:
     """One reasoner in a separate process, started at its first use.
 
@@ -133,11 +145,7 @@ class Worker:
         nice: int = 0,
         clock: Clock | None = None,
     ) -> None:
-        """``java`` is the home of a Java runtime ("" = the one that comes with SensorStream).
-
-        ``timeout`` limits one question, in seconds; the start may take 40 seconds more. ``heap``
-        limits the memory of Java's objects, in MiB. ``nice`` lowers the process's priority.
-        """
+        """``nice`` lowers the process's priority; see :class:`JavaLimits` for the others."""
         self._load = LoadAxioms(reasoner, axioms.decode())
         self._timeout = timeout
         self._name = {"hermit": "HermiT", "pellet": "Pellet"}.get(reasoner, reasoner)

@@ -13,10 +13,10 @@ from sensorstream.model.terms import Triple
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.gap.answers import Answers
 from sensorstream.reasoning.dl.gap.trial import Trial
-from sensorstream.reasoning.dl.memo import Memo
 from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.questions import Questions
+from sensorstream.reasoning.dl.questions import Memo, Questions
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.reasoner import Limited
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
 _LOG = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ _KNOWN: Final = int(Origin.STATIC | Origin.WINDOW | Origin.STATIC_INFERRED)
 _INFERRED: Final = int(Origin.INFERRED)
 
 
-class DlReasoner:
+class DlReasoner(Limited):
     """Keeps all entailments about every individual: its classes, values and other names.
 
     Rules derive most of them; the reasoner's process is asked about what rules leave open. Answers
@@ -49,20 +49,11 @@ class DlReasoner:
         """
         self._terminology = terminology
         self._worker = worker
-        self._budget = Budget(limits)
+        super().__init__(Budget(limits))
         self._questions = Questions(terminology, worker, remembered)
         self._told = SchemaClosure(terminology.schema)
         self._trial = trial or Trial(terminology)
         self._answers: Answers | None = None
-
-    @property
-    def lifted(self) -> bool:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
-        return self._budget.lifted
-
-    @lifted.setter
-    def lifted(self, lifted: bool) -> None:
-        self._budget.lifted = lifted
 
     @property
     def largest_island(self) -> int:
@@ -107,12 +98,12 @@ class DlReasoner:
             raise OntologyError("the ontology contradicts itself: its axioms have no model")
         known = frozenset(self._terminology.individuals)
         told = [triple for triple in kb.triples(Origin.STATIC) if triple[0] in known]
-        pair = self._trial.pair(told, self._budget)
+        pair = self._trial.pair(told, self.budget)
         answers = Answers(self._terminology, self._questions, pair)
         # What it cannot decide of the ontology's own individuals is no reason not to start.
         before, self._questions.leaves_open = self._questions.leaves_open, True
         try:
-            with self._budget.lift():
+            with self.budget.lift():
                 answers.update(told, [])
         except Inconsistent as error:
             raise OntologyError(f"the ontology contradicts itself: {error}") from None
@@ -135,7 +126,7 @@ class DlReasoner:
         answers = self._answers
         if answers is None:
             raise InternalFault("a reasoner that was not started is told of a change")
-        self._budget.end()
+        self.budget.end()
         static = int(Origin.STATIC)
         changed = dict.fromkeys(
             answers.update(

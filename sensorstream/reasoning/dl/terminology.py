@@ -26,30 +26,27 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.model.xsd import XSD
-from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.datatypes import Datatypes
+from sensorstream.reasoning.dl.axioms import ANNOTATIONS, Axioms
+from sensorstream.reasoning.dl.datatypes import Datatypes, without_text_facets
 from sensorstream.reasoning.dl.gate import (
+    SWRL,
+    Roles,
+    check_rules,
+    complex_roles,
+    counts_individuals,
     has_keys,
+    has_rules,
+    leaves_a_choice,
     named_individuals,
     why_whole,
 )
 from sensorstream.reasoning.dl.probes import PREFIX, Probes, written_values
-from sensorstream.reasoning.dl.roles import (
-    Roles,
-    complex_roles,
-    counts_individuals,
-    leaves_a_choice,
-)
-from sensorstream.reasoning.dl.swrl import check_rules, has_rules
-from sensorstream.reasoning.dl.text_facets import without_text_facets
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
-from sensorstream.reasoning.owl_words import ANNOTATIONS
 
 HELPER: Final = PREFIX
 """Prefix of the names given to class expressions that individuals are typed with."""
 
-_SWRL: Final = "http://www.w3.org/2003/11/swrl"
-_AXIOM_SPACES: Final = (OWL, RDFS, RDF, XSD, _SWRL)
+_AXIOM_SPACES: Final = (OWL, RDFS, RDF, XSD, SWRL.removesuffix("#"))
 _DECLARATIONS: Final = frozenset(
     {f"{OWL}ObjectProperty", f"{OWL}DatatypeProperty", f"{RDF}Property", OWL_NAMED_INDIVIDUAL}
 )

@@ -39,11 +39,9 @@ from sensorstream.model.xsd import (
     XSD_STRING,
     parse,
 )
-from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.datatypes import Datatypes
-from sensorstream.reasoning.dl.gate import has_keys
-from sensorstream.reasoning.dl.swrl import has_rules
-from sensorstream.reasoning.dl.text_facets import TEXT_FACETS
+from sensorstream.reasoning.dl.axioms import COUNTS, Axioms
+from sensorstream.reasoning.dl.datatypes import TEXT_FACETS, Datatypes
+from sensorstream.reasoning.dl.gate import has_keys, has_rules
 
 _ZONE: Final = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _EXACT: Final = INTEGER_TYPES | {XSD_DECIMAL}
@@ -52,13 +50,6 @@ _BOUNDS: Final = frozenset(
 )
 _TEXT_TYPES: Final = frozenset(
     name for name, each in DATATYPES.items() if each.primitive == XSD_STRING != name
-)
-_COMPARING: Final = frozenset(
-    f"{OWL}{word}"
-    for word in (
-        *("minCardinality", "maxCardinality", "cardinality"),
-        *("minQualifiedCardinality", "maxQualifiedCardinality", "qualifiedCardinality"),
-    )
 )
 _DISJOINT: Final = frozenset(
     f"{OWL}{word}" for word in ("propertyDisjointWith", "AllDisjointProperties")
@@ -206,7 +197,7 @@ def _compares_values(axioms: Axioms, objects: frozenset[IRI]) -> bool:
     if has_rules(axioms):
         return True
     for s, p, o in axioms.triples:
-        if p in _COMPARING and axioms.value(s, OWL_ON_PROPERTY) not in objects:
+        if p in COUNTS and axioms.value(s, OWL_ON_PROPERTY) not in objects:
             return True
         if p == RDF_TYPE and o == f"{OWL}FunctionalProperty" and s not in objects:
             return True

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import pickle
 import threading
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from sensorstream.processes.pipes import wait_for_hang_up
-from sensorstream.reasoning.dl.justification import Justifier
+from sensorstream.reasoning.dl.hermit import Hermit, Justifier, Realisation
 from sensorstream.reasoning.dl.protocol import (
     Answer,
     AskTypes,
@@ -25,7 +26,6 @@ from sensorstream.reasoning.dl.protocol import (
     Verified,
     Verify,
 )
-from sensorstream.reasoning.dl.realisation import Realisation
 
 _STACK_BYTES = 256 * 1024 * 1024
 
@@ -85,13 +85,21 @@ def load_axioms(request: LoadAxioms) -> OntologyReasoner:
         from sensorstream.reasoning.dl.pellet import Pellet
 
         return Pellet(axioms)
-    from sensorstream.reasoning.dl.hermit import Hermit
-
     return Hermit(axioms)
 
 
+_NOTHING: Final[dict[type, Answer | Explained | Realised | Verified]] = {
+    LoadAxioms: Answer([]),
+    AskTypes: Answer([]),
+    Explain: Explained(None),
+    Realise: Realised(None),
+    Verify: Verified([]),
+}
+"""What is answered to a request that fails, beside the error."""
+
+
 class Served:
-    """What answers requests, and remembers what they are about."""
+    """The answers to requests, and what these have made for those after them."""
 
     def __init__(self) -> None:
         self._engine: OntologyReasoner | None = None
@@ -104,37 +112,27 @@ class Served:
             return self._answer(request)
         except Exception as error:  # also Java's exceptions
             told = " ".join(str(error).split()) or type(error).__name__
-            match request:
-                case Realise():
-                    return Realised(None, told)
-                case Verify():
-                    return Verified([], told)
-                case Explain():
-                    return Explained(None, error=told)
-                case _:
-                    return Answer([], told)
+            return replace(_NOTHING[type(request)], error=told)
 
     def _answer(self, request: Message) -> Message:
         match request:
-            case Realise(document, values):
-                self._realisation = Realisation(document, values)
-                found = [*self._realisation.statements()] if self._realisation.consistent else None
-                return Realised(found)
-            case Verify(statements):
-                assert self._realisation is not None
-                return Verified([self._realisation.holds(each) for each in statements])
-            case Explain(axioms, triples, seconds, candidates):
-                if self._justifier is None or self._justifier.axioms != axioms:
-                    self._justifier = Justifier(axioms)
-                return self._justifier.justify(triples, seconds, candidates)
             case LoadAxioms():
                 self._engine = load_axioms(request)
                 return Answer([[] if self._engine.is_consistent() else None])
             case AskTypes(islands):
                 assert self._engine is not None
                 return Answer([self._engine.types(island) for island in islands])
-            case _:
-                raise ValueError(f"'{request}' is no request")
+            case Explain(axioms, triples, seconds, candidates):
+                if self._justifier is None or self._justifier.axioms != axioms:
+                    self._justifier = Justifier(axioms)
+                return self._justifier.justify(triples, seconds, candidates)
+            case Realise(document, values):
+                found = self._realisation = Realisation(document, values)
+                return Realised([*found.statements()] if found.consistent else None)
+            case Verify(statements):
+                assert self._realisation is not None
+                return Verified([self._realisation.holds(each) for each in statements])
+        raise ValueError(f"{type(request).__name__} is no request")
 
 
 def _serve_and_exit(owner: Connection) -> None:

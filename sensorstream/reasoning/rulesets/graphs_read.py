@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from sensorstream.kb.changes import GraphIndex
 from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.graph_index import GraphIndex
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
 from sensorstream.network.build import build

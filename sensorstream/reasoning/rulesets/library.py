@@ -54,5 +54,13 @@ def bundled_rules(name: str) -> RuleSet:
     return read(text_of(name), name)
 
 
+def plain_rules() -> RuleSet:
+    """The rules of the plain profile, with which it can be told why it infers a triple.
+
+    At run time :mod:`sensorstream.reasoning.schema_closure` composes the same from the schema.
+    """
+    return read(_file("plain").read_text(encoding="utf-8"), "plain")
+
+
 def _file(name: str) -> Traversable:
     return resources.files(__package__) / f"{name}.ru"

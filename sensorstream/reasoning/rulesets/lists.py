@@ -15,11 +15,17 @@ from sensorstream.model.terms import BlankNode, Literal, Term
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
-from sensorstream.reasoning.rulesets.conjunction import changed, eaches_of, together, triples_of
 from sensorstream.reasoning.rulesets.graphs_read import check_plan
 from sensorstream.reasoning.rulesets.schema_vocabulary import is_of_lists, is_schema, kinds_of
 from sensorstream.reasoning.rulesets.solving import solutions
-from sensorstream.reasoning.rulesets.substitution import Substitution, can_be_substituted
+from sensorstream.reasoning.rulesets.substitution import (
+    Substitution,
+    can_be_substituted,
+    changed,
+    eaches_of,
+    together,
+    triples_of,
+)
 from sensorstream.sparql.algebra import (
     BGP,
     Each,

@@ -21,9 +21,8 @@ from sensorstream.network.recursion.rule import DerivationRule, node_of
 from sensorstream.network.recursion.strata import stratified
 from sensorstream.reasoning.rulesets.blocks import Block, blocks_of, comment_above
 from sensorstream.reasoning.rulesets.lists import check_lists, check_plans, without_lists
-from sensorstream.reasoning.rulesets.refusals import check_body, checked_operation
 from sensorstream.reasoning.rulesets.rule_set import Note, RuleSet
-from sensorstream.reasoning.rulesets.state_rules import state_rule
+from sensorstream.reasoning.rulesets.state_rules import check_body, checked_operation, state_rule
 from sensorstream.sparql.algebra import (
     BGP,
     DeleteWhere,

@@ -37,12 +37,11 @@ from sensorstream.network.recursion.linear import (
 )
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.reasoning.rulesets.applications import Applications
-from sensorstream.reasoning.rulesets.derivation import grounds
+from sensorstream.reasoning.reasoner import Limited
+from sensorstream.reasoning.rulesets.derivation import Applications, grounds
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
-from sensorstream.reasoning.rulesets.lasting import lasting
 from sensorstream.reasoning.rulesets.lists import unrolled
-from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.rule_set import RuleSet, lasting
 from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 
@@ -98,7 +97,7 @@ class AtWork:
     joining: int = 0
 
 
-class RuleReasoner:
+class RuleReasoner(Limited):
     """Incremental materialisation of rule sets.
 
     Cost of a change: for rules with one premise the triples and what they imply; for others what
@@ -111,7 +110,7 @@ class RuleReasoner:
     def __init__(self, rule_set: RuleSet, limits: Limits = NO_LIMITS) -> None:
         """``limits`` are for what one change may take."""
         self.rule_set = rule_set
-        self._budget = Budget(limits)
+        super().__init__(Budget(limits))
         self._lasting = lasting(rule_set.rules)
         self._all_last = len(self._lasting) == len(rule_set.rules)
         # The kinds of triples of the schema, by property.
@@ -124,15 +123,6 @@ class RuleReasoner:
         self._backward: tuple[_Run | None, Applications] | None = None
         # What the window says or implies of the schema that makes other rules.
         self._foreign: dict[Triple, None] = {}
-
-    @property
-    def lifted(self) -> bool:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
-        return self._budget.lifted
-
-    @lifted.setter
-    def lifted(self, lifted: bool) -> None:
-        self._budget.lifted = lifted
 
     @property
     def unspecialised(self) -> bool:
@@ -158,7 +148,7 @@ class RuleReasoner:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         self.close()
         try:
-            with self._budget.lift():
+            with self.budget.lift():
                 self._begin(kb)
         except (ProgramError, Overrun) as error:
             # The lists of the ontology do not fit or have made other rules, or nodes are made of
@@ -178,7 +168,7 @@ class RuleReasoner:
         except (Inconsistent, Overrun) as error:
             kb.apply(Origin.WINDOW, delta.inverse())
             try:
-                with self._budget.lift():
+                with self.budget.lift():
                     if isinstance(error, Overrun):
                         self._anew(kb, delta.time)
                     else:
@@ -242,7 +232,7 @@ class RuleReasoner:
         if run is None or kb is not self._kb:
             self._kb = kb
             # The whole window is more than the one message that the limits are for.
-            with self._budget.lift():
+            with self.budget.lift():
                 return self._anew(kb, delta.time)
         touched = self._note(kb, delta)
         if (run.special and self._foreign) or _loses_most(kb, delta):
@@ -293,7 +283,7 @@ class RuleReasoner:
 
     def _begun(self, kb: KnowledgeBase, rules: list[DerivationRule], *, special: bool) -> _Run:
         tables = self._special.tables if special and self._special is not None else ()
-        return _Run(kb, rules, tables, self._budget, special=special, closed=self._all_last)
+        return _Run(kb, rules, tables, self.budget, special=special, closed=self._all_last)
 
     def _note(self, kb: KnowledgeBase, change: Delta) -> bool:
         """Note what comes and goes of the schema; whether there is any."""

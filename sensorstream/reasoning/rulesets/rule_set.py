@@ -1,15 +1,80 @@
-"""The rules of a file, and several files as one."""
+"""The rules of a file, several files as one, and which rules are alike, or never take back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sensorstream.errors import Position
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.terms import Triple
+from sensorstream.network.recursion.reads import reads, written
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.reasoning.rulesets.renaming import renamed
+from sensorstream.sparql.algebra import (
+    BGP,
+    Exists,
+    Group,
+    LeftJoin,
+    Minus,
+    Slice,
+    TriplePattern,
+    Variable,
+)
+from sensorstream.sparql.walk import nodes, replaced
+
+
+def renamed(rule: DerivationRule) -> Hashable:
+    """Head and body with variables named by their order: equal for rules that mean the same.
+
+    Blocks of triples are sets, so their order is left out as far as their text alone decides it.
+    """
+    names: dict[str, str] = {}
+    if isinstance(rule.body, BGP):
+        # By far the most frequent body.
+        body = frozenset([_renamed(each, names) for each in rule.body.patterns])
+        return tuple([_renamed(each, names) for each in rule.head]), body
+
+    def new(part: object) -> object | None:
+        if isinstance(part, Variable):
+            return Variable(names.setdefault(part.name, str(len(names))))
+        return None
+
+    return replaced(replaced(rule.body, new), _unordered), replaced(rule.head, new)
+
+
+def _renamed(triple: TriplePattern, names: dict[str, str]) -> Hashable:
+    return tuple(
+        [
+            (names.setdefault(part.name, str(len(names))),) if isinstance(part, Variable) else part
+            for part in (triple.subject, triple.predicate, triple.object)
+        ]
+    )
+
+
+def _unordered(part: object) -> object | None:
+    return BGP(tuple(sorted(set(part.patterns), key=str))) if isinstance(part, BGP) else None
+
+
+_LOOSING = (Exists, Group, LeftJoin, Minus, Slice)
+
+
+def lasting(rules: Sequence[DerivationRule]) -> list[DerivationRule]:
+    """Rules without NOT EXISTS and its like, that read nothing which rules with it conclude."""
+    kept = [rule for rule in rules if not _may_lose(rule)]
+    lost = [rule for rule in rules if _may_lose(rule)]
+    while lost:
+        made = {written(triple) for rule in lost for triple in rule.head}
+        lost = [
+            rule
+            for rule in kept
+            if any(read.kind.meets(kind) for read in reads(rule.body) for kind in made)
+        ]
+        kept = [rule for rule in kept if rule not in lost]
+    return kept
+
+
+def _may_lose(rule: DerivationRule) -> bool:
+    return any(isinstance(node, _LOOSING) for node in nodes(rule.body))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.network.recursion.rule import DerivationRule, clauses
-from sensorstream.reasoning.rulesets.conjunction import triples_of
+from sensorstream.reasoning.rulesets.substitution import triples_of
 from sensorstream.sparql.algebra import (
     Alternative,
     Inverse,

@@ -128,7 +128,7 @@ def _walks(
     index: TripleIndex, path: Path, start: Term | None, end: Term | None
 ) -> Iterator[tuple[Term, Term]]:
     if start is None and end is not None:
-        yield from ((each, end) for each in reached(index, Inverse(path), end))
+        yield from ((each, end) for each in reached(index, path, end, back=True))
         return
     starts: Iterable[Term] = _nodes(index) if start is None else (start,)
     for each in starts:
@@ -143,73 +143,55 @@ def _nodes(index: TripleIndex) -> Iterator[Term]:
     return iter({end: None for s, _, o in index for end in (s, o)})
 
 
-def reached(index: TripleIndex, path: Path, start: Term) -> dict[Term, None]:
-    """The ends of a path from a node, each once."""
+def reached(index: TripleIndex, path: Path, start: Term, *, back: bool = False) -> dict[Term, None]:
+    """The ends of a path from a node, each once; ``back``: where paths to it begin."""
     match path:
-        case algebra.Sequence(left, right):
-            return _from_all(index, right, reached(index, left, start))
-        case Alternative(left, right):
-            return reached(index, left, start) | reached(index, right, start)
-        case ZeroOrOne(inner):
-            return {start: None} | reached(index, inner, start)
-        case ZeroOrMore(inner):
-            return _closure(index, inner, {start: None})
-        case OneOrMore(inner):
-            return _closure(index, inner, reached(index, inner, start))
-        case NegatedSet(forward, backward):
-            return _beside(index, forward, backward, start)
-        case Inverse(NegatedSet((), ())):
-            return {s: None for s, _, _ in index.match(None, None, start)}
-        case Inverse(IRI() as step):
-            return {s: None for s, _, _ in index.match(None, step, start)}
         case Inverse(inner):
-            return reached(index, _inverted(inner), start)
-        case _:
-            if isinstance(start, Literal):
-                return {}
-            return {o: None for _, _, o in index.match(start, path, None)}
-
-
-def _inverted(path: Path) -> Path:
-    """The path that leads back, with ``^`` at its steps only."""
-    match path:
+            return reached(index, inner, start, back=not back)
         case algebra.Sequence(left, right):
-            return algebra.Sequence(Inverse(right), Inverse(left))
+            first, then = (right, left) if back else (left, right)
+            return _from_all(index, then, reached(index, first, start, back=back), back)
         case Alternative(left, right):
-            return Alternative(Inverse(left), Inverse(right))
+            return reached(index, left, start, back=back) | reached(index, right, start, back=back)
         case ZeroOrOne(inner):
-            return ZeroOrOne(Inverse(inner))
+            return {start: None} | reached(index, inner, start, back=back)
         case ZeroOrMore(inner):
-            return ZeroOrMore(Inverse(inner))
+            return _closure(index, inner, {start: None}, back)
         case OneOrMore(inner):
-            return OneOrMore(Inverse(inner))
+            return _closure(index, inner, reached(index, inner, start, back=back), back)
         case NegatedSet(forward, backward):
-            if not forward and not backward:
-                return Inverse(path)
-            return NegatedSet(backward, forward)
-        case Inverse(inner):
-            return inner
-    return Inverse(path)
+            found: dict[Term, None] = {}
+            if forward or not backward:
+                steps = _steps(index, start, None, back)
+                found.update((each, None) for p, each in steps if p not in forward)
+            if backward:
+                steps = _steps(index, start, None, not back)
+                found.update((each, None) for p, each in steps if p not in backward)
+            return found
+    return {each: None for _, each in _steps(index, start, path, back)}
 
 
-def _from_all(index: TripleIndex, path: Path, starts: Iterable[Term]) -> dict[Term, None]:
-    return {end: None for start in starts for end in reached(index, path, start)}
+def _steps(
+    index: TripleIndex, node: Term, step: IRI | None, back: bool
+) -> Iterator[tuple[IRI, Term]]:
+    """The triples from a node, or to it, each by its property and its other end."""
+    if back:
+        yield from ((p, s) for s, p, _ in index.match(None, step, node))
+    elif not isinstance(node, Literal):
+        yield from ((p, o) for _, p, o in index.match(node, step, None))
 
 
-def _closure(index: TripleIndex, path: Path, ahead: dict[Term, None]) -> dict[Term, None]:
+def _from_all(
+    index: TripleIndex, path: Path, starts: Iterable[Term], back: bool
+) -> dict[Term, None]:
+    return {end: None for start in starts for end in reached(index, path, start, back=back)}
+
+
+def _closure(
+    index: TripleIndex, path: Path, ahead: dict[Term, None], back: bool
+) -> dict[Term, None]:
     found = dict(ahead)
     while ahead:
-        ahead = {each: None for each in _from_all(index, path, ahead) if each not in found}
+        ahead = {each: None for each in _from_all(index, path, ahead, back) if each not in found}
         found.update(ahead)
-    return found
-
-
-def _beside(
-    index: TripleIndex, forward: Sequence[IRI], backward: Sequence[IRI], start: Term
-) -> dict[Term, None]:
-    found: dict[Term, None] = {}
-    if (forward or not backward) and not isinstance(start, Literal):
-        found.update((o, None) for _, p, o in index.match(start, None, None) if p not in forward)
-    if backward:
-        found.update((s, None) for s, p, _ in index.match(None, None, start) if p not in backward)
     return found

@@ -1,13 +1,14 @@
-"""``GET /alerts`` and ``GET /alerts/stream``: the raised alerts, as a list and as a live stream."""
+"""``/alerts`` and ``/silences``: raised alerts, a live stream of them, and what becomes of them."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -15,17 +16,21 @@ from pydantic import BaseModel, Field
 
 from sensorstream.alerts.cloudevents import alert_data, change_data, incident_data
 from sensorstream.alerts.feed import Subscription
-from sensorstream.alerts.incidents import Incident, IncidentState, Silence
+from sensorstream.alerts.incidents import AlertChange, Incident, IncidentState, Silence
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.app.application import Application
 from sensorstream.client.operations import Operations
 from sensorstream.journal.records import message_id
 from sensorstream.server.answers import RaisedAlertBody
-from sensorstream.server.known import AskedBody, Moment, routed
+from sensorstream.server.known import App, AskedBody, Moment, next_page, routed
 from sensorstream.server.rest.versioned import who
 
+routes = APIRouter(tags=["alerts"])
 _PAGE: Final = 100
 _LOOK_AGAIN: Final = 30.0  # seconds; a missed notification delays an alert, it is not lost
+_LARGEST = 2**63 - 1
+_SEVERITY = Literal["info", "warning", "critical"]
+_Alert = Annotated[str, Path(alias="id", description="the `id` of any alert of it")]
 
 
 class AlertsBody(BaseModel):
@@ -52,134 +57,6 @@ class BehindAlertBody(BaseModel):
     alert: RaisedAlertBody
     messages: list[BehindBody]
     next: str | None
-
-
-def router(application: Application) -> APIRouter:
-    """The alerts resource."""
-    routes = APIRouter(tags=["alerts"])
-
-    def told(raised: RaisedAlert) -> dict[str, Any]:
-        return {**alert_data(raised, application.timeline), "seq": raised.seq}
-
-    @routed(
-        routes,
-        Operations.alerts,
-        summary="List alerts",
-        responses={200: {"model": AlertsBody | IncidentsBody}},
-    )
-    def list_alerts(
-        limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
-        before: Annotated[
-            int | None,
-            Query(ge=-(2**63), le=2**63 - 1, description="`seq` of the page's last alert"),
-        ] = None,
-        state: Annotated[
-            IncidentState | None,
-            Query(description="given: not each alert, but what is in this state, with its repeats"),
-        ] = None,
-    ) -> JSONResponse:
-        """Kept alerts, newest first; or, by state, all alerts of one rule and key together."""
-        if state is not None:
-            open_ = application.incidents.list(state, limit, before)
-            data = [incident_data(each, application.timeline) for each in open_]
-            path = f"/alerts?state={state}&limit={limit}&before="
-            last = f"{path}{open_[-1].seq}" if len(open_) == limit else None
-            return JSONResponse({"alerts": data, "next": last})
-        found = application.alerts(limit, before)
-        more = len(found) == limit
-        following = f"/alerts?limit={limit}&before={found[-1].seq}" if more else None
-        return JSONResponse({"alerts": [told(each) for each in found], "next": following})
-
-    @routed(
-        routes,
-        Operations.alert_messages,
-        summary="The messages that led to an alert",
-        responses={200: {"model": BehindAlertBody}},
-    )
-    def messages_behind(
-        id_: Annotated[str, Path(alias="id", description="the alert's `id`")],
-        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-        after: Annotated[int, Query(ge=0, description="`seq` of the page's last message")] = 0,
-    ) -> JSONResponse:
-        """The messages that said, or caused to be inferred, what the alert's rule matched."""
-        raised, found = application.messages_behind(id_, limit, after)
-        more = len(found) == limit
-        path = f"/alerts/{quote(id_, safe='')}/messages"
-        following = f"{path}?limit={limit}&after={found[-1].seq}" if more else None
-        messages = [
-            {
-                "seq": each.seq,
-                "message_id": message_id(each.seq),
-                "dropped": each.dropped,
-                "source": each.source,
-                "received_at": each.received_at and each.received_at.isoformat(),
-                "content": each.content and each.content.decode(errors="replace"),
-            }
-            for each in found
-        ]
-        return JSONResponse({"alert": told(raised), "messages": messages, "next": following})
-
-    def last_alert() -> int:
-        newest = application.alerts(1)
-        return newest[0].seq if newest else 0
-
-    def alerts_after(seq: int) -> list[dict[str, Any]]:
-        return [told(each) for each in application.alerts_after(seq, _PAGE)]
-
-    def changes_after(seq: int) -> list[dict[str, Any]]:
-        found = application.incidents.changes_after(seq, _PAGE)
-        return [{"seq": each.seq, **change_data(each, application.timeline)} for each in found]
-
-    async def subscribed() -> AsyncIterator[Subscription]:
-        # A dependency ends with its request; the generator of a client that leaves ends only when
-        # the garbage collector finds it.
-        with application.alert_feed.subscribe() as subscription:
-            yield subscription
-
-    @routes.get(
-        "/alerts/stream",
-        summary="Follow alerts",
-        response_class=EventSourceResponse,
-        responses={200: {"content": {"text/event-stream": {}}}},
-    )
-    async def follow_alerts(
-        last_event_id: Annotated[int | None, Header(ge=0)] = None,
-        after: Annotated[int | None, Query(ge=0, description="as Last-Event-ID")] = None,
-        changes: Annotated[
-            bool, Query(description="not each alert, but what becomes of open ones")
-        ] = False,
-        subscription: Subscription = Depends(subscribed),  # noqa: B008 - FastAPI's way
-    ) -> AsyncIterator[ServerSentEvent]:
-        """Alerts as server-sent events of type `alert`, or their changes (`change`), from now on.
-
-        The id of an event is the `seq` of the alert, or of the change: a client that reconnects
-        with `Last-Event-ID` (browsers do so by themselves), or asks with `after`, gets what it
-        missed first.
-        """
-        feed = application.alert_feed
-        cursor = last_event_id if last_event_id is not None else after
-        kind, last, read = (
-            ("change", application.incidents.last_change, changes_after)
-            if changes
-            else ("alert", last_alert, alerts_after)
-        )
-        if cursor is None:
-            cursor = await run_in_threadpool(last)
-        yield ServerSentEvent(comment="listening", retry=2000)
-        while not feed.closed:
-            found = await run_in_threadpool(read, cursor)
-            for each in found:
-                cursor = each["seq"]
-                yield ServerSentEvent(event=kind, id=str(cursor), data=each)
-            if len(found) < _PAGE:
-                await subscription.wait(_LOOK_AGAIN)
-
-    return routes
-
-
-_LARGEST = 2**63 - 1
-_SEVERITY = Literal["info", "warning", "critical"]
-_Alert = Annotated[str, Path(alias="id", description="the `id` of any alert of it")]
 
 
 class IncidentBody(BaseModel):
@@ -283,88 +160,199 @@ class SilencesBody(BaseModel):
     silences: list[Silence]
 
 
-def incidents(application: Application) -> APIRouter:
-    """What becomes of alerts once they are raised."""
-    routes = APIRouter(tags=["alerts"])
+@routed(routes, Operations.alerts, "List alerts", AlertsBody | IncidentsBody)
+def list_alerts(
+    app: App,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    before: Annotated[
+        int | None, Query(ge=-(2**63), le=_LARGEST, description="`seq` of the page's last alert")
+    ] = None,
+    state: Annotated[
+        IncidentState | None,
+        Query(description="given: not each alert, but what is in this state, with its repeats"),
+    ] = None,
+) -> JSONResponse:
+    """Kept alerts, newest first; or, by state, all alerts of one rule and key together."""
+    found: Any
+    if state is not None:
+        found = app.incidents.list(state, limit, before)
+        data = [incident_data(each, app.timeline) for each in found]
+    else:
+        found = app.alerts(limit, before)
+        data = [_raised(app, each) for each in found]
+    last = found[-1].seq if found else None
+    following = next_page("/alerts", found, limit, state=state, limit=limit, before=last)
+    return JSONResponse({"alerts": data, "next": following})
 
-    def told(incident: Incident) -> JSONResponse:
-        return JSONResponse(incident_data(incident, application.timeline))
 
-    answers: Any = {"responses": {200: {"model": IncidentBody}}}
+@routed(routes, Operations.alert_messages, "The messages that led to an alert", BehindAlertBody)
+def messages_behind(
+    app: App,
+    id_: Annotated[str, Path(alias="id", description="the alert's `id`")],
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    after: Annotated[int, Query(ge=0, description="`seq` of the page's last message")] = 0,
+) -> JSONResponse:
+    """The messages that said, or caused to be inferred, what the alert's rule matched."""
+    raised, found = app.messages_behind(id_, limit, after)
+    messages = [
+        {
+            "seq": each.seq,
+            "message_id": message_id(each.seq),
+            "dropped": each.dropped,
+            "source": each.source,
+            "received_at": each.received_at and each.received_at.isoformat(),
+            "content": each.content and each.content.decode(errors="replace"),
+        }
+        for each in found
+    ]
+    path, last = f"/alerts/{quote(id_, safe='')}/messages", found[-1].seq if found else None
+    following = next_page(path, found, limit, limit=limit, after=last)
+    return JSONResponse({"alert": _raised(app, raised), "messages": messages, "next": following})
 
-    @routed(routes, Operations.alert, summary="Look up an alert", **answers)
-    def get_alert(id_: _Alert) -> JSONResponse:
-        """The incident that an alert belongs to: its state, and how often it was raised."""
-        return told(application.incidents.one(id_))
 
-    @routed(
-        routes,
-        Operations.alert_history,
-        summary="What became of an alert",
-        responses={200: {"model": ChangesBody}},
+async def _subscribed(app: App) -> AsyncIterator[Subscription]:
+    # A dependency ends with its request; the generator of a client that leaves ends only when
+    # the garbage collector finds it.
+    with app.alert_feed.subscribe() as subscription:
+        yield subscription
+
+
+@routed(
+    routes,
+    "GET /alerts/stream",
+    "Follow alerts",
+    types=("text/event-stream",),
+    response_class=EventSourceResponse,
+)
+async def follow_alerts(
+    app: App,
+    last_event_id: Annotated[int | None, Header(ge=0)] = None,
+    after: Annotated[int | None, Query(ge=0, description="as Last-Event-ID")] = None,
+    changes: Annotated[
+        bool, Query(description="not each alert, but what becomes of open ones")
+    ] = False,
+    subscription: Subscription = Depends(_subscribed),  # noqa: B008 - FastAPI's way
+) -> AsyncIterator[ServerSentEvent]:
+    """Alerts as server-sent events of type `alert`, or their changes (`change`), from now on.
+
+    The id of an event is the `seq` of the alert, or of the change: a client that reconnects
+    with `Last-Event-ID` (browsers do so by themselves), or asks with `after`, gets what it
+    missed first.
+    """
+    cursor = last_event_id if last_event_id is not None else after
+    kind, last, read = (
+        ("change", app.incidents.last_change, partial(_changes_after, app))
+        if changes
+        else ("alert", partial(_last_alert, app), partial(_alerts_after, app))
     )
-    def get_history(
-        id_: _Alert,
-        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-        after: Annotated[
-            int, Query(ge=0, le=_LARGEST, description="`seq` of the page's last change")
-        ] = 0,
-    ) -> JSONResponse:
-        """Its changes: raised, acknowledged, cleared and so on; repeats are only counted."""
-        found = application.incidents.history(id_, limit, after)
-        following = None
-        if len(found) == limit:
-            path = f"/alerts/{quote(id_, safe='')}/history"
-            following = f"{path}?limit={limit}&after={found[-1].seq}"
-        changes = [{"seq": each.seq, **change_data(each, application.timeline)} for each in found]
-        return JSONResponse({"changes": changes, "next": following})
+    if cursor is None:
+        cursor = await run_in_threadpool(last)
+    yield ServerSentEvent(comment="listening", retry=2000)
+    while not app.alert_feed.closed:
+        found = await run_in_threadpool(read, cursor)
+        for each in found:
+            cursor = each["seq"]
+            yield ServerSentEvent(event=kind, id=str(cursor), data=each)
+        if len(found) < _PAGE:
+            await subscription.wait(_LOOK_AGAIN)
 
-    @routed(routes, Operations.acknowledge, summary="Acknowledge an alert", **answers)
-    def acknowledge(id_: _Alert, request: Request, body: SaidBody | None = None) -> JSONResponse:
-        """Somebody sees to it: no more reminders, no escalation."""
-        text = "" if body is None else body.text
-        return told(application.incidents.acknowledge(id_, who(request), text))
 
-    @routed(routes, Operations.clear_alert, summary="Clear an alert", **answers)
-    def clear(id_: _Alert, request: Request, body: SaidBody | None = None) -> JSONResponse:
-        """It has ended: the next alert of its rule and key opens another."""
-        text = "" if body is None else body.text
-        return told(application.incidents.clear(id_, who(request), text))
+@routed(routes, Operations.alert, "Look up an alert", IncidentBody)
+def get_alert(app: App, id_: _Alert) -> JSONResponse:
+    """The incident that an alert belongs to: its state, and how often it was raised."""
+    return _told(app, app.incidents.one(id_))
 
-    @routed(routes, Operations.comment, summary="Comment on an alert", **answers)
-    def comment(id_: _Alert, body: CommentBody, request: Request) -> JSONResponse:
-        """Add a text to the history of an alert."""
-        return told(application.incidents.comment(id_, who(request), body.text))
 
-    @routed(routes, Operations.assign, summary="Assign an alert", **answers)
-    def assign(id_: _Alert, body: AssigneeBody, request: Request) -> JSONResponse:
-        """Say who is to see to it."""
-        return told(application.incidents.assign(id_, who(request), body.to))
+@routed(routes, Operations.alert_history, "What became of an alert", ChangesBody)
+def get_history(
+    app: App,
+    id_: _Alert,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    after: Annotated[
+        int, Query(ge=0, le=_LARGEST, description="`seq` of the page's last change")
+    ] = 0,
+) -> JSONResponse:
+    """Its changes: raised, acknowledged, cleared and so on; repeats are only counted."""
+    found = app.incidents.history(id_, limit, after)
+    path, last = f"/alerts/{quote(id_, safe='')}/history", found[-1].seq if found else None
+    following = next_page(path, found, limit, limit=limit, after=last)
+    return JSONResponse({"changes": [_changed(app, e) for e in found], "next": following})
 
-    @routed(routes, Operations.silences, summary="List silences")
-    def list_silences() -> SilencesBody:
-        """The silences that have not ended."""
-        found = application.incidents.silences()
-        return SilencesBody(silences=list(found))
 
-    @routed(routes, Operations.silence, summary="Begin a silence", status_code=201)
-    def begin_silence(body: NewSilenceBody, request: Request) -> Silence:
-        """Do not tell receivers of alerts that match, for a while; they are kept all the same."""
-        made = application.incidents.silence(
-            body.rule,
-            body.key,
-            body.severity,
-            body.ends_at,
-            who(request),
-            body.comment,
-            body.starts_at,
-        )
-        return made
+@routed(routes, Operations.acknowledge, "Acknowledge an alert", IncidentBody)
+def acknowledge(
+    app: App, id_: _Alert, request: Request, body: SaidBody | None = None
+) -> JSONResponse:
+    """Somebody sees to it: no more reminders, no escalation."""
+    text = "" if body is None else body.text
+    return _told(app, app.incidents.acknowledge(id_, who(request), text))
 
-    @routed(routes, Operations.end_silence, summary="End a silence", status_code=204)
-    def end_silence(silence_id: Annotated[int, Path(ge=0, le=_LARGEST)]) -> Response:
-        """Tell receivers again of what it matched."""
-        application.incidents.end_silence(silence_id)
-        return Response(status_code=204)
 
-    return routes
+@routed(routes, Operations.clear_alert, "Clear an alert", IncidentBody)
+def clear(app: App, id_: _Alert, request: Request, body: SaidBody | None = None) -> JSONResponse:
+    """It has ended: the next alert of its rule and key opens another."""
+    text = "" if body is None else body.text
+    return _told(app, app.incidents.clear(id_, who(request), text))
+
+
+@routed(routes, Operations.comment, "Comment on an alert", IncidentBody)
+def comment(app: App, id_: _Alert, body: CommentBody, request: Request) -> JSONResponse:
+    """Add a text to the history of an alert."""
+    return _told(app, app.incidents.comment(id_, who(request), body.text))
+
+
+@routed(routes, Operations.assign, "Assign an alert", IncidentBody)
+def assign(app: App, id_: _Alert, body: AssigneeBody, request: Request) -> JSONResponse:
+    """Say who is to see to it."""
+    return _told(app, app.incidents.assign(id_, who(request), body.to))
+
+
+@routed(routes, Operations.silences, "List silences")
+def list_silences(app: App) -> SilencesBody:
+    """The silences that have not ended."""
+    return SilencesBody(silences=list(app.incidents.silences()))
+
+
+@routed(routes, Operations.silence, "Begin a silence", status_code=201)
+def begin_silence(app: App, body: NewSilenceBody, request: Request) -> Silence:
+    """Do not tell receivers of alerts that match, for a while; they are kept all the same."""
+    return app.incidents.silence(
+        body.rule,
+        body.key,
+        body.severity,
+        body.ends_at,
+        who(request),
+        body.comment,
+        body.starts_at,
+    )
+
+
+@routed(routes, Operations.end_silence, "End a silence", status_code=204)
+def end_silence(app: App, silence_id: Annotated[int, Path(ge=0, le=_LARGEST)]) -> None:
+    """Tell receivers again of what it matched."""
+    app.incidents.end_silence(silence_id)
+
+
+def _raised(app: Application, raised: RaisedAlert) -> dict[str, Any]:
+    return {**alert_data(raised, app.timeline), "seq": raised.seq}
+
+
+def _told(app: Application, incident: Incident) -> JSONResponse:
+    return JSONResponse(incident_data(incident, app.timeline))
+
+
+def _changed(app: Application, change: AlertChange) -> dict[str, Any]:
+    return {"seq": change.seq, **change_data(change, app.timeline)}
+
+
+def _last_alert(app: Application) -> int:
+    newest = app.alerts(1)
+    return newest[0].seq if newest else 0
+
+
+def _alerts_after(app: Application, seq: int) -> list[dict[str, Any]]:
+    return [_raised(app, each) for each in app.alerts_after(seq, _PAGE)]
+
+
+def _changes_after(app: Application, seq: int) -> list[dict[str, Any]]:
+    return [_changed(app, each) for each in app.incidents.changes_after(seq, _PAGE)]

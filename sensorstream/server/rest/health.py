@@ -1,26 +1,24 @@
-"""``/healthz``, ``/readyz`` and ``/metrics``: for operators."""
+"""``/healthz``, ``/readyz``, ``/metrics``, ``/audit`` and ``/settings``: for operators."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
-import anyio
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client.exposition import choose_encoder
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from sensorstream.app.application import Application
 from sensorstream.client.operations import Operations
 from sensorstream.server.access import user_of
-from sensorstream.server.known import routed
+from sensorstream.server.answers import body_of
+from sensorstream.server.known import App, next_page, routed
 from sensorstream.server.problems import http_problem, respond
-from sensorstream.settings_file import Given
 
-_AT_ONCE: Final = 2
+routes = APIRouter(tags=["operation"])
+_NEWEST: Final = 2**63 - 1
 
 
 class PartBody(BaseModel):
@@ -45,63 +43,8 @@ class AliveBody(BaseModel):
     held: int
 
 
-def router(application: Application) -> APIRouter:
-    """The operators' resources."""
-    routes = APIRouter(tags=["operation"])
-    # Threads that no other request can take. Only those, and the event loop, may be needed here.
-    own = anyio.CapacityLimiter(_AT_ONCE)
-
-    @routed(routes, Operations.alive, summary="Is it alive?", responses={200: {"model": AliveBody}})
-    async def healthz() -> JSONResponse:
-        """503 means: restart me."""
-        if ailment := application.health.ailment():
-            return respond(http_problem(503, ailment))
-        return JSONResponse({"status": "alive", "held": application.held()})
-
-    @routed(routes, Operations.ready, summary="Can it work?", responses={200: {"model": ReadyBody}})
-    async def readyz(request: Request) -> JSONResponse:
-        """503 means: send me no messages now; the problem's `parts` say which part and why.
-
-        Where keys are needed, `parts` is empty for who shows none.
-        """
-        states = await run_sync(application.health.parts, limiter=own)
-        if not user_of(request).roles:
-            if all(each.ready for each in states):
-                return JSONResponse({"status": "ready", "parts": {}})
-            return respond(http_problem(503, "not ready"), more={"parts": {}})
-        parts = {
-            each.name: {"ready": each.ready, "detail": each.detail, "age": round(each.age, 1)}
-            for each in states
-        }
-        waiting = [each.name for each in states if not each.ready]
-        if not waiting:
-            return JSONResponse({"status": "ready", "parts": parts})
-        told = http_problem(503, f"not ready: {', '.join(waiting)}")
-        return respond(told, more={"parts": parts})
-
-    @routed(
-        routes,
-        Operations.metrics,
-        summary="Metrics for Prometheus",
-        response_class=Response,
-        responses={200: {"content": {"text/plain": {}}}},
-    )
-    async def metrics(request: Request) -> Response:
-        """Counters, and the phases t_i, t_w, t_m, t_s as `sensorstream_phase_seconds`."""
-        encode, content_type = choose_encoder(request.headers.get("accept", ""))
-        text = await run_sync(encode, application.metrics, limiter=own)
-        return Response(text, headers={"Content-Type": content_type})
-
-    return routes
-
-
-_NEWEST: Final = 2**63 - 1
-
-
 class AuditedBody(BaseModel):
     """A request that was to change something."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     seq: int
     at: datetime
@@ -120,28 +63,6 @@ class AuditBody(BaseModel):
     next: str | None
 
 
-def audit(application: Application) -> APIRouter:
-    """The audit log."""
-    routes = APIRouter(tags=["operation"])
-
-    @routed(routes, Operations.audit, summary="List changes")
-    def audit(
-        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-        before: Annotated[
-            int | None, Query(ge=0, le=_NEWEST, description="`seq` of the page's last change")
-        ] = None,
-    ) -> AuditBody:
-        """Who changed what, newest first: every request but messages, questions and reads."""
-        found = application.access.changes(before, limit)
-        more = len(found) == limit
-        return AuditBody(
-            changes=[AuditedBody.model_validate(each) for each in found],
-            next=f"/audit?limit={limit}&before={found[-1].seq}" if more else None,
-        )
-
-    return routes
-
-
 class SettingBody(BaseModel):
     """A setting: `section.name`, its value, and where that comes from."""
 
@@ -158,21 +79,73 @@ class SettingsBody(BaseModel):
     settings: list[SettingBody]
 
 
-def settings(given: Sequence[Given]) -> APIRouter:
-    """The settings as they were read."""
-    routes = APIRouter(tags=["operation"])
-    told = SettingsBody(
+@routed(routes, Operations.alive, "Is it alive?", AliveBody)
+async def healthz(app: App) -> JSONResponse:
+    """503 means: restart me."""
+    if ailment := app.health.ailment():
+        return respond(http_problem(503, ailment))
+    return JSONResponse({"status": "alive", "held": app.held()})
+
+
+@routed(routes, Operations.ready, "Can it work?", ReadyBody)
+async def readyz(app: App, request: Request) -> JSONResponse:
+    """503 means: send me no messages now; the problem's `parts` say which part and why.
+
+    Where keys are needed, `parts` is empty for who shows none.
+    """
+    states = await run_sync(app.health.parts, limiter=request.app.state.threads)
+    shown = states if user_of(request).roles else ()
+    parts = {
+        each.name: {"ready": each.ready, "detail": each.detail, "age": round(each.age, 1)}
+        for each in shown
+    }
+    if all(each.ready for each in states):
+        return JSONResponse({"status": "ready", "parts": parts})
+    waiting = ", ".join(each.name for each in shown if not each.ready)
+    told = http_problem(503, f"not ready: {waiting}" if waiting else "not ready")
+    return respond(told, more={"parts": parts})
+
+
+@routed(
+    routes,
+    Operations.metrics,
+    "Metrics for Prometheus",
+    types=("text/plain",),
+    response_class=Response,
+)
+async def metrics(app: App, request: Request) -> Response:
+    """Counters, and the phases t_i, t_w, t_m, t_s as `sensorstream_phase_seconds`."""
+    encode, content_type = choose_encoder(request.headers.get("accept", ""))
+    text = await run_sync(encode, app.metrics, limiter=request.app.state.threads)
+    return Response(text, headers={"Content-Type": content_type})
+
+
+@routed(routes, Operations.audit, "List changes")
+def audit(
+    app: App,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[
+        int | None, Query(ge=0, le=_NEWEST, description="`seq` of the page's last change")
+    ] = None,
+) -> AuditBody:
+    """Who changed what, newest first: every request but messages, questions and reads."""
+    found = app.access.changes(before, limit)
+    last = found[-1].seq if found else None
+    return AuditBody(
+        changes=[body_of(AuditedBody, each) for each in found],
+        next=next_page("/audit", found, limit, limit=limit, before=last),
+    )
+
+
+@routed(routes, Operations.settings, "List the settings")
+def settings(request: Request) -> SettingsBody:
+    """All settings that the server has read when it started, and where each comes from.
+
+    None, where a program has made them without a file.
+    """
+    given = request.app.state.given
+    return SettingsBody(
         settings=[
             SettingBody(name=each.name, value=each.shown(), origin=each.origin) for each in given
         ]
     )
-
-    @routed(routes, Operations.settings, summary="List the settings")
-    def settings() -> SettingsBody:
-        """All settings that the server has read when it started, and where each comes from.
-
-        None, where a program has made them without a file.
-        """
-        return told
-
-    return routes

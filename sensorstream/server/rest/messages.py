@@ -1,4 +1,4 @@
-"""``POST /messages`` and ``POST /messages/batch``: take messages in."""
+"""``/messages``: takes messages in, one or a batch, and tells what became of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Final
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.encoders import jsonable_encoder
@@ -37,7 +36,7 @@ from sensorstream.server.addresses import admitted
 from sensorstream.server.answers import OutcomeBody, RaisedAlertBody, outcome_answer
 from sensorstream.server.batches import JSON, LINES, read_batch
 from sensorstream.server.idempotency import HEADER, REPLAYED, again, origin_of
-from sensorstream.server.known import Moment, routed
+from sensorstream.server.known import App, Moment, next_page, routed
 from sensorstream.server.negotiation import XML_TYPES, check_xml, xml_of
 from sensorstream.server.problems import (
     ContradictionBody,
@@ -48,7 +47,8 @@ from sensorstream.server.problems import (
     respond,
 )
 
-PATH: Final = "/messages"
+routes = APIRouter(tags=["messages"])
+_PATH: Final = "/messages"
 _AT_ONCE: Final = 500
 """Messages of a batch that may wait at a time: enough that the engine never waits for them."""
 _IN_A_ROW: Final = 10
@@ -90,103 +90,89 @@ class BatchBody(BaseModel):
     results: list[BatchEntryBody]
 
 
-def router(application: Application, max_message_bytes: int) -> APIRouter:
-    """The messages resource."""
-    routes = APIRouter(tags=["messages"])
+@routed(
+    routes,
+    Operations.send,
+    "Post one XML message",
+    OutcomeBody,
+    responses={202: {"model": OutcomeBody}},
+    body={each: {"schema": _XML} for each in XML_TYPES},
+)
+async def post_message(
+    app: App,
+    request: Request,
+    source: Source = _SOURCE,
+    idempotency_key: IdempotencyKey = None,
+    prefer: Preference = None,
+) -> Response:
+    """Take one XML document in; answers when its effects are on disk.
 
-    @routed(
-        routes,
-        Operations.send,
-        summary="Post one XML message",
-        responses={200: {"model": OutcomeBody}, 202: {"model": OutcomeBody}},
-        openapi_extra={
-            "requestBody": {
-                "required": True,
-                "content": {each: {"schema": _XML} for each in XML_TYPES},
-            }
-        },
+    With `Prefer: respond-async`, and where the engines run on Spark: answers 202 when the
+    message is in the journal.
+    """
+    return await _take(app, request, source)
+
+
+@routed(
+    routes,
+    Operations.send_batch,
+    "Post many XML messages",
+    BatchBody,
+    body={
+        **{each: {"schema": {"type": "array", "items": _XML}} for each in (JSON, LINES)},
+        XML_TYPES[0]: {"schema": _XML},
+    },
+)
+async def post_batch(
+    app: App, request: Request, source: Source = _SOURCE, idempotency_key: IdempotencyKey = None
+) -> JSONResponse:
+    """Take XML documents in, in order; each succeeds or fails independently.
+
+    The body is a JSON array of strings, one JSON string a line (NDJSON), or an XML document
+    `Messages` whose children are the messages. They are let in piece by piece, in turn with
+    the messages of others.
+    """
+    check_source(request, source)
+    contents = await run_in_threadpool(
+        read_batch, await request.body(), request.headers.get("content-type", "")
     )
-    async def post_message(
-        request: Request,
-        source: Source = _SOURCE,
-        idempotency_key: IdempotencyKey = None,
-        prefer: Preference = None,
-    ) -> Response:
-        """Take one XML document in; answers when its effects are on disk.
+    sender = admitted(app, request.scope, len(contents))
+    origins = [origin_of(request, position) for position in range(len(contents))]
+    limit = app.settings.server.max_message_bytes
 
-        With `Prefer: respond-async`, and where the engines run on Spark: answers 202 when the
-        message is in the journal.
-        """
-        return await _take(application, request, source)
+    def enter(position: int) -> Future[Outcome]:
+        content = contents[position]
+        if len(content) > limit:
+            told = f"the message holds {len(content)} bytes, the limit is {limit}"
+            return failed(MessageTooLarge(told))
+        return app.submit(content, source, sender, origin=origins[position])
 
-    @routed(
-        routes,
-        Operations.send_batch,
-        summary="Post many XML messages",
-        responses={200: {"model": BatchBody}},
-        openapi_extra={
-            "requestBody": {
-                "required": True,
-                "content": {
-                    JSON: {"schema": {"type": "array", "items": _XML}},
-                    LINES: {"schema": {"type": "array", "items": _XML}},
-                    XML_TYPES[0]: {"schema": _XML},
-                },
-            }
-        },
+    entered = [each async for each in _in_pieces(enter, len(contents))]
+    known = await _known(
+        app, [o for o, each in zip(origins, entered, strict=True) if _repeated(each)]
     )
-    async def post_batch(
-        request: Request, source: Source = _SOURCE, idempotency_key: IdempotencyKey = None
-    ) -> JSONResponse:
-        """Take XML documents in, in order; each succeeds or fails independently.
 
-        The body is a JSON array of strings, one JSON string a line (NDJSON), or an XML document
-        `Messages` whose children are the messages. They are let in piece by piece, in turn with
-        the messages of others.
-        """
-        check_source(request, source)
-        contents = await run_in_threadpool(
-            read_batch, await request.body(), request.headers.get("content-type", "")
-        )
-        sender = admitted(application, request.scope, len(contents))
+    def answer(position: int) -> Mapping[str, Any]:
+        if not _repeated(entered[position]):
+            return outcome_answer(entered[position].result(), app.timeline)
+        return again(app, known.get(origins[position]), contents[position], source)
 
-        origins = [origin_of(request, position) for position in range(len(contents))]
-
-        def enter(position: int) -> Future[Outcome]:
-            content = contents[position]
-            if len(content) > max_message_bytes:
-                told = f"the message holds {len(content)} bytes, the limit is {max_message_bytes}"
-                return failed(MessageTooLarge(told))
-            return application.submit(content, source, sender, origin=origins[position])
-
-        entered = [each async for each in _in_pieces(enter, len(contents))]
-        known = await _known(
-            application, [o for o, each in zip(origins, entered, strict=True) if _repeated(each)]
+    def answers() -> JSONResponse:
+        results = [_entry(answer, position) for position in range(len(contents))]
+        refused = sum("problem" in each for each in results)
+        return JSONResponse(
+            {"accepted": len(results) - refused, "failed": refused, "results": results}
         )
 
-        def answer(position: int) -> Mapping[str, Any]:
-            if not _repeated(entered[position]):
-                return outcome_answer(entered[position].result(), application.timeline)
-            return again(application, known.get(origins[position]), contents[position], source)
-
-        def answers() -> JSONResponse:
-            results = [_entry(answer, position) for position in range(len(contents))]
-            refused = sum("problem" in each for each in results)
-            return JSONResponse(
-                {"accepted": len(results) - refused, "failed": refused, "results": results}
-            )
-
-        # Those of thousands of messages take a time for which all others would wait.
-        return await run_in_threadpool(answers)
-
-    return routes
+    # Those of thousands of messages take a time for which all others would wait.
+    return await run_in_threadpool(answers)
 
 
 class Shortcut:
     """ASGI middleware: ``POST /messages`` without FastAPI, whose part of a request is the largest.
 
-    The answers are those of the route of :func:`router`, which describes it: all but a parameter
-    that is refused is the same code.
+    The answers are those of :func:`post_message`, which describes it: all but a parameter that is
+    refused is the same code.
     """
 
     def __init__(self, app: ASGIApp, application: Application) -> None:
@@ -195,7 +181,7 @@ class Shortcut:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         source = _SOURCE
-        plain = scope["type"] == "http" and scope["path"] == PATH and scope["method"] == "POST"
+        plain = scope["type"] == "http" and scope["path"] == _PATH and scope["method"] == "POST"
         if plain and scope["query_string"]:
             given = QueryParams(scope["query_string"])
             source = given.get("source", _SOURCE)
@@ -233,7 +219,7 @@ async def _take(application: Application, request: Request, source: str) -> Resp
         headers |= REPLAYED
     if answer["status"] != Status.JOURNALLED.value:
         return _Answer(answer, headers=headers)
-    headers["Location"] = f"{PATH}/{answer['message_id']}"
+    headers["Location"] = f"{_PATH}/{answer['message_id']}"
     return _Answer(answer, 202, headers)
 
 
@@ -399,91 +385,69 @@ class LifeBody(MessageBody):
     )
 
 
-def kept(application: Application) -> APIRouter:
-    """The messages in the journal."""
-    routes = APIRouter(tags=["messages"])
+@routed(routes, Operations.messages, "List messages", MessagesBody)
+def list_messages(
+    app: App,
+    status: Annotated[Status | None, Query(description="only those that are so now")] = None,
+    source: Annotated[str | None, Query(description="only those of this source")] = None,
+    since: Annotated[Moment | None, Query(description="only those received then or later")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[int | None, Query(description="`seq` of the page's last one")] = None,
+) -> JSONResponse:
+    """The messages in the journal, newest first, and what became of each."""
+    wanted = Wanted(None if status is None else status.value, source, since, before)
+    found = app.messages.page(wanted, limit)
+    asked = {"status": wanted.status, "source": source, "since": since, "limit": limit}
+    last = found[-1].seq if found else None
+    following = next_page("/messages", found, limit, **asked, before=last)
+    return JSONResponse({"messages": [_summary(each) for each in found], "next": following})
 
-    @routed(
-        routes,
-        Operations.messages,
-        summary="List messages",
-        responses={200: {"model": MessagesBody}},
+
+@routed(routes, Operations.message, "What became of a message", LifeBody)
+def show_message(app: App, id_: Id) -> JSONResponse:
+    """What a message caused up to now, in the window, in history and in deliveries."""
+    life = app.messages.life(id_)
+    line, facts = app.timeline, life.facts
+    known = facts is not None
+
+    def instant(value: int | None) -> int | str | None:
+        return None if value is None else plain_time(value, line)
+
+    contradiction, dismissed = life.message.contradiction, life.message.dismissed_at
+    lists = ("matched", "individuals", "filtered", "shed", "replies", "warnings")
+    alerts = [{**alert_data(each, line), "seq": each.seq} for each in life.alerts]
+    return JSONResponse(
+        {
+            **_summary(life.message),
+            "time": instant((facts or {}).get("time")),
+            "error": (facts or {}).get("error"),
+            "contradiction": None if contradiction is None else asdict(contradiction),
+            **{name: None if facts is None else facts[name] for name in lists},
+            "alerts": alerts if known else None,
+            "deliveries": jsonable_encoder(life.deliveries) if known else None,
+            "replay_of": life.message.replay_of or None,
+            "replay": life.replay,
+            "dismissed_at": dismissed and dismissed.isoformat(),
+            "in_window": None if life.live is None else _counts(*life.live),
+            "in_history": _counts(life.left.asserted, life.left.inferred),
+            "left_at": instant(life.left.at),
+        }
     )
-    def list_messages(
-        status: Annotated[Status | None, Query(description="only those that are so now")] = None,
-        source: Annotated[str | None, Query(description="only those of this source")] = None,
-        since: Annotated[
-            Moment | None, Query(description="only those received then or later")
-        ] = None,
-        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-        before: Annotated[int | None, Query(description="`seq` of the page's last one")] = None,
-    ) -> JSONResponse:
-        """The messages in the journal, newest first, and what became of each."""
-        wanted = Wanted(None if status is None else status.value, source, since, before)
-        found = application.messages.page(wanted, limit)
-        following = None
-        if len(found) == limit:
-            asked = {
-                "status": wanted.status,
-                "source": source,
-                "since": since and since.isoformat(),
-            }
-            told = {name: each for name, each in asked.items() if each is not None}
-            following = "/messages?" + urlencode({**told, "limit": limit, "before": found[-1].seq})
-        return JSONResponse({"messages": [_summary(each) for each in found], "next": following})
 
-    @routed(
-        routes,
-        Operations.message,
-        summary="What became of a message",
-        responses={200: {"model": LifeBody}},
-    )
-    def show_message(id_: Id) -> JSONResponse:
-        """What a message caused up to now, in the window, in history and in deliveries."""
-        life = application.messages.life(id_)
-        line, facts = application.timeline, life.facts
-        known = facts is not None
 
-        def instant(value: int | None) -> int | str | None:
-            return None if value is None else plain_time(value, line)
-
-        contradiction, dismissed = life.message.contradiction, life.message.dismissed_at
-        lists = ("matched", "individuals", "filtered", "shed", "replies", "warnings")
-        return JSONResponse(
-            {
-                **_summary(life.message),
-                "time": instant((facts or {}).get("time")),
-                "error": (facts or {}).get("error"),
-                "contradiction": None if contradiction is None else asdict(contradiction),
-                **{name: None if facts is None else facts[name] for name in lists},
-                "alerts": [{**alert_data(each, line), "seq": each.seq} for each in life.alerts]
-                if known
-                else None,
-                "deliveries": jsonable_encoder(life.deliveries) if known else None,
-                "replay_of": life.message.replay_of or None,
-                "replay": life.replay,
-                "dismissed_at": dismissed and dismissed.isoformat(),
-                "in_window": None if life.live is None else _counts(*life.live),
-                "in_history": _counts(life.left.asserted, life.left.inferred),
-                "left_at": instant(life.left.at),
-            }
-        )
-
-    @routed(
-        routes,
-        Operations.message_content,
-        summary="The content of a message",
-        response_class=Response,
-        responses={200: {"content": {"application/xml": {"schema": {"type": "string"}}}}},
-    )
-    def show_content(id_: Id) -> Response:
-        """The message as it came, byte by byte."""
-        # A sender may have written a page with scripts: no browser may take it for one of ours.
-        headers = {"X-Content-Type-Options": "nosniff", "Content-Disposition": "attachment"}
-        content = application.messages.content(id_)
-        return Response(content, media_type="application/xml", headers=headers)
-
-    return routes
+@routed(
+    routes,
+    Operations.message_content,
+    "The content of a message",
+    types={"application/xml": {"schema": {"type": "string"}}},
+    response_class=Response,
+)
+def show_content(app: App, id_: Id) -> Response:
+    """The message as it came, byte by byte."""
+    # A sender may have written a page with scripts: no browser may take it for one of ours.
+    headers = {"X-Content-Type-Options": "nosniff", "Content-Disposition": "attachment"}
+    content = app.messages.content(id_)
+    return Response(content, media_type="application/xml", headers=headers)
 
 
 def _summary(message: KeptMessage) -> dict[str, Any]:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import fields, replace
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
-from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 from starlette.concurrency import run_in_threadpool
 
 from sensorstream.app.application import Application
 from sensorstream.app.replays import MOST, Replayed
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import Contradiction, RepeatedMessage
-from sensorstream.history.quarantine import Chosen
+from sensorstream.errors import RepeatedMessage
+from sensorstream.history.kept_messages import Chosen
 from sensorstream.server.addresses import admitted
-from sensorstream.server.answers import OutcomeBody, outcome_answer
-from sensorstream.server.known import Moment, routed
+from sensorstream.server.answers import OutcomeBody, body_of, outcome_answer
+from sensorstream.server.known import App, Moment, next_page, routed
 from sensorstream.server.negotiation import xml_of
 from sensorstream.server.problems import ContradictionBody, ProblemBody, problem_of
 
-_PATH = "/quarantine"
+routes = APIRouter(tags=["messages"])
 _Kind = Literal["unmatched", "partial", "rejected", "skipped"]
 _Id = Annotated[str, Path(alias="id", description="the `message_id`, such as m42")]
 _Seq = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
@@ -35,13 +34,15 @@ class QuarantinedBody(BaseModel):
     """A message that was not taken in, or not all of it, and why."""
 
     seq: int
-    message_id: str
+    message_id: str = Field(validation_alias="id")
     source: str
     received_at: datetime
     status: _Kind
     reason: str
-    code: str | None = Field(description="of the error that rejected it; null: there was none")
-    content: str
+    code: Annotated[str | None, BeforeValidator(lambda code: code or None)] = Field(
+        description="of the error that rejected it; null: there was none"
+    )
+    content: Annotated[str, BeforeValidator(lambda content: content.decode(errors="replace"))]
     contradiction: ContradictionBody | None = None
 
 
@@ -77,7 +78,7 @@ class DismissedBody(BaseModel):
     left: int
 
 
-def _chosen(
+async def _chosen(
     status: _Kind | None = None,
     code: Annotated[
         str | None, Query(max_length=100, description="of the error that rejected them")
@@ -94,142 +95,104 @@ def _chosen(
 _Choosing = Annotated[Chosen, Depends(_chosen)]
 
 
-def router(application: Application) -> APIRouter:
-    """The quarantine resource."""
-    routes = APIRouter(tags=["messages"])
+@routed(routes, Operations.quarantine, "List messages not taken in")
+def list_quarantined(
+    app: App, chosen: _Choosing, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> QuarantineBody:
+    """Messages not taken in or not whole, with their reason and content, newest first.
 
-    @routed(routes, Operations.quarantine, summary="List messages not taken in")
-    def list_quarantined(
-        chosen: _Choosing, limit: Annotated[int, Query(ge=1, le=1000)] = 100
-    ) -> QuarantineBody:
-        """Messages not taken in or not whole, with their reason and content, newest first.
-
-        Those that were replayed or dismissed are left out.
-        """
-        found = application.quarantine(limit, chosen)
-        messages = [
-            QuarantinedBody(
-                seq=each.seq,
-                message_id=each.id,
-                source=each.source,
-                received_at=each.received_at,
-                status=each.status,
-                reason=each.reason,
-                code=each.code or None,
-                content=each.content.decode(errors="replace"),
-                contradiction=_contradiction(each.contradiction),
-            )
-            for each in found
-        ]
-        more = len(found) == limit
-        following = _link(_PATH, replace(chosen, before=found[-1].seq), limit) if more else None
-        return QuarantineBody(messages=messages, next=following)
-
-    @routed(routes, Operations.dismiss_all, summary="Take messages out of quarantine")
-    def dismiss_messages(chosen: _Choosing) -> DismissedBody:
-        """Take the chosen messages out of quarantine, without anything else all of them; at most
-        10,000, oldest first. The journal keeps them.
-        """
-        gone, left = application.replays.dismiss_all(chosen)
-        return DismissedBody(dismissed=gone, left=left)
-
-    @routed(
-        routes,
-        Operations.replay_all,
-        summary="Take many messages in anew",
-        responses={200: {"model": ReplaysBody}},
+    Those that were replayed or dismissed are left out.
+    """
+    found = app.quarantine(limit, chosen)
+    asked = {"limit": limit, **asdict(chosen), "before": found[-1].seq if found else None}
+    return QuarantineBody(
+        messages=[body_of(QuarantinedBody, each) for each in found],
+        next=next_page("/quarantine", found, limit, **asked),
     )
-    def replay_messages(
-        request: Request,
-        chosen: _Choosing,
-        limit: Annotated[int, Query(ge=1, le=MOST)] = MOST,
-    ) -> JSONResponse:
-        """Take the chosen messages in anew, as they came, oldest first; without anything chosen,
-        all of them. What is in quarantine because of this is chosen by no `next`.
-        """
-        choice = application.replays.choose(chosen, limit)
-        done: list[Replayed] = []
-        if choice.first:
-            sender = admitted(application, request.scope, len(choice.first))
-            done += application.replays.replay_all(choice, sender)
-        left = choice.count - len(choice.first)
-        following = None
-        if left > 0:
-            rest = replace(chosen, after=choice.first[-1][0], before=choice.newest + 1)
-            following = _link("/quarantine/replay", rest, limit)
-        well = sum(each.well for each in done)
-        return JSONResponse(
-            {
-                "replayed": well,
-                "failed": len(done) - well,
-                "left": left,
-                "results": [_replayed(each) for each in sorted(done, key=lambda each: each.seq)],
-                "next": following,
-            }
-        )
 
-    def _replayed(each: Replayed) -> dict[str, Any]:
-        if isinstance(each.told, Outcome):
-            told = {"outcome": outcome_answer(each.told, application.timeline)}
-        else:
-            told = {"problem": problem_of(each.told).document()}
-        return {"replay_of": each.name, **told}
 
-    @routed(routes, Operations.dismiss, summary="Take a message out of quarantine", status_code=204)
-    def dismiss_message(id_: _Id) -> Response:
-        """Take a message out of quarantine; the journal keeps it."""
-        application.replays.dismiss(id_)
-        return Response(status_code=204)
+@routed(routes, Operations.dismiss_all, "Take messages out of quarantine")
+def dismiss_messages(app: App, chosen: _Choosing) -> DismissedBody:
+    """Take the chosen messages out of quarantine, without anything else all of them; at most
+    10,000, oldest first. The journal keeps them.
+    """
+    gone, left = app.replays.dismiss_all(chosen)
+    return DismissedBody(dismissed=gone, left=left)
 
-    @routed(
-        routes,
-        Operations.replay,
-        summary="Take a message in anew",
-        responses={200: {"model": OutcomeBody}, 202: {"model": OutcomeBody}},
-        openapi_extra={
-            "requestBody": {
-                "required": False,
-                "content": {
-                    "application/xml": {"schema": {"type": "string", "format": "xml"}},
-                },
-            }
-        },
+
+@routed(routes, Operations.replay_all, "Take many messages in anew", ReplaysBody)
+def replay_messages(
+    app: App,
+    request: Request,
+    chosen: _Choosing,
+    limit: Annotated[int, Query(ge=1, le=MOST)] = MOST,
+) -> JSONResponse:
+    """Take the chosen messages in anew, as they came, oldest first; without anything chosen,
+    all of them. What is in quarantine because of this is chosen by no `next`.
+    """
+    choice = app.replays.choose(chosen, limit)
+    done: list[Replayed] = []
+    if choice.first:
+        sender = admitted(app, request.scope, len(choice.first))
+        done += app.replays.replay_all(choice, sender)
+    left = choice.count - len(choice.first)
+    following = None
+    if left > 0:
+        rest = {**asdict(chosen), "after": choice.first[-1][0], "before": choice.newest + 1}
+        following = next_page("/quarantine/replay", (), 0, limit=limit, **rest)
+    well = sum(each.well for each in done)
+    return JSONResponse(
+        {
+            "replayed": well,
+            "failed": len(done) - well,
+            "left": left,
+            "results": [_replayed(app, each) for each in sorted(done, key=lambda each: each.seq)],
+            "next": following,
+        }
     )
-    async def replay_message(id_: _Id, request: Request) -> JSONResponse:
-        """Take a message in anew as it came, or as the body has it; it leaves the quarantine.
-
-        It is a message of its own, whose journal entry names the old one. A message is replayed
-        once; what is not taken in then is in quarantine itself.
-        """
-        corrected = await request.body()
-        if corrected:
-            corrected = xml_of(corrected, request.headers.get("content-type", ""))
-        sender = admitted(application, request.scope)
-        entered = await run_in_threadpool(
-            application.replays.replay, id_, corrected or None, sender
-        )
-        try:
-            outcome = await asyncio.wrap_future(entered)
-        except RepeatedMessage:
-            raise RepeatedMessage(f"message {id_} was replayed before") from None
-        return JSONResponse(
-            outcome_answer(outcome, application.timeline),
-            202 if outcome.status is Status.JOURNALLED else 200,
-        )
-
-    return routes
 
 
-def _contradiction(found: Contradiction | None) -> ContradictionBody | None:
-    if found is None:
-        return None
-    return ContradictionBody.model_validate(found, from_attributes=True)
+@routed(routes, Operations.dismiss, "Take a message out of quarantine", status_code=204)
+def dismiss_message(app: App, id_: _Id) -> None:
+    """Take a message out of quarantine; the journal keeps it."""
+    app.replays.dismiss(id_)
 
 
-def _link(path: str, chosen: Chosen, limit: int) -> str:
-    told: dict[str, object] = {"limit": limit}
-    for each in fields(chosen):
-        value = getattr(chosen, each.name)
-        if value is not None:
-            told[each.name] = value.isoformat() if isinstance(value, datetime) else value
-    return f"{path}?{urlencode(told)}"
+@routed(
+    routes,
+    Operations.replay,
+    "Take a message in anew",
+    OutcomeBody,
+    responses={202: {"model": OutcomeBody}},
+    openapi_extra={
+        "requestBody": {
+            "required": False,
+            "content": {"application/xml": {"schema": {"type": "string", "format": "xml"}}},
+        }
+    },
+)
+async def replay_message(app: App, id_: _Id, request: Request) -> JSONResponse:
+    """Take a message in anew as it came, or as the body has it; it leaves the quarantine.
+
+    It is a message of its own, whose journal entry names the old one. A message is replayed
+    once; what is not taken in then is in quarantine itself.
+    """
+    corrected = await request.body()
+    if corrected:
+        corrected = xml_of(corrected, request.headers.get("content-type", ""))
+    sender = admitted(app, request.scope)
+    entered = await run_in_threadpool(app.replays.replay, id_, corrected or None, sender)
+    try:
+        outcome = await asyncio.wrap_future(entered)
+    except RepeatedMessage:
+        raise RepeatedMessage(f"message {id_} was replayed before") from None
+    status = 202 if outcome.status is Status.JOURNALLED else 200
+    return JSONResponse(outcome_answer(outcome, app.timeline), status)
+
+
+def _replayed(app: Application, each: Replayed) -> dict[str, Any]:
+    if isinstance(each.told, Outcome):
+        told = {"outcome": outcome_answer(each.told, app.timeline)}
+    else:
+        told = {"problem": problem_of(each.told).document()}
+    return {"replay_of": each.name, **told}

@@ -10,12 +10,12 @@ from urllib.parse import quote, unquote
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import format_sse_event
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sensorstream.alerts.cloudevents import plain_time, query_report_data
+from sensorstream.alerts.cloudevents import query_report_data
 from sensorstream.alerts.feed import Subscription
 from sensorstream.analysis.note import Note
 from sensorstream.app.application import Application
@@ -27,9 +27,9 @@ from sensorstream.engine.live_queries import QueryReport
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.model.timeline import Timeline
-from sensorstream.server.known import routed
+from sensorstream.server.answers import Time, body_of
+from sensorstream.server.known import App, routed
 from sensorstream.server.negotiation import choose, media_type_of
-from sensorstream.server.rest import window
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
@@ -41,17 +41,15 @@ from sensorstream.server.rest.versioned import (
 )
 from sensorstream.server.results import answer_response
 
-_PATH: Final = "/queries"
-_NAMED: Final = (f"{_PATH}/".encode(), f"{window.PATH}/".encode())
+routes = APIRouter(tags=["queries"])
+_NAMED: Final = (b"/queries/", b"/individuals/")
 _TEXTS: Final = (TEXT, "text/plain")
-_BODY: Final[dict[str, Any]] = {
-    "required": True,
-    "content": {each: {"schema": {"type": "string"}} for each in _TEXTS},
-}
+_BODY: Final[dict[str, Any]] = {each: {"schema": {"type": "string"}} for each in _TEXTS}
 _STREAM: Final = "text/event-stream"
 _LOOK_AGAIN: Final = 15.0  # seconds; the comment sent then finds out that a client is gone
 _RETRY: Final = 2000  # milliseconds
 
+_OrNull: TypeAlias = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 Name: TypeAlias = Annotated[str, Path(description="the query's name, percent-encoded")]
 
 
@@ -59,24 +57,34 @@ class QueryBody(BaseModel):
     """A continuous query; times are application time."""
 
     name: str = Field(examples=["http://example.org/busy"])
-    query: str = Field(description="its text")
-    registered: str = Field(description="the journal's id of its registration", examples=["m17"])
+    query: str = Field(validation_alias="text", description="its text")
+    registered: str = Field(
+        validation_alias="entry",
+        description="the journal's id of its registration",
+        examples=["m17"],
+    )
     form: str = Field(description="SELECT, CONSTRUCT, ASK or DESCRIBE")
     relation: str | None = Field(
         description="RSTREAM, ISTREAM or DSTREAM; null: additions and removals"
     )
     variables: list[str]
     group_keys: list[str] = Field(description="those of its variables by which it groups")
-    anew: str | None = Field(description="why it is evaluated anew at every change, or null")
+    anew: _OrNull = Field(
+        validation_alias="reason", description="why it is evaluated anew at every change, or null"
+    )
     reports: int = Field(description="at how many instants it has reported")
     reported: int = Field(description="the number of its last report")
-    last_report: int | str | None
-    next_report: int | str | None = Field(
+    last_report: Time | None
+    next_report: Time | None = Field(
         description="when it may report next though no message comes; null: it waits for one"
     )
-    state: Literal["running", "stopped"]
-    stopped: str | None = Field(description="why it was stopped, or null")
-    digest: str = Field(description="the ETag of its text, for If-Match")
+    state: Annotated[
+        Literal["running", "stopped"], BeforeValidator(lambda why: "stopped" if why else "running")
+    ] = Field(validation_alias="stopped")
+    stopped: _OrNull = Field(description="why it was stopped, or null")
+    digest: Annotated[str, BeforeValidator(digest_of)] = Field(
+        validation_alias="text", description="the ETag of its text, for If-Match"
+    )
     notes: list[Note] = Field(
         description="in the answer to its registration: what is remarkable in its text"
     )
@@ -97,7 +105,7 @@ class QueryTriedBody(BaseModel):
     reports: list[dict[str, Any]] = Field(
         description="the first 20 of these, as `/results` sends them"
     )
-    stopped: str | None = Field(description="why it was stopped on the way, or null")
+    stopped: _OrNull = Field(description="why it was stopped on the way, or null")
 
 
 class StepsBody(BaseModel):
@@ -120,155 +128,135 @@ class EncodedNames:
         await self._app(scope, receive, send)
 
 
-def router(application: Application) -> APIRouter:
-    """The resource of continuous queries."""
-    routes = APIRouter(tags=["queries"])
+async def _subscribed(app: App) -> AsyncIterator[Subscription]:
+    # A dependency ends with its request, even if the generator does not.
+    with app.queries.feed.subscribe() as subscription:
+        yield subscription
 
-    def told(query: QueryView) -> QueryBody:
-        def time(instant: int | None) -> int | str | None:
-            return None if instant is None else plain_time(instant, application.timeline)
 
-        return QueryBody(
-            name=query.name,
-            query=query.text,
-            registered=query.entry,
-            form=query.form,
-            relation=query.relation,
-            variables=list(query.variables),
-            group_keys=list(query.group_keys),
-            anew=query.reason or None,
-            reports=query.reports,
-            reported=query.reported,
-            last_report=time(query.last_report),
-            next_report=time(query.next_report),
-            state="stopped" if query.stopped else "running",
-            stopped=query.stopped or None,
-            digest=digest_of(query.text),
-            notes=list(query.notes),
+async def _name(name: Name) -> str:
+    return unquote(name)
+
+
+_Unquoted = Annotated[str, Depends(_name)]
+
+
+@routed(routes, Operations.register, "Register a continuous query", status_code=201, body=_BODY)
+async def register(
+    app: App,
+    request: Request,
+    response: Response,
+    name: Annotated[
+        str | None, Query(description="instead of the name in its REGISTER clause")
+    ] = None,
+) -> QueryBody:
+    """Start a query; it begins with the present content of the knowledge base."""
+    text = await _text(request)
+    query = await run_in_threadpool(app.queries.register, text, name, who(request))
+    response.headers["Location"] = f"/queries/{quote(query.name, safe='')}"
+    return body_of(QueryBody, query, app.timeline)
+
+
+@routed(routes, Operations.queries, "List continuous queries")
+def list_queries(app: App) -> QueriesBody:
+    """All queries that run, then those that were stopped."""
+    found = app.queries.views()
+    return QueriesBody(queries=[body_of(QueryBody, each, app.timeline) for each in found])
+
+
+@routed(routes, Operations.query_state, "Look up a continuous query")
+def get_query(app: App, name: _Unquoted, response: Response) -> QueryBody:
+    """One query as it stands; the ETag is that of its text."""
+    found = body_of(QueryBody, app.queries.view(name), app.timeline)
+    response.headers["ETag"] = f'"{found.digest}"'
+    return found
+
+
+@routed(routes, "PUT /queries/{name}", "Put a continuous query", headers=IF_MATCH, body=_BODY)
+async def put_query(
+    app: App,
+    name: _Unquoted,
+    request: Request,
+    match: Annotated[Match, Depends(wanted)],
+    dry_run: DryRun = None,
+) -> QueryBody | QueryTriedBody:
+    """Start a query, instead of the one of this name if there is one."""
+    text = await _text(request)
+    if dry_run is not None:
+        return query_tried_body(
+            await run_in_threadpool(app.queries.try_put, name, text), app.timeline
         )
+    query = await run_in_threadpool(app.queries.put, name, text, who(request), match)
+    return body_of(QueryBody, query, app.timeline)
 
-    async def subscribed() -> AsyncIterator[Subscription]:
-        # A dependency ends with its request, even if the generator does not.
-        with application.queries.feed.subscribe() as subscription:
-            yield subscription
 
-    @routed(
-        routes,
-        Operations.register,
-        summary="Register a continuous query",
-        status_code=201,
-        openapi_extra={"requestBody": _BODY},
-    )
-    async def register(
-        request: Request,
-        response: Response,
-        name: Annotated[
-            str | None, Query(description="instead of the name in its REGISTER clause")
-        ] = None,
-    ) -> QueryBody:
-        """Start a query; it begins with the present content of the knowledge base."""
-        text = await _text(request)
-        query = await run_in_threadpool(application.queries.register, text, name, who(request))
-        response.headers["Location"] = f"{_PATH}/{quote(query.name, safe='')}"
-        return told(query)
+@routed(
+    routes,
+    Operations.unregister,
+    "Remove a continuous query",
+    status_code=204,
+    headers=IF_MATCH[:1],
+)
+def delete_query(
+    app: App, name: _Unquoted, request: Request, match: Annotated[Match, Depends(wanted)]
+) -> None:
+    """Stop a query; its followers get an `end` event."""
+    app.queries.remove(name, who(request), match)
 
-    @routed(routes, Operations.queries, summary="List continuous queries")
-    def list_queries() -> QueriesBody:
-        """All queries that run, then those that were stopped."""
-        return QueriesBody(queries=[told(each) for each in application.queries.views()])
 
-    @routed(routes, Operations.query_state, summary="Look up a continuous query")
-    def get_query(name: Name, response: Response) -> QueryBody:
-        """One query as it stands; the ETag is that of its text."""
-        found = told(application.queries.view(unquote(name)))
-        response.headers["ETag"] = f'"{found.digest}"'
-        return found
+add_versions(
+    routes,
+    "/queries/{name}",
+    "a continuous query",
+    lambda app: app.queries.versions,
+    _name,
+    ("Oldest first.", "The text that a change has put."),
+    {"content": {TEXT: {"schema": {"type": "string"}}}},
+)
 
-    @routes.put(
-        "/queries/{name}",
-        summary="Put a continuous query",
-        openapi_extra={"parameters": IF_MATCH, "requestBody": _BODY},
-    )
-    async def put_query(
-        name: Name,
-        request: Request,
-        match: Annotated[Match, Depends(wanted)],
-        dry_run: DryRun = None,
-    ) -> QueryBody | QueryTriedBody:
-        """Start a query, instead of the one of this name if there is one."""
-        text = await _text(request)
-        queries, chosen = application.queries, unquote(name)
-        if dry_run is not None:
-            trial = await run_in_threadpool(queries.try_put, chosen, text)
-            return query_tried_body(trial, application.timeline)
-        return told(await run_in_threadpool(queries.put, chosen, text, who(request), match))
 
-    @routed(
-        routes,
-        Operations.unregister,
-        summary="Remove a continuous query",
-        status_code=204,
-        openapi_extra={"parameters": IF_MATCH[:1]},
-    )
-    def delete_query(
-        name: Name, request: Request, match: Annotated[Match, Depends(wanted)]
-    ) -> Response:
-        """Stop a query; its followers get an `end` event."""
-        application.queries.remove(unquote(name), who(request), match)
-        return Response(status_code=204)
-
-    add_versions(
-        routes,
-        "/queries/{name}",
-        "a continuous query",
-        application.queries.versions,
-        _name,
-        "Oldest first.",
-        "The text that a change has put.",
-        {"content": {TEXT: {"schema": {"type": "string"}}}},
+@routed(
+    routes,
+    Operations.results,
+    "Read or follow the results",
+    types=(*SOLUTIONS, *GRAPHS, _STREAM),
+    response_class=Response,
+)
+async def results(
+    app: App,
+    request: Request,
+    name: _Unquoted,
+    last_event_id: Annotated[str | None, Header()] = None,
+    subscription: Subscription = Depends(_subscribed),  # noqa: B008 - FastAPI's way
+) -> Response:
+    """The whole result as it is now; or reports as they come, as server-sent events."""
+    accept = ",".join(request.headers.getlist("accept"))
+    if choose(accept, (*SOLUTIONS, *GRAPHS, _STREAM)) != _STREAM:
+        return await run_in_threadpool(_results, app, name, accept)
+    app.queries.check_followed()
+    query = await run_in_threadpool(app.queries.view, name)
+    events = _follow(app, query, last_event_id, subscription)
+    return StreamingResponse(
+        events, media_type=_STREAM, headers={"Cache-Control": "no-cache", "Vary": "Accept"}
     )
 
-    @routed(
-        routes,
-        Operations.results,
-        summary="Read or follow the results",
-        response_class=Response,
-        responses={200: {"content": {each: {} for each in (*SOLUTIONS, *GRAPHS, _STREAM)}}},
-    )
-    async def results(
-        request: Request,
-        name: Name,
-        last_event_id: Annotated[str | None, Header()] = None,
-        subscription: Subscription = Depends(subscribed),  # noqa: B008 - FastAPI's way
-    ) -> Response:
-        """The whole result as it is now; or reports as they come, as server-sent events."""
-        accept = ",".join(request.headers.getlist("accept"))
-        if choose(accept, (*SOLUTIONS, *GRAPHS, _STREAM)) != _STREAM:
-            return await run_in_threadpool(_results, application, unquote(name), accept)
-        application.queries.check_followed()
-        query = await run_in_threadpool(application.queries.view, unquote(name))
-        events = _follow(application, query, last_event_id, subscription)
-        return StreamingResponse(
-            events, media_type=_STREAM, headers={"Cache-Control": "no-cache", "Vary": "Accept"}
-        )
 
-    @routed(routes, Operations.query_graph, summary="Read the operators")
-    def graph(name: Name) -> dict[str, Any]:
-        """The operators with their counters as nodes, and what feeds what as edges."""
-        return application.queries.graph(unquote(name))
+@routed(routes, Operations.query_graph, "Read the operators")
+def graph(app: App, name: _Unquoted) -> dict[str, Any]:
+    """The operators with their counters as nodes, and what feeds what as edges."""
+    return app.queries.graph(name)
 
-    @routed(routes, Operations.steps, summary="Step through the last instants")
-    def step(name: Name, last: Annotated[int, Query(ge=1, le=100)] = 10) -> StepsBody:
-        """What came into each operator and what went out; the first call begins the record."""
-        return StepsBody(instants=application.queries.steps(unquote(name), last))
 
-    @routed(routes, Operations.end_steps, summary="End the record of instants", status_code=204)
-    def end_record(name: Name) -> Response:
-        """Stop recording the operators."""
-        application.queries.end_record(unquote(name))
-        return Response(status_code=204)
+@routed(routes, Operations.steps, "Step through the last instants")
+def step(app: App, name: _Unquoted, last: Annotated[int, Query(ge=1, le=100)] = 10) -> StepsBody:
+    """What came into each operator and what went out; the first call begins the record."""
+    return StepsBody(instants=app.queries.steps(name, last))
 
-    return routes
+
+@routed(routes, Operations.end_steps, "End the record of instants", status_code=204)
+def end_record(app: App, name: _Unquoted) -> None:
+    """Stop recording the operators."""
+    app.queries.end_record(name)
 
 
 def query_tried_body(trial: QueryTrial, timeline: Timeline) -> QueryTriedBody:
@@ -280,10 +268,6 @@ def query_tried_body(trial: QueryTrial, timeline: Timeline) -> QueryTriedBody:
         reports=[query_report_data(each.id, each.report, timeline) for each in trial.reports],
         stopped=trial.stopped or None,
     )
-
-
-def _name(name: Name) -> str:
-    return unquote(name)
 
 
 async def _text(request: Request) -> str:

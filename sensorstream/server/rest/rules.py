@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Annotated, Any, Final, Literal
 
@@ -21,19 +20,18 @@ from sensorstream.app.mapping_files import (
     type_of,
 )
 from sensorstream.app.rulebook import OnDisk
-from sensorstream.app.trials import QueryTrial
 from sensorstream.app.versions import Match, Version, digest_of
 from sensorstream.client.operations import Operations
 from sensorstream.dotr.reader import is_rules
 from sensorstream.errors import Position, QueryError, RulesError, UnknownQuery, UnknownRules
-from sensorstream.server.known import AskedBody, routed
+from sensorstream.server.answers import body_of
+from sensorstream.server.known import App, AskedBody, routed
 from sensorstream.server.negotiation import media_type_of, tagged
 from sensorstream.server.rest.queries import QueryTriedBody, query_tried_body
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     ChangedBody,
     DryRun,
-    Kept,
     TriedBody,
     add_versions,
     tried_body,
@@ -41,6 +39,7 @@ from sensorstream.server.rest.versioned import (
     who,
 )
 
+routes = APIRouter(tags=["rules"])
 _TEXT: Final[dict[str, Any]] = {
     each: {"schema": {"type": "string"}}
     for each in (RULES_TYPE, RML_TYPE, STYLESHEET_TYPE, RULE_SET_TYPE)
@@ -94,126 +93,99 @@ class RuleSetBody(AskedBody):
     files: dict[str, str] = Field(examples=[{"tracking.rules": "prefix : <http://example.org/>"}])
 
 
-def router(application: Application) -> APIRouter:
-    """The rules resources."""
-    routes = APIRouter(tags=["rules"])
-    over_time = OverTime(application)
-
-    @routed(routes, Operations.rules, summary="List the rules in force")
-    def list_rules(response: Response) -> RulesBody:
-        """The mapping rules and the semantic rules that run, and their files."""
-        found = [RuleBody.model_validate(asdict(each)) for each in application.rules()]
-        book = application.rulebook.files()
-        response.headers["ETag"] = f'"{book.digest}"'
-        files = [RuleFileBody.model_validate(each, from_attributes=True) for each in book.files]
-        return RulesBody(
-            rules=found,
-            files=files,
-            over_time=[
-                OverTimeBody(name=name, digest=digest_of(text), query=query)
-                for name, query, text in over_time.files()
-            ],
-            tables=dict(book.tables),
-            origin=book.origin,
-            digest=book.digest,
-        )
-
-    @routed(
-        routes,
-        Operations.put_rule_files,
-        summary="Put a whole set of rule files in force",
-        openapi_extra={"parameters": IF_MATCH[:1]},
-    )
-    def put_rules(
-        body: RuleSetBody,
-        request: Request,
-        match: Annotated[Match, Depends(wanted)],
-        dry_run: DryRun = None,
-    ) -> ChangedBody | TriedBody:
-        """Check and swap, whole or not at all; answers when they are in force."""
-        if dry_run is not None:
-            return tried_body(application.rulebook.try_all(body.files))
-        change = application.rulebook.put_all(body.files, who(request), match)
-        return ChangedBody(change=change)
-
-    @routed(
-        routes,
-        Operations.rule_file,
-        summary="Read a rule file in force",
-        response_class=Response,
-        responses={200: {"content": _TEXT}},
-    )
-    def read_rule_file(name: str, request: Request) -> Response:
-        """Its text: rules, RML (`.ttl`), XSLT (`.xsl`), DOTR (`.dotr`), a rule set (`.ru`)."""
-        if over_time.has(name):
-            return tagged(Response(over_time.text(name), media_type=RULES_TYPE), request)
-        found = application.rulebook.file(name)
-        return tagged(Response(found.text, media_type=type_of(name)), request)
-
-    @routed(
-        routes,
-        Operations.put_rule_file,
-        summary="Put a rule file in force",
-        openapi_extra={
-            "parameters": IF_MATCH,
-            "requestBody": {"required": True, "content": _TEXT},
-        },
-    )
-    async def put_rule_file(
-        name: str,
-        request: Request,
-        match: Annotated[Match, Depends(wanted)],
-        dry_run: DryRun = None,
-    ) -> ChangedBody | TriedBody | QueryTriedBody:
-        """Check and swap: a new file, or instead of the one of this name, which says its language.
-
-        RML ends in `.ttl` or `.turtle`, XSLT in `.xsl` or `.xslt`, rule sets of the reasoner in
-        `.ru`, and rules over time, which run as the continuous query of this name, in `.dotr`.
-        """
-        _check_type(name, request)
-        content = await request.body()
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise RulesError(f"the text is not UTF-8: {error}") from None
-        if over_time.has(name):
-            if dry_run is not None:
-                trial = await run_in_threadpool(over_time.try_put, name, text)
-                return query_tried_body(trial, application.timeline)
-            entry = await run_in_threadpool(over_time.put, name, text, who(request), match)
-            return ChangedBody(change=entry)
-        if dry_run is not None:
-            return tried_body(await run_in_threadpool(application.rulebook.try_put, name, text))
-        put = application.rulebook.put
-        change = await run_in_threadpool(put, name, text, who(request), match)
-        return ChangedBody(change=change)
-
-    @routed(
-        routes,
-        Operations.delete_rule_file,
-        summary="Take a rule file out of force",
-        openapi_extra={"parameters": IF_MATCH[:1]},
-    )
-    def delete_rule_file(
-        name: str, request: Request, match: Annotated[Match, Depends(wanted)]
-    ) -> ChangedBody:
-        """What its rules have done stays; they do nothing more."""
-        remove = over_time.remove if over_time.has(name) else application.rulebook.remove
-        change = remove(name, who(request), match)
-        return ChangedBody(change=change)
-
-    add_versions(
-        routes,
-        "/rules/{name}",
-        "a rule file",
-        over_time.with_versions_of(application.rulebook.versions),
-        _name,
-        "Oldest first; none while the files of the settings have always been in force.",
-        "The text that a change has put.",
-        {"content": _TEXT},
+@routed(routes, Operations.rules, "List the rules in force")
+def list_rules(app: App, response: Response) -> RulesBody:
+    """The mapping rules and the semantic rules that run, and their files."""
+    book = app.rulebook.files()
+    response.headers["ETag"] = f'"{book.digest}"'
+    return RulesBody(
+        rules=[body_of(RuleBody, each) for each in app.rules()],
+        files=[body_of(RuleFileBody, each) for each in book.files],
+        over_time=[
+            OverTimeBody(name=name, digest=digest_of(text), query=query)
+            for name, query, text in OverTime(app).files()
+        ],
+        tables=dict(book.tables),
+        origin=book.origin,
+        digest=book.digest,
     )
 
-    return routes
+
+@routed(
+    routes,
+    Operations.put_rule_files,
+    "Put a whole set of rule files in force",
+    headers=IF_MATCH[:1],
+)
+def put_rules(
+    app: App,
+    body: RuleSetBody,
+    request: Request,
+    match: Annotated[Match, Depends(wanted)],
+    dry_run: DryRun = None,
+) -> ChangedBody | TriedBody:
+    """Check and swap, whole or not at all; answers when they are in force."""
+    if dry_run is not None:
+        return tried_body(app.rulebook.try_all(body.files))
+    return ChangedBody(change=app.rulebook.put_all(body.files, who(request), match))
+
+
+@routed(
+    routes,
+    Operations.rule_file,
+    "Read a rule file in force",
+    types=_TEXT,
+    response_class=Response,
+)
+def read_rule_file(app: App, name: str, request: Request) -> Response:
+    """Its text: rules, RML (`.ttl`), XSLT (`.xsl`), DOTR (`.dotr`), a rule set (`.ru`)."""
+    over_time = is_over_time(name)
+    text = OverTime(app).text(name) if over_time else app.rulebook.file(name).text
+    media_type = RULES_TYPE if over_time else type_of(name)
+    return tagged(Response(text, media_type=media_type), request)
+
+
+@routed(
+    routes,
+    Operations.put_rule_file,
+    "Put a rule file in force",
+    headers=IF_MATCH,
+    body=_TEXT,
+)
+async def put_rule_file(
+    app: App,
+    name: str,
+    request: Request,
+    match: Annotated[Match, Depends(wanted)],
+    dry_run: DryRun = None,
+) -> ChangedBody | TriedBody | QueryTriedBody:
+    """Check and swap: a new file, or instead of the one of this name, which says its language.
+
+    RML ends in `.ttl` or `.turtle`, XSLT in `.xsl` or `.xslt`, rule sets of the reasoner in
+    `.ru`, and rules over time, which run as the continuous query of this name, in `.dotr`.
+    """
+    _check_type(name, request)
+    content = await request.body()
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise RulesError(f"the text is not UTF-8: {error}") from None
+    if dry_run is None:
+        put = OverTime(app).put if is_over_time(name) else app.rulebook.put
+        return ChangedBody(change=await run_in_threadpool(put, name, text, who(request), match))
+    if is_over_time(name):
+        trial = await run_in_threadpool(app.queries.try_put, _query(name), text)
+        return query_tried_body(trial, app.timeline)
+    return tried_body(await run_in_threadpool(app.rulebook.try_put, name, text))
+
+
+@routed(routes, Operations.delete_rule_file, "Take a rule file out of force", headers=IF_MATCH[:1])
+def delete_rule_file(
+    app: App, name: str, request: Request, match: Annotated[Match, Depends(wanted)]
+) -> ChangedBody:
+    """What its rules have done stays; they do nothing more."""
+    remove = OverTime(app).remove if is_over_time(name) else app.rulebook.remove
+    return ChangedBody(change=remove(name, who(request), match))
 
 
 def _check_type(name: str, request: Request) -> None:
@@ -227,22 +199,24 @@ def _check_type(name: str, request: Request) -> None:
         )
 
 
-def _name(name: str) -> str:
-    return name
-
-
 _ENDING: Final = ".dotr"
+
+
+def is_over_time(name: str) -> bool:
+    """Whether a name is that of a file with rules over time."""
+    return PurePath(name).suffix.lower() == _ENDING
+
+
+def _query(name: str) -> str:
+    return name[: -len(_ENDING)]
 
 
 class OverTime:
     """``/rules/NAME.dotr`` is the text of the continuous query ``NAME``."""
 
-    def __init__(self, application: Application) -> None:
-        self._queries = application.queries
-
-    def has(self, name: str) -> bool:
-        """Whether a name is that of a file with rules over time."""
-        return PurePath(name).suffix.lower() == _ENDING
+    def __init__(self, app: Application) -> None:
+        self._queries = app.queries
+        self._others = app.rulebook.versions
 
     def files(self) -> Iterator[tuple[str, str, str]]:
         """The names of all files and queries, and their texts."""
@@ -266,10 +240,7 @@ class OverTime:
         return found
 
     def put(self, name: str, text: str, by: str, match: Match) -> str:
-        """As :meth:`.Queries.put`.
-
-        Returns:
-            The journal's id of the change.
+        """Put one in force, see :meth:`.Queries.put`; the journal's id of the change.
 
         Raises:
             QueryError: the text has no rules over time.
@@ -278,15 +249,8 @@ class OverTime:
             raise QueryError(f"'{name[:60]}': expected rules over time: define … from …")
         return self._queries.put(_query(name), text, by, match).entry
 
-    def try_put(self, name: str, text: str) -> QueryTrial:
-        """As :meth:`.Queries.try_put`."""
-        return self._queries.try_put(_query(name), text)
-
     def remove(self, name: str, by: str, match: Match) -> str:
-        """As :meth:`.Queries.remove`.
-
-        Returns:
-            The journal's id of the change.
+        """Take one out of force, see :meth:`.Queries.remove`; the journal's id of the change.
 
         Raises:
             UnknownRules: there is none of this name.
@@ -294,27 +258,32 @@ class OverTime:
         self.text(name)
         return self._queries.remove(_query(name), by, match)
 
-    def with_versions_of(self, others: Kept) -> Kept:
-        """The versions of files with rules over time, and of all other rule files."""
-        return _Versions(self, self._queries.versions, others)
-
-
-@dataclass(frozen=True, slots=True)
-class _Versions:
-    over_time: OverTime
-    queries: Kept
-    others: Kept
-
     def all(self, name: str = "") -> Iterator[Version]:
-        if self.over_time.has(name):
-            return self.queries.all(_query(name))
-        return self.others.all(name)
+        """The versions of a rule file, whether its rules are over time or not."""
+        if is_over_time(name):
+            return self._queries.versions.all(_query(name))
+        return self._others.all(name)
 
     def one(self, change: str, name: str = "") -> Version:
-        if self.over_time.has(name):
-            return self.queries.one(change, _query(name))
-        return self.others.one(change, name)
+        """The version that a change has put."""
+        if is_over_time(name):
+            return self._queries.versions.one(change, _query(name))
+        return self._others.one(change, name)
 
 
-def _query(name: str) -> str:
-    return name[: -len(_ENDING)]
+async def _name(name: str) -> str:
+    return name
+
+
+add_versions(
+    routes,
+    "/rules/{name}",
+    "a rule file",
+    OverTime,
+    _name,
+    (
+        "Oldest first; none while the files of the settings have always been in force.",
+        "The text that a change has put.",
+    ),
+    {"content": _TEXT},
+)

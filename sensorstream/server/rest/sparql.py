@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any, Final, TypeVar
 from urllib.parse import parse_qs
 
@@ -30,12 +31,14 @@ from sensorstream.history.asking.question import (
     read_question,
 )
 from sensorstream.processes.stopping import Stop
-from sensorstream.server.known import routed
+from sensorstream.server.answers import body_of
+from sensorstream.server.known import App, routed
 from sensorstream.server.negotiation import media_type_of
-from sensorstream.server.questions import Questions, client_of
+from sensorstream.server.questions import Asking, Questions, client_of
 from sensorstream.server.results import answer_response, cache_response
 from sensorstream.sparql.parser import parse_update
 
+routes = APIRouter(tags=["sparql"])
 _T = TypeVar("_T")
 
 
@@ -45,135 +48,6 @@ class Plan(BaseModel):
     algebra: str = Field(description="the query in the algebra of SPARQL, one operator a line")
     sql: str = Field(description="the SQL that answers it; empty for the cache")
     plan: str = Field(description="the plan of PostgreSQL, or of DuckDB for the archive")
-
-
-def router(application: Application, questions: Questions) -> APIRouter:
-    """The SPARQL endpoint."""
-    routes = APIRouter(tags=["sparql"])
-    answers: dict[int | str, dict[str, Any]] = {
-        200: {
-            "description": "Results, as JSON, XML, CSV, TSV, Arrow or Parquet; or a graph, as "
-            "Turtle, N-Triples, RDF/XML or JSON-LD",
-            "content": {media_type: {} for media_type in (*formats.SOLUTIONS, *formats.GRAPHS)},
-        }
-    }
-    by_get = {"parameters": parameters(of_post=False)}
-    by_post = {"parameters": parameters(of_post=True), "requestBody": BODY}
-
-    async def answer(request: Request, asked: SparqlRequest) -> Response:
-        accept = ",".join(request.headers.getlist("accept"))
-        work = _of_cache if asked.on == CACHE else _of_history
-        return await questions.answer(
-            request,
-            asked.asked(request),
-            lambda stop: _no_update(asked, lambda: work(application, asked, accept, stop)),
-        )
-
-    async def plan(request: Request, asked: SparqlRequest) -> Plan:
-        return await questions.answer(
-            request,
-            asked.asked(request),
-            lambda stop: _no_update(asked, lambda: _plan(application, asked, stop)),
-        )
-
-    @routes.get(
-        "/sparql",
-        summary="Query the cache or history",
-        responses=answers,
-        openapi_extra=by_get,
-    )
-    async def query_by_get(request: Request) -> Response:
-        """A SPARQL 1.1 query over the cache, over history, or over both.
-
-        The default graph is the union of ``urn:sensorstream:static``, ``…:window`` and
-        ``…:inferred``, which are also named graphs; with history, ``…:persistent`` too.
-        """
-        return await answer(request, of_get(request))
-
-    @routed(
-        routes,
-        Operations.query,
-        summary="Query the cache or history",
-        responses=answers,
-        openapi_extra=by_post,
-    )
-    async def query_by_post(request: Request) -> Response:
-        """A SPARQL 1.1 query, as a form or as it stands."""
-        return await answer(request, await of_post(request))
-
-    @routes.get("/sparql/plan", summary="How a query is answered", openapi_extra=by_get)
-    async def plan_by_get(request: Request) -> Plan:
-        """What ``/sparql`` does with the same parameters: algebra, SQL, and the plan for it."""
-        return await plan(request, of_get(request))
-
-    @routed(routes, Operations.plan, summary="How a query is answered", openapi_extra=by_post)
-    async def plan_by_post(request: Request) -> Plan:
-        """The same for a query in the body."""
-        return await plan(request, await of_post(request))
-
-    return routes
-
-
-def _no_update(asked: SparqlRequest, work: Callable[[], _T]) -> _T:
-    try:
-        return work()
-    except QueryError:
-        if _is_update(asked.query):
-            raise QueryError(NO_UPDATE) from None
-        raise
-
-
-def _is_update(text: str) -> bool:
-    try:
-        return bool(parse_update(text).operations)
-    except QueryError:
-        return False
-
-
-def _plan(application: Application, asked: SparqlRequest, stop: Stop) -> Plan:
-    asking = application.asking
-    if asked.on == CACHE:
-        check_no_time(asked.at, asked.during, CACHE)
-        found = asking.cache_plan(asked.query, asked.default_graphs, asked.named_graphs)
-    elif asked.on == ARCHIVE:
-        found = asking.archive_plan(_question(application, asked), stop)
-    else:
-        found = asking.history_plan(_question(application, asked), asked.on == ALL, stop)
-    return Plan.model_validate(found, from_attributes=True)
-
-
-def _question(application: Application, asked: SparqlRequest) -> Question:
-    return read_question(
-        asked.query,
-        application.timeline,
-        at=asked.at,
-        during=asked.during,
-        default_graphs=asked.default_graphs,
-        named_graphs=asked.named_graphs,
-    )
-
-
-def _of_history(
-    application: Application, asked: SparqlRequest, accept: str, stop: Stop
-) -> Response:
-    question = _question(application, asked)
-    asking: AbstractContextManager[Answer]
-    if asked.on == ARCHIVE:
-        asking = application.asking.archive(question, stop)
-    else:
-        asking = application.asking.history(question, live=asked.on == ALL, stop=stop)
-    with asking as answer:
-        return answer_response(answer, accept)
-
-
-def _of_cache(application: Application, asked: SparqlRequest, accept: str, stop: Stop) -> Response:
-    check_no_time(asked.at, asked.during, CACHE)
-
-    def ask(wanted: Formats, out: IO[bytes]) -> Answered:
-        question = CacheQuestion(asked.query, wanted, asked.default_graphs, asked.named_graphs)
-        return application.asking.cache(question, out, stop)
-
-    return cache_response(ask, accept)
 
 
 NO_UPDATE: Final = "updates are refused: the cache changes by messages and rules only"
@@ -295,3 +169,120 @@ def _once(given: Mapping[str, Sequence[str]], name: str) -> str | None:
     if len(found) > 1:
         raise HTTPException(400, f"expected the parameter '{name}' once, not {len(found)} times")
     return found[0] if found else None
+
+
+_ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "Results, as JSON, XML, CSV, TSV, Arrow or Parquet; or a graph, as "
+        "Turtle, N-Triples, RDF/XML or JSON-LD",
+        "content": {media_type: {} for media_type in (*formats.SOLUTIONS, *formats.GRAPHS)},
+    }
+}
+_BY_GET: Final[dict[str, Any]] = {"openapi_extra": {"parameters": parameters(of_post=False)}}
+_BY_POST: Final[dict[str, Any]] = {
+    "openapi_extra": {"parameters": parameters(of_post=True), "requestBody": BODY}
+}
+
+
+@routed(routes, "GET /sparql", "Query the cache or history", responses=_ANSWERS, **_BY_GET)
+async def query_by_get(app: App, questions: Asking, request: Request) -> Response:
+    """A SPARQL 1.1 query over the cache, over history, or over both.
+
+    The default graph is the union of ``urn:sensorstream:static``, ``…:window`` and
+    ``…:inferred``, which are also named graphs; with history, ``…:persistent`` too.
+    """
+    return await _asked(questions, request, of_get(request), partial(_answer, app, request))
+
+
+@routed(routes, Operations.query, "Query the cache or history", responses=_ANSWERS, **_BY_POST)
+async def query_by_post(app: App, questions: Asking, request: Request) -> Response:
+    """A SPARQL 1.1 query, as a form or as it stands."""
+    asked = await of_post(request)
+    return await _asked(questions, request, asked, partial(_answer, app, request))
+
+
+@routed(routes, "GET /sparql/plan", "How a query is answered", **_BY_GET)
+async def plan_by_get(app: App, questions: Asking, request: Request) -> Plan:
+    """What ``/sparql`` does with the same parameters: algebra, SQL, and the plan for it."""
+    return await _asked(questions, request, of_get(request), partial(_plan, app))
+
+
+@routed(routes, Operations.plan, "How a query is answered", **_BY_POST)
+async def plan_by_post(app: App, questions: Asking, request: Request) -> Plan:
+    """The same for a query in the body."""
+    return await _asked(questions, request, await of_post(request), partial(_plan, app))
+
+
+async def _asked(
+    questions: Questions,
+    request: Request,
+    asked: SparqlRequest,
+    work: Callable[[SparqlRequest, Stop], _T],
+) -> _T:
+    """What is found of a question, when it is its turn; an update is refused as such."""
+
+    def answer(stop: Stop) -> _T:
+        try:
+            return work(asked, stop)
+        except QueryError:
+            if _is_update(asked.query):
+                raise QueryError(NO_UPDATE) from None
+            raise
+
+    return await questions.answer(request, asked.asked(request), answer)
+
+
+def _answer(app: Application, request: Request, asked: SparqlRequest, stop: Stop) -> Response:
+    accept = ",".join(request.headers.getlist("accept"))
+    return (_of_cache if asked.on == CACHE else _of_history)(app, asked, accept, stop)
+
+
+def _is_update(text: str) -> bool:
+    try:
+        return bool(parse_update(text).operations)
+    except QueryError:
+        return False
+
+
+def _plan(app: Application, asked: SparqlRequest, stop: Stop) -> Plan:
+    asking = app.asking
+    if asked.on == CACHE:
+        check_no_time(asked.at, asked.during, CACHE)
+        found = asking.cache_plan(asked.query, asked.default_graphs, asked.named_graphs)
+    elif asked.on == ARCHIVE:
+        found = asking.archive_plan(_question(app, asked), stop)
+    else:
+        found = asking.history_plan(_question(app, asked), asked.on == ALL, stop)
+    return body_of(Plan, found)
+
+
+def _question(app: Application, asked: SparqlRequest) -> Question:
+    return read_question(
+        asked.query,
+        app.timeline,
+        at=asked.at,
+        during=asked.during,
+        default_graphs=asked.default_graphs,
+        named_graphs=asked.named_graphs,
+    )
+
+
+def _of_history(app: Application, asked: SparqlRequest, accept: str, stop: Stop) -> Response:
+    question = _question(app, asked)
+    asking: AbstractContextManager[Answer]
+    if asked.on == ARCHIVE:
+        asking = app.asking.archive(question, stop)
+    else:
+        asking = app.asking.history(question, live=asked.on == ALL, stop=stop)
+    with asking as answer:
+        return answer_response(answer, accept)
+
+
+def _of_cache(app: Application, asked: SparqlRequest, accept: str, stop: Stop) -> Response:
+    check_no_time(asked.at, asked.during, CACHE)
+
+    def ask(wanted: Formats, out: IO[bytes]) -> Answered:
+        question = CacheQuestion(asked.query, wanted, asked.default_graphs, asked.named_graphs)
+        return app.asking.cache(question, out, stop)
+
+    return cache_response(ask, accept)

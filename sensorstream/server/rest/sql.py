@@ -20,10 +20,11 @@ from sensorstream.history.asking.question import ARCHIVE, HISTORY
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.sql_formats import PIECES, WHOLE, json_value
 from sensorstream.processes.stopping import Stop
-from sensorstream.server.known import AskedBody, routed
+from sensorstream.server.known import App, AskedBody, routed
 from sensorstream.server.negotiation import choose
-from sensorstream.server.questions import Questions, client_of
+from sensorstream.server.questions import Asking, Questions, client_of
 
+routes = APIRouter(tags=["history"])
 _JSON: Final = "application/json"
 _OFFERED: Final = (_JSON, *PIECES)
 Place: TypeAlias = Literal["history", "archive"]
@@ -45,59 +46,50 @@ class TableBody(BaseModel):
     truncated: bool
 
 
-def router(application: Application, questions: Questions) -> APIRouter:
-    """The SQL resource."""
-    routes = APIRouter(tags=["history"])
+@routed(routes, Operations.sql, "Query history", TableBody, types=PIECES.keys())
+async def run_sql(
+    app: App,
+    questions: Asking,
+    body: SqlBody,
+    request: Request,
+    on: Annotated[Place, Query()] = HISTORY,
+) -> Response:
+    """One read-only SQL statement over history, or over its archive in DuckDB's SQL.
 
-    @routed(
-        routes,
-        Operations.sql,
-        summary="Query history",
-        responses={200: {"model": TableBody, "content": {each: {} for each in PIECES}}},
-    )
-    async def run_sql(
-        body: SqlBody, request: Request, on: Annotated[Place, Query()] = HISTORY
-    ) -> Response:
-        """One read-only SQL statement over history, or over its archive in DuckDB's SQL.
-
-        In JSON times come as ISO 8601 text, numbers as numbers, bytes as text where they are UTF-8
-        and base64 where not; NaN and infinities as text. History's CSV and Arrow are streamed, all
-        rows; an answer of the archive ends at the row limit.
-        """
-        accept = ",".join(request.headers.getlist("accept"))
-        media_type = choose(accept, _OFFERED)
-        if media_type is None:
-            raise HTTPException(406, f"'{accept}' matches none of {', '.join(_OFFERED)}")
-        query = body.query
-        asked = Asked("sql", query, on, client_of(request))
-        if on == ARCHIVE:
-            return await questions.answer(
-                request, asked, lambda stop: _of_archive(application, query, media_type, stop)
-            )
-        if media_type == _JSON:
-            return await questions.answer(
-                request, asked, lambda stop: _table(application.asking.sql(query, stop))
-            )
-        async with AsyncExitStack() as stack:
-            stop = await stack.enter_async_context(questions.turn(request, asked))
-            stream, pieces = await questions.in_thread(
-                lambda: _begin(application, query, media_type, stop)
-            )
-            return StreamingResponse(
-                _stream(stack.pop_all(), stream, pieces, questions),
-                media_type=media_type,
-                headers={"Vary": "Accept"},
-            )
-
-    return routes
+    In JSON times come as ISO 8601 text, numbers as numbers, bytes as text where they are UTF-8
+    and base64 where not; NaN and infinities as text. History's CSV and Arrow are streamed, all
+    rows; an answer of the archive ends at the row limit.
+    """
+    accept = ",".join(request.headers.getlist("accept"))
+    media_type = choose(accept, _OFFERED)
+    if media_type is None:
+        raise HTTPException(406, f"'{accept}' matches none of {', '.join(_OFFERED)}")
+    query = body.query
+    asked = Asked("sql", query, on, client_of(request))
+    if on == ARCHIVE:
+        return await questions.answer(
+            request, asked, lambda stop: _of_archive(app, query, media_type, stop)
+        )
+    if media_type == _JSON:
+        return await questions.answer(
+            request, asked, lambda stop: _table(app.asking.sql(query, stop))
+        )
+    async with AsyncExitStack() as stack:
+        stop = await stack.enter_async_context(questions.turn(request, asked))
+        stream, pieces = await questions.in_thread(lambda: _begin(app, query, media_type, stop))
+        return StreamingResponse(
+            _stream(stack.pop_all(), stream, pieces, questions),
+            media_type=media_type,
+            headers={"Vary": "Accept"},
+        )
 
 
-def _of_archive(application: Application, query: str, media_type: str, stop: Stop) -> Response:
-    table = application.asking.sql_archive(query, stop)
+def _of_archive(app: Application, query: str, media_type: str, stop: Stop) -> Response:
+    table = app.asking.sql_archive(query, stop)
     if media_type == _JSON:
         return _table(table)
     if table.truncated:
-        limit = application.settings.limits.question_rows
+        limit = app.settings.limits.question_rows
         raise Overrun(
             f"the answer has more than {limit} rows: ask for less, or add LIMIT "
             "(limits.question_rows)"
@@ -117,11 +109,11 @@ def _table(table: SqlResult) -> Response:
 
 
 def _begin(
-    application: Application, query: str, media_type: str, stop: Stop
+    app: Application, query: str, media_type: str, stop: Stop
 ) -> tuple[ExitStack, Iterator[bytes]]:
     """Start the query, so that its faults are told before the answer begins."""
     with ExitStack() as stack:
-        pieces = PIECES[media_type](stack.enter_context(application.asking.sql_stream(query, stop)))
+        pieces = PIECES[media_type](stack.enter_context(app.asking.sql_stream(query, stop)))
         first = next(pieces)
         return stack.pop_all(), _all(first, pieces)
 

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from dataclasses import fields
+from typing import Annotated, Final, TypeAlias
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
-from sensorstream.app.application import Application
-from sensorstream.app.trials import MOST_MESSAGES, MOST_STATEMENTS, MessageTrial
+from sensorstream.app.trials import MOST_MESSAGES, MOST_STATEMENTS
 from sensorstream.client.operations import Operations
 from sensorstream.errors import MalformedMessage
 from sensorstream.mapping.rule_report import Explanation
 from sensorstream.model.terms import Triple
-from sensorstream.server.known import TOLD, AskedBody, routed
+from sensorstream.server.known import TOLD, App, AskedBody, routed
 from sensorstream.server.rest.versioned import FaultBody, fault_bodies
 
+routes = APIRouter(tags=["rules"])
 _ENCODING: Final = re.compile(r"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
+
+
+def _lines(triples: tuple[Triple, ...]) -> list[str]:
+    return [" ".join(term.n3 for term in triple) for triple in triples[:MOST_STATEMENTS]]
+
+
+_Lines: TypeAlias = Annotated[list[str], BeforeValidator(_lines)]
 
 
 class MessageTrialBody(AskedBody):
@@ -51,30 +59,32 @@ class MessageTriedBody(BaseModel):
     warnings: list[str]
     explanations: list[Explanation]
     unexplained: str = Field(description="why there are no explanations; empty if there are")
-    statements: list[str] = Field(description="what mapping rules make of it, as N-Triples")
-    added: list[str] = Field(description="what semantic rules insert")
-    inferred: list[str] = Field(description="what follows, by the profile `reasoner`")
+    statements: _Lines = Field(description="what mapping rules make of it, as N-Triples")
+    added: _Lines = Field(description="what semantic rules insert")
+    inferred: _Lines = Field(description="what follows, by the profile `reasoner`")
     reasoner: str = Field(description="the profile of the deployment, which has inferred")
     left_out: int = Field(description=f"statements beyond the first {MOST_STATEMENTS} of a sort")
     alerts: list[AlertTriedBody]
     preceding: int = Field(description="messages that were taken in first")
 
 
-def router(application: Application) -> APIRouter:
-    """Trials of messages."""
-    routes = APIRouter(tags=["rules"])
+@routed(routes, Operations.try_message, "Try a message")
+def try_message(app: App, body: MessageTrialBody) -> MessageTriedBody:
+    """What the rules, or others, would make of a message: nothing is taken in or put.
 
-    @routed(routes, Operations.try_message, summary="Try a message")
-    def try_message(body: MessageTrialBody) -> MessageTriedBody:
-        """What the rules, or others, would make of a message: nothing is taken in or put.
-
-        An engine of its own takes the message in: it holds nothing else, or the last messages.
-        """
-        content = _content(body.message)
-        rulebook = application.rulebook
-        return _body(rulebook.try_message(content, body.source, body.files, body.after))
-
-    return routes
+    An engine of its own takes the message in: it holds nothing else, or the last messages.
+    """
+    content = _content(body.message)
+    trial = app.rulebook.try_message(content, body.source, body.files, body.after)
+    sorts = (trial.statements, trial.added, trial.inferred)
+    told = {each.name: getattr(trial, each.name) for each in fields(trial)}
+    told["faults"] = fault_bodies(trial.faults)
+    told["alerts"] = [
+        AlertTriedBody(severity=each.severity, rule=each.rule or each.kind, text=each.text)
+        for each in trial.alerts
+    ]
+    told["left_out"] = sum(max(0, len(each) - MOST_STATEMENTS) for each in sorts)
+    return MessageTriedBody(**told)
 
 
 def _content(message: str) -> bytes:
@@ -85,31 +95,3 @@ def _content(message: str) -> bytes:
         return message.encode(encoding)
     except (LookupError, UnicodeError) as error:
         raise MalformedMessage(f"the message is not text in {encoding}: {error}") from None
-
-
-def _body(trial: MessageTrial) -> MessageTriedBody:
-    sorts = (trial.statements, trial.added, trial.inferred)
-    statements, added, inferred = map(_lines, sorts)
-    return MessageTriedBody(
-        faults=fault_bodies(trial.faults),
-        status=trial.status,
-        reason=trial.reason,
-        matched=list(trial.matched),
-        warnings=list(trial.warnings),
-        explanations=list(trial.explanations),
-        unexplained=trial.unexplained,
-        statements=statements,
-        added=added,
-        inferred=inferred,
-        reasoner=trial.reasoner,
-        left_out=sum(max(0, len(each) - MOST_STATEMENTS) for each in sorts),
-        alerts=[
-            AlertTriedBody(severity=each.severity, rule=each.rule or each.kind, text=each.text)
-            for each in trial.alerts
-        ],
-        preceding=trial.preceding,
-    )
-
-
-def _lines(triples: tuple[Triple, ...]) -> list[str]:
-    return [" ".join(term.n3 for term in triple) for triple in triples[:MOST_STATEMENTS]]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Annotated, Any, Final, Protocol
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
+from sensorstream.app.application import Application
 from sensorstream.app.trials import DeploymentTrial, Difference
 from sensorstream.app.versions import Match, Version
 from sensorstream.errors import Position, SensorStreamError
-from sensorstream.server.known import TOLD
+from sensorstream.server.answers import body_of
+from sensorstream.server.known import TOLD, App
 from sensorstream.server.negotiation import tagged
 
 IF_MATCH: Final[list[dict[str, Any]]] = [
@@ -48,7 +50,7 @@ class FaultBody(BaseModel):
     """What is wrong, and where if that is known."""
 
     code: str = Field(examples=["language"])
-    detail: str
+    detail: str = Field(validation_alias="message")
     position: Position | None
 
 
@@ -71,7 +73,7 @@ class VersionBody(BaseModel):
     change: str = Field(description="the journal's id of the change", examples=["m17"])
     at: datetime
     by: str = Field(description="who put it; `settings` for what was there before, or unknown")
-    digest: str | None
+    digest: Annotated[str | None, BeforeValidator(lambda digest: digest or None)]
 
 
 class VersionsBody(BaseModel):
@@ -80,7 +82,7 @@ class VersionsBody(BaseModel):
     versions: list[VersionBody]
 
 
-def wanted(request: Request) -> Match:
+async def wanted(request: Request) -> Match:
     """Whether the digest of what is there fits If-Match and If-None-Match (RFC 9110, 13.1)."""
     match = request.headers.get("if-match", "").strip()
     none = request.headers.get("if-none-match", "").strip()
@@ -105,26 +107,12 @@ def who(request: Request) -> str:
 
 def fault_bodies(faults: Iterable[SensorStreamError]) -> list[FaultBody]:
     """The faults of what was tried."""
-    return [
-        FaultBody(
-            code=each.code,
-            detail=each.message,
-            position=each.position,
-        )
-        for each in faults
-    ]
+    return [body_of(FaultBody, each) for each in faults]
 
 
 def tried_body(trial: DeploymentTrial) -> TriedBody:
     """What came of a trial."""
-    return TriedBody(
-        faults=fault_bodies(trial.faults),
-        messages=trial.messages,
-        different=trial.different,
-        lost_before=trial.lost_before,
-        lost_after=trial.lost_after,
-        differences=list(trial.differences),
-    )
+    return body_of(TriedBody, trial)
 
 
 class Kept(Protocol):
@@ -141,11 +129,10 @@ def add_versions(
     routes: APIRouter,
     path: str,
     what: str,
-    versions: Kept,
-    named: Callable[..., str],
-    told: str,
-    text: str,
-    answer: Mapping[str, Any],
+    versions: Callable[[Application], Kept],
+    named: Callable[..., Awaitable[str]],
+    told: tuple[str, str],
+    answer: dict[str, Any],
 ) -> None:
     """Add the operations that list the versions of a resource, and read one of them.
 
@@ -155,32 +142,24 @@ def add_versions(
         what: the resource, such as "a query".
         versions: those of its sort.
         named: a dependency that gives the name of the one that is asked for.
-        told: about the list.
-        text: about a version.
+        told: about the list, and about a version.
         answer: how OpenAPI describes the answer that is a version.
     """
 
-    @routes.get(f"{path}/versions", summary=f"List the versions of {what}", description=told)
-    def list_versions(
-        name: str = Depends(named),
-    ) -> VersionsBody:
-        return VersionsBody(versions=[_body(each) for each in versions.all(name)])
+    @routes.get(f"{path}/versions", summary=f"List the versions of {what}", description=told[0])
+    def list_versions(app: App, name: str = Depends(named)) -> VersionsBody:
+        found = versions(app).all(name)
+        return VersionsBody(versions=[body_of(VersionBody, each) for each in found])
 
     @routes.get(
         f"{path}/versions/{{change}}",
         summary=f"Read a version of {what}",
-        description=text,
+        description=told[1],
         response_class=Response,
-        responses={200: dict(answer)},
+        responses={200: answer},
     )
     def read_version(
-        change: str,
-        request: Request,
-        name: str = Depends(named),
+        app: App, change: str, request: Request, name: str = Depends(named)
     ) -> Response:
-        found = versions.one(change, name)
+        found = versions(app).one(change, name)
         return tagged(Response(found.text, media_type=found.media_type), request)
-
-
-def _body(found: Version) -> VersionBody:
-    return VersionBody(change=found.change, at=found.at, by=found.by, digest=found.digest or None)

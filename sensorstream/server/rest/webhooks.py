@@ -22,11 +22,19 @@ from sensorstream.alerts.records import (
     WebhookState,
 )
 from sensorstream.alerts.targets import place_of
-from sensorstream.app.application import Application
 from sensorstream.app.versions import Match, digest_of
 from sensorstream.client.operations import Operations
 from sensorstream.server.access import user_of
-from sensorstream.server.known import ASKED, TOLD, AskedBody, Moment, routed, storable
+from sensorstream.server.known import (
+    ASKED,
+    TOLD,
+    App,
+    AskedBody,
+    Moment,
+    next_page,
+    routed,
+    storable,
+)
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     DryRun,
@@ -38,6 +46,7 @@ from sensorstream.server.rest.versioned import (
 )
 from sensorstream.webhook_definition import WebhookDefinition
 
+routes = APIRouter(tags=["webhooks"])
 _SECRET = "`whsec_` and base64 of 24 to 64 random bytes"
 _LARGEST = 2**63 - 1
 
@@ -126,159 +135,151 @@ class RecoveredBody(BaseModel):
     recovered: int
 
 
-def router(application: Application) -> APIRouter:
-    """The webhooks resource, and that of deliveries."""
-    routes = APIRouter(tags=["webhooks"])
+@routed(
+    routes,
+    Operations.add_webhook,
+    "Register a webhook",
+    RegisteredBody,
+    status_code=201,
+)
+def register(app: App, body: NewWebhookBody, request: Request) -> JSONResponse:
+    """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
+    return _registered(app.webhooks.register(body, body.secret, who(request)), request)
 
-    @routed(
-        routes,
-        Operations.add_webhook,
-        summary="Register a webhook",
-        status_code=201,
-        responses={201: {"model": RegisteredBody}},
-    )
-    def register(body: NewWebhookBody, request: Request) -> JSONResponse:
-        """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
-        webhook = application.webhooks.register(body, body.secret, who(request))
-        return _registered(webhook, request)
 
-    @routed(routes, Operations.webhooks, summary="List webhooks")
-    def list_webhooks(request: Request) -> WebhooksBody:
-        """All registered webhooks, without their secrets."""
-        return WebhooksBody(webhooks=[_body(each, request) for each in application.webhooks.all()])
+@routed(routes, Operations.webhooks, "List webhooks")
+def list_webhooks(app: App, request: Request) -> WebhooksBody:
+    """All registered webhooks, without their secrets."""
+    return WebhooksBody(webhooks=[_body(each, request) for each in app.webhooks.all()])
 
-    @routed(routes, Operations.webhook, summary="Look up a webhook")
-    def get_webhook(webhook_id: str, request: Request, response: Response) -> WebhookBody:
-        """One registered webhook; the ETag is that of its definition."""
-        found = _body(application.webhooks.one(webhook_id), request)
-        response.headers["ETag"] = f'"{found.digest}"'
-        return found
 
-    @routes.put(
-        "/webhooks/{webhook_id}",
-        summary="Put a webhook",
-        response_model=WebhookBody | WebhookTriedBody,
-        responses={201: {"model": RegisteredBody}},
-        openapi_extra={"parameters": IF_MATCH},
-    )
-    def put_webhook(
-        webhook_id: str,
-        body: DefinitionBody,
-        request: Request,
-        match: Annotated[Match, Depends(wanted)],
-        dry_run: DryRun = None,
-    ) -> WebhookBody | WebhookTriedBody | JSONResponse:
-        """Register a webhook by this id (201, with its secret), or change the one that has it."""
-        webhooks = application.webhooks
-        if dry_run is not None:
-            fault = webhooks.try_put(webhook_id, body)
-            running = {each.name for each in application.queries.views() if not each.stopped}
-            return WebhookTriedBody(
-                faults=fault_bodies([] if fault is None else [fault]),
-                absent=[each for each in body.queries if each not in running],
-            )
-        made = webhooks.put(webhook_id, body, who(request), match)
-        if made is not None:
-            return _registered(made, request)
-        return _body(webhooks.one(webhook_id), request)
+@routed(routes, Operations.webhook, "Look up a webhook")
+def get_webhook(app: App, webhook_id: str, request: Request, response: Response) -> WebhookBody:
+    """One registered webhook; the ETag is that of its definition."""
+    found = _body(app.webhooks.one(webhook_id), request)
+    response.headers["ETag"] = f'"{found.digest}"'
+    return found
 
-    @routed(
-        routes,
-        Operations.delete_webhook,
-        summary="Remove a webhook",
-        status_code=204,
-        openapi_extra={"parameters": IF_MATCH[:1]},
-    )
-    def delete_webhook(
-        webhook_id: str, request: Request, match: Annotated[Match, Depends(wanted)]
-    ) -> Response:
-        """Stop delivering to a webhook; its deliveries are dropped."""
-        application.webhooks.delete(webhook_id, who(request), match)
-        return Response(status_code=204)
 
-    add_versions(
-        routes,
-        "/webhooks/{webhook_id}",
-        "a webhook",
-        application.webhooks.versions,
-        _id,
-        "Oldest first.",
-        "The definition that a change has put, which can be put again.",
-        {"model": DefinitionBody},
-    )
-
-    @routed(routes, Operations.enable_webhook, summary="Enable a webhook")
-    def enable_webhook(webhook_id: str, request: Request) -> WebhookBody:
-        """Deliver again to a webhook that was disabled, and what waits for it first."""
-        return _body(application.webhooks.enable(webhook_id), request)
-
-    @routed(
-        routes,
-        Operations.rotate_secret,
-        summary="Rotate a webhook's secret",
-        responses={200: {"model": SecretBody}},
-    )
-    def rotate_secret(webhook_id: str, body: NewSecretBody | None = None) -> JSONResponse:
-        """Sign with another secret; for a day the old one signs too."""
-        secret, until = application.webhooks.rotate(
-            webhook_id, None if body is None else body.secret
+@routed(
+    routes,
+    "PUT /webhooks/{webhook_id}",
+    "Put a webhook",
+    response_model=WebhookBody | WebhookTriedBody,
+    responses={201: {"model": RegisteredBody}},
+    headers=IF_MATCH,
+)
+def put_webhook(
+    app: App,
+    webhook_id: str,
+    body: DefinitionBody,
+    request: Request,
+    match: Annotated[Match, Depends(wanted)],
+    dry_run: DryRun = None,
+) -> WebhookBody | WebhookTriedBody | JSONResponse:
+    """Register a webhook by this id (201, with its secret), or change the one that has it."""
+    if dry_run is not None:
+        fault = app.webhooks.try_put(webhook_id, body)
+        running = {each.name for each in app.queries.views() if not each.stopped}
+        return WebhookTriedBody(
+            faults=fault_bodies([] if fault is None else [fault]),
+            absent=[each for each in body.queries if each not in running],
         )
-        told = SecretBody(secret=secret, old_until=until).model_dump(mode="json")
-        return JSONResponse(told, headers={"Cache-Control": "no-store"})
-
-    @routed(routes, Operations.test_webhook, summary="Test a webhook")
-    async def test_webhook(webhook_id: str) -> TestedBody:
-        """Send a test event now, once, and tell what came; also to a disabled webhook."""
-        sent = await run_in_threadpool(application.webhooks.test, webhook_id)
-        attempt = await asyncio.wrap_future(sent)
-        return TestedBody(
-            delivered=attempt.failure is None,
-            seconds=attempt.seconds,
-            status=attempt.status,
-            answer=attempt.answer,
-            error=None if attempt.failure is None else attempt.failure.reason,
-        )
-
-    @routed(routes, Operations.deliveries, summary="List deliveries")
-    def list_deliveries(
-        webhook_id: str,
-        state: DeliveryState | None = None,
-        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-        before: Annotated[
-            int | None, Query(ge=0, le=_LARGEST, description="`id` of the page's last one")
-        ] = None,
-    ) -> DeliveriesBody:
-        """The deliveries of a webhook, newest first; of the delivered, the newest of a week."""
-        found = application.webhooks.log(webhook_id, state, limit, before)
-        following = None
-        if len(found) == limit:
-            chosen = "" if state is None else f"&state={state}"
-            following = (
-                f"/webhooks/{webhook_id}/deliveries?limit={limit}&before={found[-1].id}{chosen}"
-            )
-        return DeliveriesBody(deliveries=list(found), next=following)
-
-    @routed(routes, Operations.recover, summary="Send dead deliveries again")
-    def recover(
-        webhook_id: str,
-        since: Annotated[Moment, Query(description="what was raised from then on")],
-        until: Annotated[Moment | None, Query(description="and before; or now")] = None,
-    ) -> RecoveredBody:
-        """Send all dead deliveries of a webhook again whose alert or report is of a span."""
-        return RecoveredBody(recovered=application.webhooks.recover(webhook_id, since, until))
-
-    @routed(routes, Operations.resend, summary="Send a delivery again", status_code=202)
-    def resend(
-        delivery_id: Annotated[int, Path(ge=0, le=_LARGEST)],
-    ) -> LoggedDelivery:
-        """Send one delivery as soon as possible, whatever became of it before."""
-        return application.webhooks.resend(delivery_id)
-
-    return routes
+    made = app.webhooks.put(webhook_id, body, who(request), match)
+    if made is not None:
+        return _registered(made, request)
+    return _body(app.webhooks.one(webhook_id), request)
 
 
-def _id(webhook_id: str) -> str:
+@routed(
+    routes,
+    Operations.delete_webhook,
+    "Remove a webhook",
+    status_code=204,
+    headers=IF_MATCH[:1],
+)
+def delete_webhook(
+    app: App, webhook_id: str, request: Request, match: Annotated[Match, Depends(wanted)]
+) -> None:
+    """Stop delivering to a webhook; its deliveries are dropped."""
+    app.webhooks.delete(webhook_id, who(request), match)
+
+
+async def _id(webhook_id: str) -> str:
     return webhook_id
+
+
+add_versions(
+    routes,
+    "/webhooks/{webhook_id}",
+    "a webhook",
+    lambda app: app.webhooks.versions,
+    _id,
+    ("Oldest first.", "The definition that a change has put, which can be put again."),
+    {"model": DefinitionBody},
+)
+
+
+@routed(routes, Operations.enable_webhook, "Enable a webhook")
+def enable_webhook(app: App, webhook_id: str, request: Request) -> WebhookBody:
+    """Deliver again to a webhook that was disabled, and what waits for it first."""
+    return _body(app.webhooks.enable(webhook_id), request)
+
+
+@routed(routes, Operations.rotate_secret, "Rotate a webhook's secret", SecretBody)
+def rotate_secret(app: App, webhook_id: str, body: NewSecretBody | None = None) -> JSONResponse:
+    """Sign with another secret; for a day the old one signs too."""
+    secret, until = app.webhooks.rotate(webhook_id, None if body is None else body.secret)
+    told = SecretBody(secret=secret, old_until=until).model_dump(mode="json")
+    return JSONResponse(told, headers={"Cache-Control": "no-store"})
+
+
+@routed(routes, Operations.test_webhook, "Test a webhook")
+async def test_webhook(app: App, webhook_id: str) -> TestedBody:
+    """Send a test event now, once, and tell what came; also to a disabled webhook."""
+    sent = await run_in_threadpool(app.webhooks.test, webhook_id)
+    attempt = await asyncio.wrap_future(sent)
+    return TestedBody(
+        delivered=attempt.failure is None,
+        seconds=attempt.seconds,
+        status=attempt.status,
+        answer=attempt.answer,
+        error=None if attempt.failure is None else attempt.failure.reason,
+    )
+
+
+@routed(routes, Operations.deliveries, "List deliveries")
+def list_deliveries(
+    app: App,
+    webhook_id: str,
+    state: DeliveryState | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[
+        int | None, Query(ge=0, le=_LARGEST, description="`id` of the page's last one")
+    ] = None,
+) -> DeliveriesBody:
+    """The deliveries of a webhook, newest first; of the delivered, the newest of a week."""
+    found = app.webhooks.log(webhook_id, state, limit, before)
+    path, last = f"/webhooks/{webhook_id}/deliveries", found[-1].id if found else None
+    following = next_page(path, found, limit, limit=limit, before=last, state=state)
+    return DeliveriesBody(deliveries=list(found), next=following)
+
+
+@routed(routes, Operations.recover, "Send dead deliveries again")
+def recover(
+    app: App,
+    webhook_id: str,
+    since: Annotated[Moment, Query(description="what was raised from then on")],
+    until: Annotated[Moment | None, Query(description="and before; or now")] = None,
+) -> RecoveredBody:
+    """Send all dead deliveries of a webhook again whose alert or report is of a span."""
+    return RecoveredBody(recovered=app.webhooks.recover(webhook_id, since, until))
+
+
+@routed(routes, Operations.resend, "Send a delivery again", status_code=202)
+def resend(app: App, delivery_id: Annotated[int, Path(ge=0, le=_LARGEST)]) -> LoggedDelivery:
+    """Send one delivery as soon as possible, whatever became of it before."""
+    return app.webhooks.resend(delivery_id)
 
 
 def _registered(webhook: Webhook, request: Request) -> JSONResponse:

@@ -1,30 +1,52 @@
-"""``GET /alerts/{id}/why`` and ``GET /why-not``: why a rule fired, and why one does not."""
+"""``/alerts/{id}/why``, ``/why-not`` and ``/why``: why a rule fired, or not, or something holds."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, Field
+from pydantic import AliasPath, BaseModel, BeforeValidator, Field
 
-from sensorstream.alerts.cloudevents import alert_data, plain_time
-from sensorstream.app.application import Application
-from sensorstream.app.holding import Applied, Held, WhyHeld
-from sensorstream.app.reasons import Because, Reason, RuleText, Why
+from sensorstream.alerts.cloudevents import alert_data
+from sensorstream.app.holding import Applied, Held
+from sensorstream.app.reasons import RuleText
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Position
-from sensorstream.mapping.places import Expression, Node, Place
-from sensorstream.model.terms import Triple
+from sensorstream.mapping.places import Node
+from sensorstream.model.events import Basis
+from sensorstream.model.terms import Term, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.server.answers import RaisedAlertBody
-from sensorstream.server.known import routed
+from sensorstream.server.answers import RaisedAlertBody, Time, body_of
+from sensorstream.server.known import App, routed
+
+routes = APIRouter()
+
+
+def statement_text(triple: Triple) -> str:
+    """A statement as N-Triples, without the full stop."""
+    return " ".join(each.n3 for each in triple)
+
+
+def _values(bindings: tuple[tuple[str, Term], ...]) -> dict[str, str]:
+    return {name: value.n3 for name, value in bindings}
+
+
+def _value(basis: Basis) -> str:
+    return basis.value
+
+
+_Statement: TypeAlias = Annotated[str, BeforeValidator(statement_text)]
+_Values: TypeAlias = Annotated[dict[str, str], BeforeValidator(_values)]
 
 
 class ExpressionBody(BaseModel):
     """An expression of a mapping rule, and the nodes that it found."""
 
-    xpath: str = Field(examples=["{@in}"], description="as the rule has it")
+    xpath: str = Field(
+        validation_alias="written", examples=["{@in}"], description="as the rule has it"
+    )
     nodes: list[Node]
 
 
@@ -40,41 +62,60 @@ class PlaceBody(BaseModel):
 class PremiseBody(BaseModel):
     """A statement from which another one may have come."""
 
-    statement: str
+    statement: _Statement = Field(validation_alias="triple")
     places: list[PlaceBody]
 
 
 class SinceBody(BaseModel):
     """From when on a rule had waited that fired because time passed."""
 
-    time: int | str = Field(
+    time: Time = Field(
         description="when the condition began to hold, or the individual last said something"
     )
     message_id: str = Field(
-        description="with which the individual last said something; empty: not known"
+        validation_alias="message",
+        description="with which the individual last said something; empty: not known",
     )
 
 
 class BecauseBody(BaseModel):
     """One firing of a rule: the values of its variables in N-Triples form, and what it matched."""
 
-    bindings: dict[str, str]
-    statements: list[ReasonBody]
-    left_out: int = Field(description="values and statements that were too many or too long")
-    since: SinceBody | None = Field(description="null: the rule did not wait, or this is not known")
+    bindings: _Values = Field(validation_alias=AliasPath("evidence", "bindings"))
+    statements: list[ReasonBody] = Field(validation_alias="reasons")
+    left_out: int = Field(
+        validation_alias=AliasPath("evidence", "left_out"),
+        description="values and statements that were too many or too long",
+    )
+    since: SinceBody | None = Field(
+        validation_alias=AliasPath("evidence", "since"),
+        description="null: the rule did not wait, or this is not known",
+    )
+
+
+_Basis: TypeAlias = Annotated[
+    Literal["said", "rule", "inferred", "ontology", "left"], BeforeValidator(_value)
+]
 
 
 class ReasonBody(BaseModel):
     """A statement that the conditions of the rule matched when it fired."""
 
-    statement: str = Field(description="as N-Triples, without the full stop")
-    basis: Literal["said", "rule", "inferred", "ontology", "left"] = Field(
-        description="a message said it (or a rule when that message came), another rule had just "
-        "inserted it, it was inferred, the ontology has it, or it was said of what left the window"
+    statement: _Statement = Field(
+        validation_alias=AliasPath("matched", "triple"),
+        description="as N-Triples, without the full stop",
     )
-    message_id: str = Field(description="of the message that said it, or caused it; may be empty")
+    basis: _Basis = Field(
+        validation_alias=AliasPath("matched", "basis"),
+        description="a message said it (or a rule when that message came), another rule had just "
+        "inserted it, it was inferred, the ontology has it, or it was said of what left the window",
+    )
+    message_id: str = Field(
+        validation_alias=AliasPath("matched", "message"),
+        description="of the message that said it, or caused it; may be empty",
+    )
     source: str = Field(description="of that message; empty: not known")
-    received_at: datetime | None
+    received_at: Annotated[datetime | None, BeforeValidator(lambda time: time or None)]
     places: list[PlaceBody] = Field(description="in that message")
     rules: list[str] = Field(description="semantic rules that inserted it, or may have")
     premises: list[PremiseBody] = Field(
@@ -117,113 +158,6 @@ class WhyNotBody(BaseModel):
     steps: list[StepBody]
 
 
-def router(application: Application) -> APIRouter:
-    """The resources that explain."""
-    routes = APIRouter(tags=["alerts"])
-
-    @routed(routes, Operations.why, summary="Why an alert was raised")
-    def why(id_: Annotated[str, Path(alias="id", description="the alert's `id`")]) -> WhyBody:
-        """The rule, what its conditions had found, and where in which message that was said.
-
-        Values and statements were kept with the alert; the places are found now, by mapping the
-        kept messages again with the rules of their time.
-        """
-        return told(application.reasons.of_alert(id_))
-
-    @routed(
-        routes,
-        Operations.why_not,
-        summary="Why a rule does not fire for an individual",
-        tags=["rules"],
-    )
-    def why_not(
-        rule: Annotated[
-            str, Query(min_length=1, description="a semantic rule, or a continuous query")
-        ],
-        individual: Annotated[str, Query(min_length=1, description="its IRI, or `_:` and a label")],
-        variable: Annotated[
-            str, Query(description="of it, which is the individual; else what fits best")
-        ] = "",
-    ) -> WhyNotBody:
-        """The first part of the rule that leaves no solution, by the knowledge base of now.
-
-        Trigger, conditions, patterns and filters are tried in turn with the individual in its
-        place; where nothing is left, the answer tells what is known instead. Where no rule has the
-        name, it is that of a continuous query, which has no solution for the individual.
-        """
-        found = application.unmet.why_not(rule, individual, variable)
-        return WhyNotBody.model_validate(found, from_attributes=True)
-
-    def told(found: Why) -> WhyBody:
-        raised = {
-            **alert_data(found.raised, application.timeline),
-            "seq": found.raised.seq,
-        }
-        return WhyBody(
-            alert=RaisedAlertBody.model_validate(raised),
-            rule=found.rule,
-            because=None
-            if found.because is None
-            else _because(found.because, application.timeline),
-            profile=found.profile,
-            notes=list(found.notes),
-        )
-
-    return routes
-
-
-def _because(because: Because, line: Timeline) -> BecauseBody:
-    told = because.evidence.since
-    since = None
-    if told is not None:
-        since = SinceBody(time=plain_time(told.time, line), message_id=told.message)
-    return BecauseBody(
-        bindings={name: value.n3 for name, value in because.evidence.bindings},
-        statements=[reason_body(each, line) for each in because.reasons],
-        left_out=because.evidence.left_out,
-        since=since,
-    )
-
-
-def reason_body(reason: Reason, line: Timeline) -> ReasonBody:
-    """A statement, and where it comes from."""
-    return ReasonBody(
-        statement=statement_text(reason.matched.triple),
-        basis=reason.matched.basis.value,
-        message_id=reason.matched.message,
-        source=reason.source,
-        received_at=datetime.fromisoformat(reason.received_at) if reason.received_at else None,
-        places=[_place(each) for each in reason.places],
-        rules=list(reason.rules),
-        premises=[
-            PremiseBody(
-                statement=statement_text(each.triple), places=[_place(p) for p in each.places]
-            )
-            for each in reason.premises
-        ],
-        because=None if reason.because is None else _because(reason.because, line),
-        note=reason.note,
-    )
-
-
-def _place(place: Place) -> PlaceBody:
-    return PlaceBody(
-        rule=place.rule,
-        at=place.at,
-        value=[_expression(each) for each in place.value],
-        name=[_expression(each) for each in place.name],
-    )
-
-
-def _expression(expression: Expression) -> ExpressionBody:
-    return ExpressionBody(xpath=expression.written, nodes=list(expression.nodes))
-
-
-def statement_text(triple: Triple) -> str:
-    """A statement as N-Triples, without the full stop."""
-    return " ".join(each.n3 for each in triple)
-
-
 class AppliedBody(BaseModel):
     """The rule that derives a statement, with the values of its variables in N-Triples form."""
 
@@ -231,7 +165,7 @@ class AppliedBody(BaseModel):
     position: Position = Field(description="of the rule; `file` is the rule set")
     comment: str = Field(description="what the rule set says of it, such as its source")
     text: str = Field(description="the rule itself")
-    bindings: dict[str, str]
+    bindings: _Values
     premises: list[HeldBody]
     paths: list[str] = Field(description="matched by a path that repeats: without its steps")
 
@@ -270,65 +204,94 @@ class WhyHeldBody(BaseModel):
     notes: list[str]
 
 
-def statements(application: Application) -> APIRouter:
-    """The resource that tells why a statement holds."""
-    routes = APIRouter(tags=["window"])
+@routed(routes, Operations.why, "Why an alert was raised", tags=["alerts"])
+def why(app: App, id_: Annotated[str, Path(alias="id", description="the alert's `id`")]) -> WhyBody:
+    """The rule, what its conditions had found, and where in which message that was said.
 
-    @routed(routes, Operations.why_statement, summary="Why a statement holds")
-    def why(
-        statement: Annotated[
-            str,
-            Query(
-                min_length=1,
-                description="subject, property and value as in Turtle, with the prefixes of the "
-                "rule files",
-                examples=[":ann a :Person"],
-            ),
-        ],
-    ) -> WhyHeldBody:
-        """The messages that said it, or the rules by which it follows, down to messages and XPath.
-
-        Asked of the knowledge base of now. Nothing is kept for it: the rules are applied backwards,
-        and the messages mapped again.
-        """
-        return _told(application.holding.why(statement), application.timeline)
-
-    return routes
+    Values and statements were kept with the alert; the places are found now, by mapping the
+    kept messages again with the rules of their time.
+    """
+    found = app.reasons.of_alert(id_)
+    raised = {**alert_data(found.raised, app.timeline), "seq": found.raised.seq}
+    because = found.because
+    return WhyBody(
+        alert=RaisedAlertBody.model_validate(raised),
+        rule=found.rule,
+        because=None if because is None else body_of(BecauseBody, because, app.timeline),
+        profile=found.profile,
+        notes=list(found.notes),
+    )
 
 
-def _told(why: WhyHeld, line: Timeline) -> WhyHeldBody:
+@routed(
+    routes,
+    Operations.why_not,
+    "Why a rule does not fire for an individual",
+    # It is told with the alerts, too.
+    tags=["alerts", "rules"],
+)
+def why_not(
+    app: App,
+    rule: Annotated[str, Query(min_length=1, description="a semantic rule, or a continuous query")],
+    individual: Annotated[str, Query(min_length=1, description="its IRI, or `_:` and a label")],
+    variable: Annotated[
+        str, Query(description="of it, which is the individual; else what fits best")
+    ] = "",
+) -> WhyNotBody:
+    """The first part of the rule that leaves no solution, by the knowledge base of now.
+
+    Trigger, conditions, patterns and filters are tried in turn with the individual in its
+    place; where nothing is left, the answer tells what is known instead. Where no rule has the
+    name, it is that of a continuous query, which has no solution for the individual.
+    """
+    return body_of(WhyNotBody, app.unmet.why_not(rule, individual, variable))
+
+
+@routed(routes, Operations.why_statement, "Why a statement holds", name="why", tags=["window"])
+def why_statement(
+    app: App,
+    statement: Annotated[
+        str,
+        Query(
+            min_length=1,
+            description="subject, property and value as in Turtle, with the prefixes of the "
+            "rule files",
+            examples=[":ann a :Person"],
+        ),
+    ],
+) -> WhyHeldBody:
+    """The messages that said it, or the rules by which it follows, down to messages and XPath.
+
+    Asked of the knowledge base of now. Nothing is kept for it: the rules are applied backwards,
+    and the messages mapped again.
+    """
+    found = app.holding.why(statement)
     return WhyHeldBody(
-        statement=statement_text(why.statement),
-        holds=why.held is not None,
-        answer=why.answer,
-        held=None if why.held is None else _held(why.held, line),
-        profile=why.profile,
-        notes=list(why.notes),
+        statement=statement_text(found.statement),
+        holds=found.held is not None,
+        answer=found.answer,
+        held=None if found.held is None else _held(found.held, app.timeline),
+        profile=found.profile,
+        notes=list(found.notes),
     )
 
 
 def _held(held: Held, line: Timeline) -> HeldBody:
-    return HeldBody(
-        **reason_body(held.reason, line).model_dump(),
+    entailed = held.entailed
+    return HeldBody.model_construct(
+        **dict(body_of(ReasonBody, held.reason, line)),
         caused_by=held.caused_by,
         by=None if held.by is None else _applied(held.by, line),
         above=held.above,
         entailed=None
-        if held.entailed is None
+        if entailed is None
         else EntailmentBody(
-            premises=[_held(each, line) for each in held.entailed.premises],
-            axioms=list(held.entailed.axioms),
+            premises=[_held(each, line) for each in entailed.premises],
+            axioms=list(entailed.axioms),
         ),
     )
 
 
 def _applied(applied: Applied, line: Timeline) -> AppliedBody:
-    return AppliedBody(
-        rule=applied.rule,
-        position=applied.position,
-        comment=applied.comment,
-        text=applied.text,
-        bindings={name: value.n3 for name, value in applied.bindings},
-        premises=[_held(each, line) for each in applied.premises],
-        paths=list(applied.paths),
-    )
+    told: dict[str, Any] = {each.name: getattr(applied, each.name) for each in fields(applied)}
+    return AppliedBody(**{**told, "premises": [_held(each, line) for each in applied.premises]})

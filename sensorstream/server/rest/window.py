@@ -1,8 +1,9 @@
-"""``GET /window``: the individuals in the window."""
+"""``/window``, ``/individuals`` and ``/latest``: what is known of individuals now."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Annotated, Any, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -13,20 +14,23 @@ from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.individuals import KnownIndividual
 from sensorstream.client.operations import Operations
-from sensorstream.history.latest import Latest
+from sensorstream.history.statements import Latest
 from sensorstream.model.terms import BlankNode, Literal, Triple
-from sensorstream.server.known import routed
+from sensorstream.server.answers import Time, body_of
+from sensorstream.server.known import App, routed
+
+routes = APIRouter()
 
 
 class IndividualBody(BaseModel):
     """One individual of the window; times are application times."""
 
-    iri: str
+    iri: str = Field(validation_alias="name")
     types: list[str] = Field(description="class IRIs, asserted and inferred")
-    entered: int | str
-    time: int | str = Field(description="the latest time it appeared (paper, eq. 6)")
+    entered: Time
+    time: Time = Field(description="the latest time it appeared (paper, eq. 6)")
     statements: int
-    message_id: str
+    message_id: str = Field(validation_alias="message")
 
 
 class WindowBody(BaseModel):
@@ -52,54 +56,6 @@ class WindowBody(BaseModel):
     next: str | None = Field(description="path of the next page, if any")
 
 
-def router(application: Application) -> APIRouter:
-    """The window resource."""
-    routes = APIRouter(tags=["window"])
-
-    @routed(routes, Operations.window, summary="Look into the window")
-    def look(
-        limit: Annotated[int, Query(ge=0, le=100_000)] = 10_000,
-        offset: Annotated[int, Query(ge=0)] = 0,
-    ) -> WindowBody:
-        """The window's definition, totals and individuals."""
-        view = application.window_view(limit, offset)
-        line = application.timeline
-        individuals = [
-            IndividualBody(
-                iri=each.name,
-                types=list(each.types),
-                entered=plain_time(each.entered, line),
-                time=plain_time(each.time, line),
-                statements=each.statements,
-                message_id=each.message,
-            )
-            for each in view.individuals
-        ]
-        end = offset + len(individuals)
-        more = bool(individuals) and end < view.total
-        return WindowBody(
-            kind=view.kind,
-            unit=view.unit,
-            elements=view.elements,
-            size=view.size,
-            step=view.step,
-            start=view.start,
-            partition=view.partition,
-            partitions=view.partitions,
-            total=view.total,
-            pending=view.pending,
-            held=view.held,
-            statements=view.statements,
-            inferred=view.inferred,
-            now=None if view.now is None else plain_time(view.now, line),
-            individuals=individuals,
-            next=f"/window?limit={limit}&offset={end}" if more else None,
-        )
-
-    return routes
-
-
-PATH = "/individuals"
 Rules: TypeAlias = Annotated[
     bool, Query(description="name the rules that derive inferred values of now")
 ]
@@ -137,70 +93,87 @@ class LatestBody(BaseModel):
     next: str | None
 
 
-def individuals(application: Application) -> APIRouter:
-    """The resource of individuals."""
-    routes = APIRouter(tags=["individuals"])
+@routed(routes, Operations.window, "Look into the window", tags=["window"])
+def look(
+    app: App,
+    limit: Annotated[int, Query(ge=0, le=100_000)] = 10_000,
+    offset: Annotated[int, Query(ge=0)] = 0,
+) -> WindowBody:
+    """The window's definition, totals and individuals."""
+    view = app.window_view(limit, offset)
+    told: dict[str, Any] = {each.name: getattr(view, each.name) for each in fields(view)}
+    told["now"] = None if view.now is None else plain_time(view.now, app.timeline)
+    told["individuals"] = [body_of(IndividualBody, e, app.timeline) for e in view.individuals]
+    end = offset + len(view.individuals)
+    more = bool(view.individuals) and end < view.total
+    return WindowBody(**told, next=f"/window?limit={limit}&offset={end}" if more else None)
 
-    def told(known: KnownIndividual, *, rules: bool = False) -> KnownBody:
-        properties: dict[str, list[ValueBody]] = {}
-        by: Mapping[Triple, str] = {}
-        if rules:
-            inferred = [e.triple for e in known.values if e.inferred and e.valid_to is None]
-            by = application.holding.rules_behind(inferred)
-        for each in known.values:
-            rule = by.get(each.triple) if each.inferred else None
-            properties.setdefault(each.triple[1], []).append(value(each, rule))
-        return KnownBody(iri=known.name, in_window=known.in_window, properties=properties)
 
-    def value(each: Latest, rule: str | None) -> ValueBody:
-        line = application.timeline
-        return ValueBody(
+@routed(routes, Operations.individual, "The latest values of an individual", tags=["individuals"])
+def individual(app: App, iri: str, rules: Rules = False) -> KnownBody:
+    """Of each property the values that it has in the window, else those it had last.
+
+    The IRI is percent-encoded, slashes included.
+    """
+    return _known(app, app.individuals.individual(unquote(iri)), rules=rules)
+
+
+@routed(
+    routes,
+    "GET /individuals",
+    "The latest values of an individual, by parameter",
+    tags=["individuals"],
+)
+def individual_by_parameter(
+    app: App,
+    iri: Annotated[str, Query(min_length=1, description="its IRI, or `_:` and a label")],
+    rules: Rules = False,
+) -> KnownBody:
+    """The same as `/individuals/{iri}`, for clients and proxies that alter encoded slashes."""
+    return _known(app, app.individuals.individual(iri), rules=rules)
+
+
+@routed(routes, Operations.latest, "The latest values of a class", tags=["individuals"])
+def latest(
+    app: App,
+    class_: Annotated[str, Query(alias="class", min_length=1, description="its IRI")],
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    after: Annotated[str, Query(description="as in `next`")] = "",
+) -> LatestBody:
+    """The individuals that are, or were, of a class, asserted or inferred.
+
+    First those in the window, by name; then those in history, who left last first.
+    """
+    page = app.individuals.latest(class_, limit, after)
+    following = None
+    if page.after is not None:
+        told_class, told_after = quote(class_, safe=""), quote(page.after, safe="")
+        following = f"/latest?class={told_class}&limit={limit}&after={told_after}"
+    return LatestBody(
+        individuals=[_known(app, each) for each in page.individuals],
+        after=page.after,
+        next=following,
+    )
+
+
+def _known(app: Application, known: KnownIndividual, *, rules: bool = False) -> KnownBody:
+    properties: dict[str, list[ValueBody]] = {}
+    by: Mapping[Triple, str] = {}
+    if rules:
+        inferred = [e.triple for e in known.values if e.inferred and e.valid_to is None]
+        by = app.holding.rules_behind(inferred)
+    line = app.timeline
+    for each in known.values:
+        value = ValueBody(
             **_plain(each),
             valid_from=plain_time(each.provenance.time, line),
             valid_to=None if each.valid_to is None else plain_time(each.valid_to, line),
             message_id=each.provenance.message,
             inferred=each.inferred,
-            rule=rule,
+            rule=by.get(each.triple) if each.inferred else None,
         )
-
-    @routed(routes, Operations.individual, summary="The latest values of an individual")
-    def individual(iri: str, rules: Rules = False) -> KnownBody:
-        """Of each property the values that it has in the window, else those it had last.
-
-        The IRI is percent-encoded, slashes included.
-        """
-        return told(application.individuals.individual(unquote(iri)), rules=rules)
-
-    @routes.get(PATH, summary="The latest values of an individual, by parameter")
-    def individual_by_parameter(
-        iri: Annotated[str, Query(min_length=1, description="its IRI, or `_:` and a label")],
-        rules: Rules = False,
-    ) -> KnownBody:
-        """The same as `/individuals/{iri}`, for clients and proxies that alter encoded slashes."""
-        return told(application.individuals.individual(iri), rules=rules)
-
-    @routed(routes, Operations.latest, summary="The latest values of a class")
-    def latest(
-        class_: Annotated[str, Query(alias="class", min_length=1, description="its IRI")],
-        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-        after: Annotated[str, Query(description="as in `next`")] = "",
-    ) -> LatestBody:
-        """The individuals that are, or were, of a class, asserted or inferred.
-
-        First those in the window, by name; then those in history, who left last first.
-        """
-        page = application.individuals.latest(class_, limit, after)
-        following = None
-        if page.after is not None:
-            told_class, told_after = quote(class_, safe=""), quote(page.after, safe="")
-            following = f"/latest?class={told_class}&limit={limit}&after={told_after}"
-        return LatestBody(
-            individuals=[told(each) for each in page.individuals],
-            after=page.after,
-            next=following,
-        )
-
-    return routes
+        properties.setdefault(each.triple[1], []).append(value)
+    return KnownBody(iri=known.name, in_window=known.in_window, properties=properties)
 
 
 def _plain(latest: Latest) -> dict[str, Any]:

@@ -1,5 +1,1 @@
 """SOAP 1.1 and 1.2, without a library: one operation, document/literal wrapped."""
-
-from sensorstream.server.soap.endpoint import router
-
-__all__ = ["router"]

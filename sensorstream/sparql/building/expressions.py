@@ -11,21 +11,8 @@ from lark import Token, v_args
 from lark.tree import Meta
 
 from sensorstream.model.terms import IRI
-from sensorstream.sparql.algebra import (
-    Aggregate,
-    And,
-    Arithmetic,
-    Call,
-    Comparison,
-    Exists,
-    Expression,
-    FunctionCall,
-    In,
-    Not,
-    Or,
-    Sign,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Aggregate, Expression, Variable
 from sensorstream.sparql.building.term_builder import NO_PREFIXES, TermBuilder, number
 from sensorstream.sparql.extensions import fault_of_call
 from sensorstream.sparql.functions import FUNCTIONS
@@ -68,18 +55,18 @@ class ExpressionBuilder(TermBuilder):
         self._makes_iris = False
 
     def any_of(self, children: list[Expression]) -> Expression:
-        return reduce(Or, children)
+        return reduce(algebra.Or, children)
 
     def all_of(self, children: list[Expression]) -> Expression:
-        return reduce(And, children)
+        return reduce(algebra.And, children)
 
     def comparison(self, children: list[Any]) -> Expression:
         left, operator, right = children
-        return self.operation(operator.start_pos, Comparison(operator.value, left, right))
+        return self.operation(operator.start_pos, algebra.Comparison(operator.value, left, right))
 
     def membership(self, children: list[Any]) -> Expression:
-        found = In(children[0], children[-1])
-        return Not(found) if len(children) == 3 else found
+        found = algebra.In(children[0], children[-1])
+        return algebra.Not(found) if len(children) == 3 else found
 
     def arithmetic(self, children: list[Any]) -> Expression:
         result, *rest = children
@@ -87,9 +74,9 @@ class ExpressionBuilder(TermBuilder):
         for part in parts:
             if isinstance(part, _SignedProduct):
                 sign: Literal["+", "-"] = "-" if part.sign == "-" else "+"
-                result = self.operation(part.offset, Arithmetic(sign, result, part.value))
+                result = self.operation(part.offset, algebra.Arithmetic(sign, result, part.value))
             else:
-                made = Arithmetic(part.value, result, next(parts))
+                made = algebra.Arithmetic(part.value, result, next(parts))
                 result = self.operation(part.start_pos, made)
         return result  # type: ignore[no-any-return]
 
@@ -100,10 +87,10 @@ class ExpressionBuilder(TermBuilder):
         return _SignedProduct(token.value[0], product, token.start_pos)
 
     def negation(self, children: list[Expression]) -> Expression:
-        return Not(children[0])
+        return algebra.Not(children[0])
 
     def sign(self, children: list[Any]) -> Expression:
-        return self.operation(children[0].start_pos, Sign(children[0].value, children[1]))
+        return self.operation(children[0].start_pos, algebra.Sign(children[0].value, children[1]))
 
     # Functions
 
@@ -131,7 +118,7 @@ class ExpressionBuilder(TermBuilder):
             )
         if reason := fault_of_call(function, arguments):
             self.fail_at(function, f"<{function}>: {reason}")
-        return self.operation(self._places[function], FunctionCall(function, arguments))
+        return self.operation(self._places[function], algebra.FunctionCall(function, arguments))
 
     def builtin(self, children: list[Any]) -> Expression:
         token, arguments = children
@@ -145,12 +132,12 @@ class ExpressionBuilder(TermBuilder):
             self.fail(token.start_pos, "BOUND takes a variable: expected e.g. BOUND(?x)")
         name = _SAME_FUNCTION.get(name, name)
         self._makes_iris |= name == "IRI"
-        return self.operation(token.start_pos, Call(name, arguments))
+        return self.operation(token.start_pos, algebra.Call(name, arguments))
 
     @v_args(meta=True)
     def exists(self, meta: Meta, children: list[Any]) -> Expression:
-        found = self.operation(meta.start_pos, Exists(children[-1].whole))
-        return Not(found) if len(children) == 2 else found
+        found = self.operation(meta.start_pos, algebra.Exists(children[-1].whole))
+        return algebra.Not(found) if len(children) == 2 else found
 
     @v_args(meta=True)
     def aggregate(self, meta: Meta, children: list[Any]) -> Aggregate:

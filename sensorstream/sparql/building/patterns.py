@@ -13,29 +13,8 @@ from lark import Token, v_args
 from lark.tree import Meta
 
 from sensorstream.model.terms import BlankNode
-from sensorstream.sparql.algebra import (
-    BGP,
-    And,
-    Consumption,
-    Each,
-    Equals,
-    EqualsOptional,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Join,
-    LeftJoin,
-    Minus,
-    OptionalSeq,
-    Pattern,
-    Seq,
-    Service,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.building.expressions import ExpressionBuilder
 from sensorstream.sparql.building.term_builder import NO_PREFIXES, Triples
 from sensorstream.sparql.lexer import Source
@@ -51,7 +30,9 @@ class GroupOfPatterns:
 
     @property
     def whole(self) -> Pattern:
-        return self.pattern if self.condition is None else Filter(self.condition, self.pattern)
+        return (
+            self.pattern if self.condition is None else algebra.Filter(self.condition, self.pattern)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +64,7 @@ class _Operator:
 
     kind: str
     offset: int
-    consumption: Consumption = Consumption.UNRESTRICTED
+    consumption: algebra.Consumption = algebra.Consumption.UNRESTRICTED
 
 
 class PatternBuilder(ExpressionBuilder):
@@ -99,7 +80,7 @@ class PatternBuilder(ExpressionBuilder):
         self._block_of: dict[BlankNode, int] = {}
 
     def group(self, children: list[Any]) -> GroupOfPatterns:
-        pattern: Pattern = BGP()
+        pattern: Pattern = algebra.BGP()
         condition: Expression | None = None
         block: list[TriplePattern] = []
         # The variables of a pattern that only BIND has been added to: asking for them at each BIND
@@ -112,7 +93,9 @@ class PatternBuilder(ExpressionBuilder):
             if isinstance(child, _Filter):
                 # A filter does not end a block of triples (section 5.2.2).
                 condition = (
-                    child.condition if condition is None else And(condition, child.condition)
+                    child.condition
+                    if condition is None
+                    else algebra.And(condition, child.condition)
                 )
                 continue
             if block or not isinstance(child, _Bind):
@@ -121,9 +104,9 @@ class PatternBuilder(ExpressionBuilder):
             block = []
             match child:
                 case _Optional(GroupOfPatterns(right, of), offset):
-                    pattern = self.operation(offset, LeftJoin(pattern, right, of))
+                    pattern = self.operation(offset, algebra.LeftJoin(pattern, right, of))
                 case _Minus(right, offset):
-                    pattern = self.operation(offset, Minus(pattern, right))
+                    pattern = self.operation(offset, algebra.Minus(pattern, right))
                 case _Bind(variable, expression):
                     if bound is None:
                         bound = set(visible(pattern))
@@ -133,7 +116,7 @@ class PatternBuilder(ExpressionBuilder):
                             f"{variable} has a value already: BIND needs a new one",
                         )
                     bound.add(variable)
-                    pattern = Extend(pattern, variable, expression)
+                    pattern = algebra.Extend(pattern, variable, expression)
                 case _:
                     pattern = joined(pattern, child)
         return GroupOfPatterns(self._with_block(pattern, block), condition)
@@ -141,7 +124,7 @@ class PatternBuilder(ExpressionBuilder):
     def _with_block(self, pattern: Pattern, block: list[TriplePattern]) -> Pattern:
         return joined(pattern, self.block(tuple(block))) if block else pattern
 
-    def block(self, patterns: tuple[TriplePattern, ...]) -> BGP:
+    def block(self, patterns: tuple[TriplePattern, ...]) -> algebra.BGP:
         """A block of triple patterns, to which its blank nodes belong from now on.
 
         Raises:
@@ -159,7 +142,7 @@ class PatternBuilder(ExpressionBuilder):
                         f"{part} stands in another block of triples already: "
                         "use a variable to join them",
                     )
-        return BGP(patterns)
+        return algebra.BGP(patterns)
 
     # Elements
 
@@ -182,17 +165,17 @@ class PatternBuilder(ExpressionBuilder):
 
     @v_args(meta=True)
     def graph(self, meta: Meta, children: list[Any]) -> Pattern:
-        return self.operation(meta.start_pos, Graph(children[0], children[1].whole))
+        return self.operation(meta.start_pos, algebra.Graph(children[0], children[1].whole))
 
     @v_args(meta=True)
     def service(self, meta: Meta, children: list[Any]) -> Pattern:
         *silent, endpoint, group = children
-        made = Service(endpoint, group.whole, silent=bool(silent))
+        made = algebra.Service(endpoint, group.whole, silent=bool(silent))
         return self.operation(meta.start_pos, made)
 
     def sequence_of(self, children: list[Token]) -> _Operator:
         word, *policy = children
-        of = Consumption(policy[0].type) if policy else Consumption.UNRESTRICTED
+        of = algebra.Consumption(policy[0].type) if policy else algebra.Consumption.UNRESTRICTED
         return _Operator(word.type, word.start_pos or 0, of)
 
     def combined(self, children: list[Any]) -> Pattern:
@@ -204,11 +187,11 @@ class PatternBuilder(ExpressionBuilder):
             left = GroupOfPatterns(made)
         return left.whole
 
-    def inline_data(self, children: list[Values]) -> Pattern:
+    def inline_data(self, children: list[algebra.Values]) -> Pattern:
         return children[0]
 
     @v_args(meta=True)
-    def each(self, meta: Meta, children: list[Any]) -> Each:
+    def each(self, meta: Meta, children: list[Any]) -> algebra.Each:
         member, members, *ends, group = children
         if not self.of_rules:
             self.fail(
@@ -220,19 +203,19 @@ class PatternBuilder(ExpressionBuilder):
             self.fail(meta.start_pos, "EACH: expected different variables")
         if missing := [each for each in ends if each not in visible(group.whole)]:
             self.fail_at(missing[0], f"EACH: expected {missing[0]} in the pattern in braces")
-        return self.at(meta.start_pos, Each(member, members, group.whole, *ends))
+        return self.at(meta.start_pos, algebra.Each(member, members, group.whole, *ends))
 
-    def data_column(self, children: list[Any]) -> Values:
-        return Values((children[0],), tuple((value,) for value in children[1:]))
+    def data_column(self, children: list[Any]) -> algebra.Values:
+        return algebra.Values((children[0],), tuple((value,) for value in children[1:]))
 
     @v_args(meta=True)
-    def data_rows(self, meta: Meta, children: list[Any]) -> Values:
+    def data_rows(self, meta: Meta, children: list[Any]) -> algebra.Values:
         columns = tuple(child for child in children if isinstance(child, Variable))
         rows = children[len(columns) :]
         for offset, row in rows:
             if len(row) != len(columns):
                 self.fail(offset, f"the row has {len(row)} values: expected {len(columns)}")
-        return Values(columns, tuple(row for _, row in rows))
+        return algebra.Values(columns, tuple(row for _, row in rows))
 
     @v_args(meta=True)
     def data_row(self, meta: Meta, children: list[Any]) -> tuple[int, tuple[Any, ...]]:
@@ -244,23 +227,23 @@ class PatternBuilder(ExpressionBuilder):
 
 def joined(left: Pattern, right: Pattern) -> Pattern:
     """``Join(left, right)``, simplified (section 18.2.2.8)."""
-    if left == BGP():
+    if left == algebra.BGP():
         return right
-    return left if right == BGP() else Join(left, right)
+    return left if right == algebra.BGP() else algebra.Join(left, right)
 
 
 def _combined(operator: _Operator, left: GroupOfPatterns, right: GroupOfPatterns) -> Pattern:
     match operator.kind:
         case "SEQ":
-            return Seq(left.whole, right.whole, operator.consumption)
+            return algebra.Seq(left.whole, right.whole, operator.consumption)
         case "UNION":
-            return Union(left.whole, right.whole)
+            return algebra.Union(left.whole, right.whole)
         case "EQUALS":
-            return Equals(left.whole, right.whole)
+            return algebra.Equals(left.whole, right.whole)
         case "OPTIONALSEQ":
-            return OptionalSeq(left.pattern, right.whole, left.condition)
+            return algebra.OptionalSeq(left.pattern, right.whole, left.condition)
         case _:
-            return EqualsOptional(left.whole, right.pattern, right.condition)
+            return algebra.EqualsOptional(left.whole, right.pattern, right.condition)
 
 
 def _bound(variable: Variable) -> tuple[str, Variable]:

@@ -12,14 +12,9 @@ from lark import Token, v_args
 from lark.tree import Meta
 
 from sensorstream.errors import TermError
-from sensorstream.model.severities import SEVERITIES
+from sensorstream.model.events import SEVERITIES
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.xsd import (
-    NUMERIC_TYPES,
-    XSD_DATE_TIME,
-    XSD_STRING,
-    parse_duration,
-)
+from sensorstream.model.xsd import NUMERIC_TYPES, XSD_DATE_TIME, XSD_STRING, parse_duration
 from sensorstream.sparql.algebra import (
     AlertClause,
     Dataset,

@@ -17,19 +17,8 @@ from sensorstream.errors import Position, QueryError
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
 from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
-from sensorstream.sparql.algebra import (
-    Alternative,
-    Inverse,
-    NegatedSet,
-    OneOrMore,
-    Path,
-    PatternTerm,
-    Sequence,
-    TriplePattern,
-    Variable,
-    ZeroOrMore,
-    ZeroOrOne,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Path, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.lexer import Source
 
@@ -39,10 +28,10 @@ _Written = TypeVar("_Written")
 _ESCAPE: Final = re.compile(r"\\(.)", re.S)
 _ESCAPES: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 _LABEL: Final = re.compile(r"_:(\w+)")
-_REPEATS: Final[dict[str, type[ZeroOrOne | ZeroOrMore | OneOrMore]]] = {
-    "?": ZeroOrOne,
-    "*": ZeroOrMore,
-    "+": OneOrMore,
+_REPEATS: Final[dict[str, type[algebra.ZeroOrOne | algebra.ZeroOrMore | algebra.OneOrMore]]] = {
+    "?": algebra.ZeroOrOne,
+    "*": algebra.ZeroOrMore,
+    "+": algebra.OneOrMore,
 }
 
 
@@ -223,15 +212,15 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
 
     @v_args(meta=True)
     def alternative(self, meta: Meta, children: list[Path]) -> Path:
-        return self.at(meta.start_pos, reduce(Alternative, children))
+        return self.at(meta.start_pos, reduce(algebra.Alternative, children))
 
     @v_args(meta=True)
     def sequence(self, meta: Meta, children: list[Any]) -> Path:
-        return self.at(meta.start_pos, cast(Path, reduce(Sequence, children[::2])))
+        return self.at(meta.start_pos, cast(Path, reduce(algebra.Sequence, children[::2])))
 
     @v_args(meta=True)
     def inverse(self, meta: Meta, children: list[Any]) -> Path:
-        return self.at(meta.start_pos, Inverse(children[-1]))
+        return self.at(meta.start_pos, algebra.Inverse(children[-1]))
 
     @v_args(meta=True)
     def repeated(self, meta: Meta, children: list[Any]) -> Path:
@@ -239,11 +228,11 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         return self.at(meta.start_pos, path)
 
     @v_args(meta=True)
-    def negated_set(self, meta: Meta, children: list[NegatedSet]) -> Path:
+    def negated_set(self, meta: Meta, children: list[algebra.NegatedSet]) -> Path:
         return self.at(meta.start_pos, children[0])
 
-    def negated(self, children: list[tuple[bool, IRI]]) -> NegatedSet:
-        return NegatedSet(
+    def negated(self, children: list[tuple[bool, IRI]]) -> algebra.NegatedSet:
+        return algebra.NegatedSet(
             tuple(iri for backward, iri in children if not backward),
             tuple(iri for backward, iri in children if backward),
         )

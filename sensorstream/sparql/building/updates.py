@@ -9,29 +9,14 @@ from lark import Token, v_args
 from lark.tree import Meta
 
 from sensorstream.model.terms import IRI, BlankNode
-from sensorstream.sparql.algebra import (
-    Clear,
-    Create,
-    Dataset,
-    DeleteData,
-    DeleteWhere,
-    Drop,
-    GraphSet,
-    InsertData,
-    Load,
-    Modify,
-    Quad,
-    Transfer,
-    TriplePattern,
-    Update,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import TriplePattern, Update, Variable
 from sensorstream.sparql.building.query_forms import QueryBuilder
 from sensorstream.sparql.building.term_builder import NO_PREFIXES, Triples
 from sensorstream.sparql.lexer import Source
 from sensorstream.sparql.walk import nodes
 
-_Quads = tuple[Quad, ...]
+_Quads = tuple[algebra.Quad, ...]
 
 
 class UpdateBuilder(QueryBuilder):
@@ -56,56 +41,58 @@ class UpdateBuilder(QueryBuilder):
         return Update((self.delete_where([self.quads(children)]),))
 
     @v_args(meta=True)
-    def load(self, meta: Meta, children: list[Any]) -> Load:
+    def load(self, meta: Meta, children: list[Any]) -> algebra.Load:
         source, *target = _values(children)
-        made = Load(source, target[0] if target else None, _silent(children))
+        made = algebra.Load(source, target[0] if target else None, _silent(children))
         return self.at(meta.start_pos, made)
 
     @v_args(meta=True)
-    def clear(self, meta: Meta, children: list[Any]) -> Clear | Drop:
-        kind = Clear if children[0].type == "CLEAR" else Drop
+    def clear(self, meta: Meta, children: list[Any]) -> algebra.Clear | algebra.Drop:
+        kind = algebra.Clear if children[0].type == "CLEAR" else algebra.Drop
         return self.at(meta.start_pos, kind(children[-1], _silent(children)))
 
     @v_args(meta=True)
-    def create(self, meta: Meta, children: list[Any]) -> Create:
-        return self.at(meta.start_pos, Create(_values(children)[0], _silent(children)))
+    def create(self, meta: Meta, children: list[Any]) -> algebra.Create:
+        return self.at(meta.start_pos, algebra.Create(_values(children)[0], _silent(children)))
 
     @v_args(meta=True)
-    def transfer(self, meta: Meta, children: list[Any]) -> Transfer:
+    def transfer(self, meta: Meta, children: list[Any]) -> algebra.Transfer:
         source, target = children[-2:]
         silent = _silent(children)
-        return self.at(meta.start_pos, Transfer(children[0].type, source[0], target[0], silent))
+        return self.at(
+            meta.start_pos, algebra.Transfer(children[0].type, source[0], target[0], silent)
+        )
 
-    def graph_set(self, children: list[Any]) -> IRI | GraphSet:
-        return children[0] if isinstance(children[0], IRI) else GraphSet(children[0].type)
+    def graph_set(self, children: list[Any]) -> IRI | algebra.GraphSet:
+        return children[0] if isinstance(children[0], IRI) else algebra.GraphSet(children[0].type)
 
     def graph_or_default(self, children: list[Any]) -> tuple[IRI | None]:
         return (children[0] if isinstance(children[0], IRI) else None,)
 
-    def insert_data(self, children: list[_Quads]) -> InsertData:
+    def insert_data(self, children: list[_Quads]) -> algebra.InsertData:
         self._refuse_variables(children[0], "INSERT DATA")
         self._refuse_known_labels(children[0])
-        return InsertData(children[0])
+        return algebra.InsertData(children[0])
 
-    def delete_data(self, children: list[_Quads]) -> DeleteData:
+    def delete_data(self, children: list[_Quads]) -> algebra.DeleteData:
         self._refuse_variables(children[0], "DELETE DATA")
         self._refuse_blank_nodes(children[0], "DELETE DATA")
-        return DeleteData(children[0])
+        return algebra.DeleteData(children[0])
 
-    def delete_where(self, children: list[_Quads]) -> DeleteWhere:
+    def delete_where(self, children: list[_Quads]) -> algebra.DeleteWhere:
         self._refuse_blank_nodes(children[0], "DELETE WHERE")
-        return DeleteWhere(children[0])
+        return algebra.DeleteWhere(children[0])
 
-    def modify(self, children: list[Any]) -> Modify:
+    def modify(self, children: list[Any]) -> algebra.Modify:
         parts = {child[0]: child[1] for child in children[:-1] if child[0] != "using"}
         using = [child for child in children[:-1] if child[0] == "using"]
         # A blank node of a pattern belongs to its operation.
         self._block_of.clear()
-        return Modify(
+        return algebra.Modify(
             parts.get("delete"),
             parts.get("insert"),
             children[-1].whole,
-            Dataset(
+            algebra.Dataset(
                 tuple(iri for _, named, iri in using if not named),
                 tuple(iri for _, named, iri in using if named),
             ),
@@ -127,19 +114,19 @@ class UpdateBuilder(QueryBuilder):
         return "using", len(children) == 2, children[-1]
 
     def quads(self, children: list[Any]) -> _Quads:
-        quads: list[Quad] = []
+        quads: list[algebra.Quad] = []
         for child in children:
             if isinstance(child, Triples):
-                quads += (Quad(triple) for triple in child.patterns)
+                quads += (algebra.Quad(triple) for triple in child.patterns)
             else:
                 quads += child
         triples: tuple[TriplePattern, ...] = tuple(quad.triple for quad in quads)
         self.refuse_paths(triples, "the triples of an update")
         return tuple(quads)
 
-    def quads_of_graph(self, children: list[Any]) -> list[Quad]:
+    def quads_of_graph(self, children: list[Any]) -> list[algebra.Quad]:
         graph, *triples = children
-        return [Quad(triple, graph) for each in triples for triple in each.patterns]
+        return [algebra.Quad(triple, graph) for each in triples for triple in each.patterns]
 
     # Rules beyond the grammar (section 19.8, notes 5 to 11)
 

@@ -7,48 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.sparql.algebra import (
-    BGP,
-    Aggregate,
-    And,
-    Arithmetic,
-    Call,
-    Comparison,
-    Consumption,
-    Distinct,
-    Each,
-    Equals,
-    EqualsOptional,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    FunctionCall,
-    Graph,
-    Group,
-    GroupKey,
-    In,
-    Join,
-    LeftJoin,
-    Minus,
-    Not,
-    OptionalSeq,
-    Or,
-    OrderBy,
-    OrderCondition,
-    Pattern,
-    Project,
-    Reduced,
-    Seq,
-    Service,
-    Sign,
-    Slice,
-    Stream,
-    Union,
-    Values,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Variable
 from sensorstream.sparql.printing.term_text import braces, node_text, triple_lines
 from sensorstream.sparql.walk import replaced
 
@@ -62,27 +22,27 @@ def expression_text(expression: Expression | Aggregate) -> str:
     match expression:
         case Variable() | IRI() | Literal():
             return node_text(expression)
-        case Or(left, right):
+        case algebra.Or(left, right):
             return _infix(left, "||", right)
-        case And(left, right):
+        case algebra.And(left, right):
             return _infix(left, "&&", right)
-        case Comparison(operator, left, right) | Arithmetic(operator, left, right):
+        case algebra.Comparison(operator, left, right) | algebra.Arithmetic(operator, left, right):
             return _infix(left, operator, right)
-        case Not(Exists(pattern)):
+        case algebra.Not(algebra.Exists(pattern)):
             return f"NOT EXISTS {group_text(pattern)}"
-        case Not(In(operand, choices)):
+        case algebra.Not(algebra.In(operand, choices)):
             return f"({expression_text(operand)} NOT IN ({_list(choices)}))"
-        case Not(operand):
+        case algebra.Not(operand):
             return f"(! {expression_text(operand)})"
-        case Sign(operator, operand):
+        case algebra.Sign(operator, operand):
             return f"({operator} {expression_text(operand)})"
-        case In(operand, choices):
+        case algebra.In(operand, choices):
             return f"({expression_text(operand)} IN ({_list(choices)}))"
-        case Call(name, arguments):
+        case algebra.Call(name, arguments):
             return f"{name}({_list(arguments)})"
-        case FunctionCall(function, arguments):
+        case algebra.FunctionCall(function, arguments):
             return f"{function.n3}({_list(arguments)})"
-        case Exists(pattern):
+        case algebra.Exists(pattern):
             return f"EXISTS {group_text(pattern)}"
         case Aggregate():
             return _aggregate_text(expression)
@@ -129,7 +89,7 @@ def content(pattern: Pattern) -> Iterator[str]:
     """The text between the braces of the group that means ``pattern``."""
     if is_sub_select(pattern):
         yield from select_lines(pattern)
-    elif isinstance(pattern, Filter):
+    elif isinstance(pattern, algebra.Filter):
         yield from _elements(pattern.pattern)
         yield f"FILTER {constraint_text(pattern.condition)}"
     else:
@@ -139,18 +99,18 @@ def content(pattern: Pattern) -> Iterator[str]:
 def _elements(pattern: Pattern) -> Iterator[str]:
     """The elements of a group that has no filter of its own."""
     match pattern:
-        case BGP(patterns):
+        case algebra.BGP(patterns):
             yield from triple_lines(patterns)
-        case Join(left, right):
+        case algebra.Join(left, right):
             yield from _elements(left)
             yield from _element(right)
-        case LeftJoin(left, right, condition):
+        case algebra.LeftJoin(left, right, condition):
             yield from _elements(left)
             yield from braces("OPTIONAL", _optional(right, condition))
-        case Minus(left, right):
+        case algebra.Minus(left, right):
             yield from _elements(left)
             yield from braces("MINUS", content(right))
-        case Extend(inner, variable, expression):
+        case algebra.Extend(inner, variable, expression):
             yield from _elements(inner)
             yield f"BIND({expression_text(expression)} AS {variable})"
         case _:
@@ -166,55 +126,73 @@ def _optional(pattern: Pattern, condition: Expression | None) -> Iterator[str]:
 def _element(pattern: Pattern) -> Iterator[str]:
     """One element of a group, which joins with those before it."""
     match pattern:
-        case Graph(name, inner):
+        case algebra.Graph(name, inner):
             yield from braces(f"GRAPH {node_text(name)}", content(inner))
-        case Service(endpoint, inner, silent):
+        case algebra.Service(endpoint, inner, silent):
             word = "SERVICE SILENT" if silent else "SERVICE"
             yield from braces(f"{word} {node_text(endpoint)}", content(inner))
-        case Window(name, inner):
+        case algebra.Window(name, inner):
             yield from braces(f"WINDOW {node_text(name)}", content(inner))
-        case Stream(name, inner):
+        case algebra.Stream(name, inner):
             yield from braces(f"STREAM {node_text(name)}", content(inner))
-        case Each(member, members, inner, first, last):
+        case algebra.Each(member, members, inner, first, last):
             ends = "" if first is None else f" FROM {first} TO {last}"
             yield from braces(f"EACH {member} IN {node_text(members)}{ends}", content(inner))
-        case Values():
+        case algebra.Values():
             yield from _values(pattern)
-        case Union() | Seq() | Equals() | OptionalSeq() | EqualsOptional():
+        case (
+            algebra.Union()
+            | algebra.Seq()
+            | algebra.Equals()
+            | algebra.OptionalSeq()
+            | algebra.EqualsOptional()
+        ):
             yield from _combined(pattern)
         case _:
             yield from braces("", content(pattern))
 
 
 _COMBINING = {
-    Union: "UNION",
-    Seq: "SEQ",
-    Equals: "EQUALS",
-    OptionalSeq: "OPTIONALSEQ",
-    EqualsOptional: "EQUALSOPTIONAL",
+    algebra.Union: "UNION",
+    algebra.Seq: "SEQ",
+    algebra.Equals: "EQUALS",
+    algebra.OptionalSeq: "OPTIONALSEQ",
+    algebra.EqualsOptional: "EQUALSOPTIONAL",
 }
 
 
-def _combined(pattern: Union | Seq | Equals | OptionalSeq | EqualsOptional) -> Iterator[str]:
+def _combined(
+    pattern: algebra.Union
+    | algebra.Seq
+    | algebra.Equals
+    | algebra.OptionalSeq
+    | algebra.EqualsOptional,
+) -> Iterator[str]:
     left, right = pattern.left, pattern.right
-    if isinstance(pattern, OptionalSeq):
+    if isinstance(pattern, algebra.OptionalSeq):
         # The optional side: its filter must not merge with that of the operator.
         yield from braces("", _optional(left, pattern.condition))
-    elif isinstance(left, Union | Seq | Equals | OptionalSeq | EqualsOptional):
+    elif isinstance(
+        left,
+        algebra.Union | algebra.Seq | algebra.Equals | algebra.OptionalSeq | algebra.EqualsOptional,
+    ):
         yield from _combined(left)
     else:
         yield from braces("", content(left))
     policy = ""
-    if isinstance(pattern, Seq) and pattern.consumption is not Consumption.UNRESTRICTED:
+    if (
+        isinstance(pattern, algebra.Seq)
+        and pattern.consumption is not algebra.Consumption.UNRESTRICTED
+    ):
         policy = f" {pattern.consumption.value}"
     yield f"{_COMBINING[type(pattern)]}{policy}"
-    if isinstance(pattern, EqualsOptional):
+    if isinstance(pattern, algebra.EqualsOptional):
         yield from braces("", _optional(right, pattern.condition))
     else:
         yield from braces("", content(right))
 
 
-def _values(values: Values) -> Iterator[str]:
+def _values(values: algebra.Values) -> Iterator[str]:
     columns = " ".join(map(str, values.variables))
     rows = (
         f"({' '.join('UNDEF' if value is None else value.n3 for value in row)})"
@@ -231,38 +209,38 @@ class Modified:
     """A SELECT pattern taken apart into its clauses."""
 
     where: Pattern
-    limits: Slice | None = None
+    limits: algebra.Slice | None = None
     mark: str = ""
     columns: tuple[Variable, ...] = ()
-    order: tuple[OrderCondition, ...] = ()
-    computed: tuple[Extend, ...] = ()
-    values: Values | None = None
+    order: tuple[algebra.OrderCondition, ...] = ()
+    computed: tuple[algebra.Extend, ...] = ()
+    values: algebra.Values | None = None
     having: Expression | None = None
-    group: Group | None = None
+    group: algebra.Group | None = None
 
 
 def is_sub_select(pattern: Pattern) -> bool:
     """Whether a pattern is the pattern of a SELECT."""
-    if isinstance(pattern, Slice):
+    if isinstance(pattern, algebra.Slice):
         pattern = pattern.pattern
-    if isinstance(pattern, Distinct | Reduced):
+    if isinstance(pattern, algebra.Distinct | algebra.Reduced):
         pattern = pattern.pattern
-    return isinstance(pattern, Project)
+    return isinstance(pattern, algebra.Project)
 
 
 def modified(pattern: Pattern) -> Modified:
     """The clauses of a SELECT, or those that may follow any other query's group."""
-    limits: Slice | None = None
+    limits: algebra.Slice | None = None
     mark = ""
     columns: tuple[Variable, ...] = ()
-    order: tuple[OrderCondition, ...] = ()
-    if isinstance(pattern, Slice):
+    order: tuple[algebra.OrderCondition, ...] = ()
+    if isinstance(pattern, algebra.Slice):
         limits, pattern = pattern, pattern.pattern
-    if isinstance(pattern, Distinct | Reduced):
+    if isinstance(pattern, algebra.Distinct | algebra.Reduced):
         mark, pattern = type(pattern).__name__.upper(), pattern.pattern
-    if isinstance(pattern, Project):
+    if isinstance(pattern, algebra.Project):
         columns, pattern = pattern.variables, pattern.pattern
-    if isinstance(pattern, OrderBy):
+    if isinstance(pattern, algebra.OrderBy):
         order, pattern = pattern.conditions, pattern.pattern
     where, computed, values, having, group = _grouped(pattern)
     return Modified(where, limits, mark, columns, order, computed, values, having, group)
@@ -270,21 +248,27 @@ def modified(pattern: Pattern) -> Modified:
 
 def _grouped(
     pattern: Pattern,
-) -> tuple[Pattern, tuple[Extend, ...], Values | None, Expression | None, Group | None]:
+) -> tuple[
+    Pattern,
+    tuple[algebra.Extend, ...],
+    algebra.Values | None,
+    Expression | None,
+    algebra.Group | None,
+]:
     """The content of WHERE, GROUP BY and HAVING; without a group, of WHERE only."""
     below: Pattern = pattern
-    computed: list[Extend] = []
-    values: Values | None = None
+    computed: list[algebra.Extend] = []
+    values: algebra.Values | None = None
     having: Expression | None = None
-    while isinstance(below, Extend):
+    while isinstance(below, algebra.Extend):
         computed.append(below)
         below = below.pattern
-    if isinstance(below, Join) and isinstance(below.right, Values):
+    if isinstance(below, algebra.Join) and isinstance(below.right, algebra.Values):
         values, below = below.right, below.left
-    while isinstance(below, Filter):
+    while isinstance(below, algebra.Filter):
         condition, below = below.condition, below.pattern
-        having = condition if having is None else And(condition, having)
-    if not isinstance(below, Group):
+        having = condition if having is None else algebra.And(condition, having)
+    if not isinstance(below, algebra.Group):
         return pattern, (), None, None, None
     return below.pattern, tuple(reversed(computed)), values, having, below
 
@@ -327,14 +311,14 @@ def where_lines(parts: Modified) -> Iterator[str]:
         yield from _values(parts.values)
 
 
-def _key(key: GroupKey) -> str:
+def _key(key: algebra.GroupKey) -> str:
     written = expression_text(key.expression)
     if key.variable is None:
         return f"({written})"
     return str(key.variable) if key.variable == key.expression else f"({written} AS {key.variable})"
 
 
-def _order(condition: OrderCondition) -> str:
+def _order(condition: algebra.OrderCondition) -> str:
     if condition.descending:
         return f"DESC{constraint_text(condition.expression)}"
     if isinstance(condition.expression, Variable):
@@ -342,7 +326,7 @@ def _order(condition: OrderCondition) -> str:
     return f"ASC{constraint_text(condition.expression)}"
 
 
-def _with_aggregates(node: _Node, group: Group | None) -> _Node:
+def _with_aggregates(node: _Node, group: algebra.Group | None) -> _Node:
     if group is None:
         return node
     named = dict(group.aggregates)

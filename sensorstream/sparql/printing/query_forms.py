@@ -7,25 +7,8 @@ from datetime import timedelta
 from decimal import Decimal
 
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.sparql.algebra import (
-    BGP,
-    AlertClause,
-    Ask,
-    Construct,
-    Dataset,
-    Describe,
-    Pattern,
-    Query,
-    Registration,
-    ReportClause,
-    ReportKind,
-    Select,
-    ValidTime,
-    Variable,
-    WindowDefinition,
-    WindowKind,
-    WindowUnit,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, Query, Variable
 from sensorstream.sparql.printing.patterns import (
     Modified,
     is_sub_select,
@@ -54,19 +37,19 @@ def _lines(query: Query) -> Iterator[str]:
         clauses.append(alert_text(query.alert))
     if query.valid_time is not None:
         clauses.append(valid_time_text(query.valid_time))
-    if isinstance(form, Select):
+    if isinstance(form, algebra.Select):
         parts = modified(form.pattern)
         yield select_text(parts)
     else:
         parts = _parts(form.pattern)
-        if isinstance(form, Construct):
+        if isinstance(form, algebra.Construct):
             yield from braces("CONSTRUCT", triple_lines(form.template))
-        elif isinstance(form, Ask):
+        elif isinstance(form, algebra.Ask):
             yield "ASK"
         else:
             yield f"DESCRIBE {' '.join(map(node_text, form.terms)) or '*'}"
     yield from clauses
-    if not (isinstance(form, Describe) and parts == Modified(BGP())):
+    if not (isinstance(form, algebra.Describe) and parts == Modified(algebra.BGP())):
         yield from where_lines(parts)
 
 
@@ -74,23 +57,23 @@ def _parts(pattern: Pattern) -> Modified:
     return Modified(pattern) if is_sub_select(pattern) else modified(pattern)
 
 
-def dataset_lines(dataset: Dataset, word: str = "FROM") -> Iterator[str]:
+def dataset_lines(dataset: algebra.Dataset, word: str = "FROM") -> Iterator[str]:
     """The dataset clauses; ``word`` is FROM, or USING in an update."""
     yield from (f"{word} {iri.n3}" for iri in dataset.default)
     yield from (f"{word} NAMED {iri.n3}" for iri in dataset.named)
     yield from map(window_text, dataset.windows)
 
 
-def window_text(window: WindowDefinition) -> str:
+def window_text(window: algebra.WindowDefinition) -> str:
     """``FROM NAMED WINDOW <name> ON <stream> [RANGE PT10S STEP PT5S]``, or without NAMED."""
     named = "" if window.in_default else "NAMED "
     on = "" if window.stream is None else f" ON {window.stream.n3}"
     return f"FROM {named}WINDOW {window.name.n3}{on} [{extent_text(window)}]"
 
 
-def extent_text(window: WindowDefinition) -> str:
+def extent_text(window: algebra.WindowDefinition) -> str:
     """The text between the brackets of a window's definition."""
-    if window.kind is WindowKind.NOW:
+    if window.kind is algebra.WindowKind.NOW:
         return "NOW"
     words: list[str] = []
     counts = isinstance(window.range, int) or isinstance(window.step, int)
@@ -105,9 +88,9 @@ def extent_text(window: WindowDefinition) -> str:
         words += ("LANDMARK", window.unit.name) if counts else ("LANDMARK",)
     if window.instances_of is not None:
         words += ("OF", window.instances_of.n3)
-    elif window.unit is WindowUnit.INDIVIDUALS and not counts:
+    elif window.unit is algebra.WindowUnit.INDIVIDUALS and not counts:
         words += ("OF", "INDIVIDUALS")
-    if window.kind is WindowKind.TUMBLING:
+    if window.kind is algebra.WindowKind.TUMBLING:
         words.append("TUMBLING")
     elif window.step is not None:
         words += ("STEP", _amount(window.step))
@@ -131,7 +114,7 @@ def duration_text(length: timedelta) -> str:
     return f"PT{Decimal(microseconds).scaleb(-6).normalize():f}S"
 
 
-def valid_time_text(time: ValidTime) -> str:
+def valid_time_text(time: algebra.ValidTime) -> str:
     """``AT "start"`` or ``DURING "start"/"end"``."""
     start = _time_text(time.start)
     return f"AT {start}" if time.end is None else f"DURING {start}/{_time_text(time.end)}"
@@ -141,28 +124,28 @@ def _time_text(time: str | Variable) -> str:
     return str(time) if isinstance(time, Variable) else Literal(time).n3
 
 
-def alert_text(alert: AlertClause) -> str:
+def alert_text(alert: algebra.AlertClause) -> str:
     """``ALERT severity "text" KEY "key"``."""
     key = "" if alert.key is None else f" KEY {Literal(alert.key).n3}"
     return f"ALERT {alert.severity} {Literal(alert.text).n3}{key}"
 
 
-def registration_text(registration: Registration) -> str:
+def registration_text(registration: algebra.Registration) -> str:
     """``REGISTER RSTREAM <name> AS``."""
     word = "QUERY" if registration.relation is None else registration.relation.value
     name = registration.name
     return f"REGISTER {word} {name.n3 if isinstance(name, IRI) else name} AS"
 
 
-def report_text(report: ReportClause) -> str:
+def report_text(report: algebra.ReportClause) -> str:
     """``REPORT …``."""
     match report.kind:
-        case ReportKind.PERIOD:
+        case algebra.ReportKind.PERIOD:
             assert isinstance(report.every, timedelta), "a period is a length of time"
             return f"REPORT EVERY {duration_text(report.every)}"
-        case ReportKind.TRIPLES:
+        case algebra.ReportKind.TRIPLES:
             return f"REPORT EVERY {report.every} TRIPLES"
-        case ReportKind.INSTANT:
+        case algebra.ReportKind.INSTANT:
             return "REPORT EVERY INSTANT"
         case _:
             return f"REPORT ON {report.kind.value}"

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sensorstream.model.terms import IRI
-from sensorstream.sparql.algebra import (
-    Alternative,
-    Inverse,
-    NegatedSet,
-    OneOrMore,
-    Path,
-    PatternTerm,
-    Sequence,
-    TriplePattern,
-    Variable,
-    ZeroOrMore,
-    ZeroOrOne,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Path, PatternTerm, TriplePattern, Variable
 
 INDENT = "  "
 
@@ -32,26 +21,26 @@ def path_text(path: Path) -> str:
     match path:
         case IRI():
             return path.n3
-        case Inverse(inner):
+        case algebra.Inverse(inner):
             return f"^{_primary(inner)}"
-        case Sequence(left, right):
+        case algebra.Sequence(left, right):
             return f"{_primary(left)}/{_primary(right)}"
-        case Alternative(left, right):
+        case algebra.Alternative(left, right):
             return f"{_primary(left)}|{_primary(right)}"
-        case ZeroOrMore(inner):
+        case algebra.ZeroOrMore(inner):
             return f"{_primary(inner)}*"
-        case OneOrMore(inner):
+        case algebra.OneOrMore(inner):
             return f"{_primary(inner)}+"
-        case ZeroOrOne(inner):
+        case algebra.ZeroOrOne(inner):
             return f"{_primary(inner)}?"
-        case NegatedSet(forward, backward):
+        case algebra.NegatedSet(forward, backward):
             members = [*(iri.n3 for iri in forward), *(f"^{iri.n3}" for iri in backward)]
             return f"!({'|'.join(members)})"
 
 
 def _primary(path: Path) -> str:
     written = path_text(path)
-    return written if isinstance(path, IRI | NegatedSet) else f"({written})"
+    return written if isinstance(path, IRI | algebra.NegatedSet) else f"({written})"
 
 
 def triple_text(triple: TriplePattern) -> str:

@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sensorstream.sparql.algebra import (
-    BGP,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    GroupKey,
-    LeftJoin,
-    OrderBy,
-    Pattern,
-    Project,
-    Slice,
-    Values,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, Variable
 from sensorstream.sparql.printing.patterns import expression_text
 from sensorstream.sparql.printing.term_text import node_text, triple_text
 from sensorstream.sparql.scope import children
@@ -27,7 +14,7 @@ from sensorstream.sparql.scope import children
 def algebra_lines(pattern: Pattern, level: int = 0) -> Iterator[str]:
     """The tree of a pattern, from the top."""
     yield f"{'  ' * level}{' '.join((type(pattern).__name__, *_details(pattern)))}"
-    if isinstance(pattern, BGP):
+    if isinstance(pattern, algebra.BGP):
         yield from (f"{'  ' * (level + 1)}{triple_text(each)}" for each in pattern.patterns)
     for each in children(pattern):
         yield from algebra_lines(each, level + 1)
@@ -35,30 +22,32 @@ def algebra_lines(pattern: Pattern, level: int = 0) -> Iterator[str]:
 
 def _details(pattern: Pattern) -> Iterator[str]:
     match pattern:
-        case Filter(condition, _) | LeftJoin(_, _, condition) if condition is not None:
+        case algebra.Filter(condition, _) | algebra.LeftJoin(_, _, condition) if (
+            condition is not None
+        ):
             yield expression_text(condition)
-        case Extend(_, variable, expression):
+        case algebra.Extend(_, variable, expression):
             yield f"{variable} = {expression_text(expression)}"
-        case Graph(name, _):
+        case algebra.Graph(name, _):
             yield node_text(name)
-        case Project(_, columns):
+        case algebra.Project(_, columns):
             yield from map(str, columns)
-        case Slice(_, offset, limit):
+        case algebra.Slice(_, offset, limit):
             yield f"{'all' if limit is None else limit} from {offset}"
-        case Values(columns, rows):
+        case algebra.Values(columns, rows):
             yield from map(str, columns)
             yield f"({len(rows)} rows)"
-        case OrderBy(_, conditions):
+        case algebra.OrderBy(_, conditions):
             yield ", ".join(
                 f"{expression_text(each.expression)}{' descending' if each.descending else ''}"
                 for each in conditions
             )
-        case Group(_, keys, computed):
+        case algebra.Group(_, keys, computed):
             by = f" by {', '.join(map(_key, keys))}" if keys else ""
             yield f"{', '.join(f'{v} = {expression_text(of)}' for v, of in computed)}{by}".strip()
 
 
-def _key(key: GroupKey) -> str:
+def _key(key: algebra.GroupKey) -> str:
     text = expression_text(key.expression)
     named = key.variable is not None and not isinstance(key.expression, Variable)
     return f"{text} as {key.variable}" if named else text

@@ -6,21 +6,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from sensorstream.model.terms import IRI
-from sensorstream.sparql.algebra import (
-    Clear,
-    Create,
-    DeleteData,
-    DeleteWhere,
-    Drop,
-    GraphSet,
-    InsertData,
-    Load,
-    Modify,
-    Operation,
-    Quad,
-    Transfer,
-    Update,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Operation, Update
 from sensorstream.sparql.printing.patterns import content
 from sensorstream.sparql.printing.query_forms import dataset_lines
 from sensorstream.sparql.printing.term_text import braces, node_text, triple_lines
@@ -38,28 +25,28 @@ def operation_text(operation: Operation) -> str:
 
 def _lines(operation: Operation) -> Iterator[str]:
     match operation:
-        case InsertData(quads):
+        case algebra.InsertData(quads):
             yield from braces("INSERT DATA", _quads(quads))
-        case DeleteData(quads):
+        case algebra.DeleteData(quads):
             yield from braces("DELETE DATA", _quads(quads))
-        case DeleteWhere(quads):
+        case algebra.DeleteWhere(quads):
             yield from braces("DELETE WHERE", _quads(quads))
-        case Modify():
+        case algebra.Modify():
             yield from _modify(operation)
-        case Load(source, target, silent):
+        case algebra.Load(source, target, silent):
             into = "" if target is None else f" INTO GRAPH {target.n3}"
             yield f"LOAD{_silent(silent)} {source.n3}{into}"
-        case Clear(graphs, silent):
+        case algebra.Clear(graphs, silent):
             yield f"CLEAR{_silent(silent)} {_graphs(graphs)}"
-        case Drop(graphs, silent):
+        case algebra.Drop(graphs, silent):
             yield f"DROP{_silent(silent)} {_graphs(graphs)}"
-        case Create(graph, silent):
+        case algebra.Create(graph, silent):
             yield f"CREATE{_silent(silent)} GRAPH {graph.n3}"
-        case Transfer(verb, source_graph, target_graph, silent):
+        case algebra.Transfer(verb, source_graph, target_graph, silent):
             yield f"{verb}{_silent(silent)} {_graph(source_graph)} TO {_graph(target_graph)}"
 
 
-def _modify(operation: Modify) -> Iterator[str]:
+def _modify(operation: algebra.Modify) -> Iterator[str]:
     if operation.base is not None:
         yield f"BASE {operation.base.n3}"
     if operation.graph is not None:
@@ -72,7 +59,7 @@ def _modify(operation: Modify) -> Iterator[str]:
     yield from braces("WHERE", content(operation.pattern))
 
 
-def _quads(quads: tuple[Quad, ...]) -> Iterator[str]:
+def _quads(quads: tuple[algebra.Quad, ...]) -> Iterator[str]:
     for graph, members in groupby(quads, key=lambda quad: quad.graph):
         lines = triple_lines(quad.triple for quad in members)
         if graph is None:
@@ -85,8 +72,8 @@ def _silent(silent: bool) -> str:
     return " SILENT" if silent else ""
 
 
-def _graphs(graphs: IRI | GraphSet) -> str:
-    return graphs.value if isinstance(graphs, GraphSet) else f"GRAPH {graphs.n3}"
+def _graphs(graphs: IRI | algebra.GraphSet) -> str:
+    return graphs.value if isinstance(graphs, algebra.GraphSet) else f"GRAPH {graphs.n3}"
 
 
 def _graph(graph: IRI | None) -> str:

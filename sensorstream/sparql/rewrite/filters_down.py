@@ -5,20 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sensorstream.model.terms import IRI
-from sensorstream.sparql.algebra import (
-    Distinct,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Join,
-    LeftJoin,
-    Minus,
-    OrderBy,
-    Pattern,
-    Project,
-    Reduced,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern
 from sensorstream.sparql.scope import certain, existences, in_scope, names_in
 from sensorstream.sparql.walk import rebuilt
 
@@ -38,7 +26,7 @@ def filters_down(pattern: Pattern) -> Pattern:
 
 
 def _lowered(node: Any) -> Any:
-    return _placed(node.condition, node.pattern) if isinstance(node, Filter) else node
+    return _placed(node.condition, node.pattern) if isinstance(node, algebra.Filter) else node
 
 
 def _placed(condition: Expression, pattern: Pattern) -> Pattern:
@@ -50,26 +38,26 @@ def _placed(condition: Expression, pattern: Pattern) -> Pattern:
         return (names if plain else names & in_scope(pattern)) <= certain(inner)
 
     match pattern:
-        case Filter(other, inner):
+        case algebra.Filter(other, inner):
             lowered = _placed(condition, inner)
-            if lowered != Filter(condition, inner):
-                return Filter(other, lowered)
-        case Join(left, right) if plain and fits(left):
-            return Join(_placed(condition, left), right)
-        case Join(left, right) if plain and fits(right):
-            return Join(left, _placed(condition, right))
-        case LeftJoin(left, right, test) if fits(left):
-            return LeftJoin(_placed(condition, left), right, test)
-        case Minus(left, right) if fits(left):
-            return Minus(_placed(condition, left), right)
-        case Extend(inner, variable, value) if fits(inner) and variable.name not in names:
-            return Extend(_placed(condition, inner), variable, value)
-        case Project(inner, variables) if plain and fits(pattern):
-            return Project(_placed(condition, inner), variables)
-        case Distinct(inner) | Reduced(inner) if fits(inner):
+            if lowered != algebra.Filter(condition, inner):
+                return algebra.Filter(other, lowered)
+        case algebra.Join(left, right) if plain and fits(left):
+            return algebra.Join(_placed(condition, left), right)
+        case algebra.Join(left, right) if plain and fits(right):
+            return algebra.Join(left, _placed(condition, right))
+        case algebra.LeftJoin(left, right, test) if fits(left):
+            return algebra.LeftJoin(_placed(condition, left), right, test)
+        case algebra.Minus(left, right) if fits(left):
+            return algebra.Minus(_placed(condition, left), right)
+        case algebra.Extend(inner, variable, value) if fits(inner) and variable.name not in names:
+            return algebra.Extend(_placed(condition, inner), variable, value)
+        case algebra.Project(inner, variables) if plain and fits(pattern):
+            return algebra.Project(_placed(condition, inner), variables)
+        case algebra.Distinct(inner) | algebra.Reduced(inner) if fits(inner):
             return type(pattern)(_placed(condition, inner))
-        case OrderBy(inner, conditions) if fits(inner):
-            return OrderBy(_placed(condition, inner), conditions)
-        case Graph(IRI() as name, inner) if plain and fits(inner):
-            return Graph(name, _placed(condition, inner))
-    return Filter(condition, pattern)
+        case algebra.OrderBy(inner, conditions) if fits(inner):
+            return algebra.OrderBy(_placed(condition, inner), conditions)
+        case algebra.Graph(IRI() as name, inner) if plain and fits(inner):
+            return algebra.Graph(name, _placed(condition, inner))
+    return algebra.Filter(condition, pattern)

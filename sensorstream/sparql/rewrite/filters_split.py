@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from sensorstream.sparql.algebra import And, Expression, Filter, Pattern
+from sensorstream.sparql.scope import conjuncts
 from sensorstream.sparql.walk import rebuilt
 
 
@@ -18,12 +20,10 @@ def filters_split(pattern: Pattern) -> Pattern:
 
 
 def _split(node: Any) -> Any:
-    if isinstance(node, Filter) and isinstance(node.condition, And):
-        return _filters(node.condition, node.pattern)
-    return node
+    if not isinstance(node, Filter) or not isinstance(node.condition, And):
+        return node
+    return reduce(_filtered, conjuncts(node.condition), node.pattern)
 
 
-def _filters(condition: Expression, pattern: Pattern) -> Pattern:
-    if isinstance(condition, And):
-        return _filters(condition.right, _filters(condition.left, pattern))
+def _filtered(pattern: Pattern, condition: Expression) -> Pattern:
     return Filter(condition, pattern)

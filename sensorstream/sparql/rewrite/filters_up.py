@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sensorstream.model.terms import IRI
-from sensorstream.sparql.algebra import (
-    Distinct,
-    Expression,
-    Filter,
-    Graph,
-    Join,
-    Pattern,
-    Reduced,
-)
+from sensorstream.sparql.algebra import Distinct, Expression, Filter, Graph, Join, Pattern, Reduced
 from sensorstream.sparql.scope import certain, existences, in_scope, names_in
 from sensorstream.sparql.walk import rebuilt
 

@@ -9,9 +9,18 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.sql.postgres.expressions import by_value, order_by, ordered_by, read, truth
-from sensorstream.sql.postgres.scope import Columns, Outputs, Scope, only, refused, whole
+from sensorstream.sql.postgres.scope import (
+    INTEGER,
+    Columns,
+    Outputs,
+    Scope,
+    Typed,
+    only,
+    refused,
+    spark,
+    whole,
+)
 from sensorstream.sql.postgres.values import common, ordered, settled, uncompared, united
-from sensorstream.sql.types import INTEGER, Typed, spark
 
 _RANK: Final = "sensorstream_rank"
 _ORDER: Final = "sensorstream_order_"

@@ -1,4 +1,7 @@
-"""What a row of the table of functions says, and a call that is answered from one."""
+"""What a row of the table of functions says, and a call that is answered from one.
+
+What rows cannot say, how Spark's text of a call depends on its arguments, are functions here.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,38 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from sensorstream.sql.postgres.scope import Around, Scope, one_of, refused, whole
-from sensorstream.sql.postgres.values import converted, ordered, settle
-from sensorstream.sql.types import NUMBERS, TIMES, Kind, SqlType, Typed, spark
+from sensorstream.sql.postgres.scope import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INTEGER,
+    MOST_DIGITS,
+    NUMBERS,
+    QUOTIENT_SCALE,
+    SPAN,
+    TEXT,
+    TIMES,
+    Around,
+    Kind,
+    Scope,
+    SqlType,
+    Typed,
+    one_of,
+    refused,
+    spark,
+    whole,
+)
+from sensorstream.sql.postgres.values import (
+    as_text,
+    common,
+    converted,
+    ordered,
+    rounded,
+    settle,
+    settled,
+    uncompared,
+    united,
+)
 
 MANY: Final = 10_000
 
@@ -190,3 +222,194 @@ AS_DOUBLE: Final = Of(NUMBERS, Kind.DOUBLE, to=Kind.DOUBLE)
 EXACT: Final = of(Kind.NUMERIC)
 AS_MOMENT: Final = of(*TIMES, to=Kind.MOMENT)
 TRUTH: Final = Of((Kind.BOOLEAN,), Kind.BOOLEAN, why="it is no condition")
+
+
+_FEW_DIGITS: Final = 18
+COMPARISONS: Final = {
+    "=": ":a = :b",
+    "<>": ":a <> :b",
+    "<": ":a < :b",
+    "<=": ":a <= :b",
+    ">": ":a > :b",
+    ">=": ":a >= :b",
+    "is not distinct from": ":a <=> :b",
+    "is distinct from": "NOT (:a <=> :b)",
+}
+_BY_SIZE: Final = ("<", "<=", ">", ">=", "greatest", "least")
+
+
+def compared(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
+    """A comparison."""
+    left, right = common(given, call.node)
+    uncompared(left, call.node)
+    if call.name in _BY_SIZE:
+        free = any(isinstance(each, exp.Collate) for each in call.arguments)
+        ordered(left, call.node, by_code_point=free or scope.by_code_point)
+    return spark(COMPARISONS[call.name], BOOLEAN, left.tree, right.tree)
+
+
+def calculated(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
+    """Arithmetic with numbers, and the span between two times."""
+    node, sign = call.node, "%" if call.name == "mod" else call.name
+    if all(each.kind is Kind.UNKNOWN for each in given):
+        raise refused(node, "two literals in quotes have no type; write a cast")
+    left, right = given
+    if sign == "-" and any(each.kind in TIMES for each in given):
+        left, right = common(given, node)
+        if left.kind is Kind.DATE:
+            return spark("DATEDIFF", INTEGER, left.tree, right.tree)
+        return spark(":a - :b", SPAN, left.tree, right.tree)
+    if any(each.kind in (*TIMES, Kind.SPAN) for each in given):
+        raise refused(node, "this arithmetic with times is not on the list")
+    left, right = (one_of(NUMBERS, each, node) for each in common(given, node))
+    if sign == "/" and left.kind is Kind.NUMERIC:
+        return _divided(left, right, node)
+    if sign == "/" and left.kind is not Kind.DOUBLE:
+        # Spark's quotient is a bigint.
+        text = ":a DIV :b" if left.kind is Kind.BIGINT else "CAST(:a DIV :b AS INT)"
+        return spark(text, left.type, left.tree, right.tree)
+    type_ = left.type
+    if left.kind is Kind.NUMERIC:
+        a, b = left.type, right.type
+        scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
+        if scale > MOST_DIGITS:
+            raise refused(node, f"Spark has {MOST_DIGITS} digits; cast to double precision")
+        type_ = SqlType(Kind.NUMERIC, scale, loose=a.loose or b.loose)
+    return spark(f":a {sign} :b", type_, left.tree, right.tree)
+
+
+def _divided(left: Typed, right: Typed, node: exp.Expr) -> Typed:
+    """The quotient of two numerics, with PostgreSQL's number of digits, which Spark must keep."""
+    if left.type.loose or right.type.loose:
+        raise refused(
+            node, "the digits of a quotient of quotients differ; cast one to double precision"
+        )
+    type_ = SqlType(Kind.NUMERIC, QUOTIENT_SCALE, loose=True)
+    return spark("sensorstream_divide", type_, left.tree, right.tree)
+
+
+def concatenated(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
+    """``concat`` and ``concat_ws``: they leave NULL out, Spark's concat is NULL then."""
+    separator = [] if call.name == "concat_ws" else [exp.Literal.string("")]
+    texts = []
+    for each, node in zip(given, call.arguments, strict=True):
+        if each.kind is Kind.BOOLEAN:
+            # Here PostgreSQL writes t and f, in a cast true and false.
+            each = spark("CASE WHEN :a THEN 't' WHEN NOT :a THEN 'f' END", TEXT, each.tree)
+        texts.append(as_text(each, node).tree)
+    return spark("CONCAT_WS", TEXT, *separator, *texts)
+
+
+def rounded_to(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
+    """``round`` to digits after the point."""
+    value, digits = given[0], int(given[1].tree.name)
+    if value.kind is Kind.DOUBLE:
+        raise refused(call.node, "round to digits takes a numeric; write round(x::numeric, 2)")
+    inner = call.arguments[0].unnest()
+    if isinstance(inner, exp.Cast) and not inner.args["to"].expressions:
+        double = scope.value(inner.this)
+        if double.kind is Kind.DOUBLE and value.kind is Kind.NUMERIC and digits <= _FEW_DIGITS:
+            # At once, since a small double has more digits than Spark's numerics.
+            type_ = SqlType(Kind.NUMERIC, digits)
+            return spark(f"CAST(:a AS DECIMAL(38, {digits}))", type_, rounded(double, digits).tree)
+    numeric = converted(value, Kind.NUMERIC, call.node)
+    # PostgreSQL adds zeros up to the digits, Spark leaves a shorter one as it is: the same value.
+    type_ = SqlType(Kind.NUMERIC, min(digits, numeric.type.scale))
+    return spark(f"ROUND(:a, {digits})", type_, numeric.tree)
+
+
+def of_common(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
+    """One of several values of one type: the first, the smallest, the largest."""
+    values = common(given, call.node)
+    if call.name in _BY_SIZE:
+        ordered(values[0], call.node, by_code_point=scope.by_code_point)
+    type_ = united([each.type for each in values])
+    return spark(call.name.upper(), type_, *(each.tree for each in values))
+
+
+def null_if(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
+    """``nullif``, which has the type of its first value."""
+    first = settled(given[0], call.node)
+    left, right = common(given, call.node)
+    text = "CASE WHEN :a = :b THEN NULL ELSE :c END"
+    return spark(text, first.type, left.tree, right.tree, first.tree)
+
+
+def mean(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
+    """``avg`` of exact numbers: a quotient, with PostgreSQL's digits."""
+    wide = converted(given[0], Kind.NUMERIC, call.node)
+    count = converted(call.aggregate("COUNT", BIGINT, given[0].tree), Kind.NUMERIC, call.node)
+    return _divided(call.aggregate("SUM", wide.type, wide.tree), count, call.node)
+
+
+def percentile(call: Call, _given: Sequence[Typed], scope: Scope) -> Typed:
+    """``percentile_cont`` and ``percentile_disc``, within a group."""
+    share = call.arguments[0]
+    if not isinstance(share, exp.Literal) or share.is_string or len(call.order) != 1:
+        raise refused(call.node, "the share must be a literal between 0 and 1")
+    (key,) = call.order
+    value = one_of(NUMBERS, scope.value(key.this), call.node)
+    if call.name == "percentile_disc" and value.kind is not Kind.DOUBLE:
+        raise refused(call.node, "Spark gives a double precision; cast to that")
+    double = converted(value, Kind.DOUBLE, call.node).tree.copy()
+    order = exp.Order(expressions=[exp.Ordered(this=double, desc=bool(key.args.get("desc")))])
+    function = spark(call.name.upper(), DOUBLE, share).tree
+    return Typed(call.around(exp.WithinGroup(this=function, expression=order)), DOUBLE)
+
+
+def neighbour(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
+    """``lag`` and ``lead``."""
+    value, *rest = given
+    types = [value.type]
+    if len(rest) > 1:
+        first, default = common([value, rest[1]], call.node)
+        if first.kind is not value.kind:
+            raise refused(call.node, "the default has another type; cast it")
+        rest[1] = default
+        types = [first.type, default.type]
+    return call.aggregate(
+        call.name.upper(), united(types), value.tree, *(each.tree for each in rest)
+    )
+
+
+def collected(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
+    """``array_agg(x ORDER BY k)`` and ``string_agg(x, ',' ORDER BY k)``.
+
+    Spark collects in any order, so each value comes with its keys and is sorted after.
+    """
+    node, joined, value = call.node, call.name == "string_agg", given[0]
+    if not call.order:
+        raise refused(node, "without an order its result is left open; add ORDER BY")
+    if value.kind is Kind.ARRAY:
+        raise refused(node, "arrays of arrays are not on the list")
+    if call.distinct and [each.this for each in call.order] != [call.arguments[0]]:
+        raise refused(node, "with DISTINCT, order by the value itself")
+    fields: list[exp.Expr] = [exp.Literal.string("v"), value.tree]
+    for index, each in enumerate(call.order):
+        key = settled(scope.value(each.this), node)
+        ordered(key, each, by_code_point=scope.by_code_point)
+        fields += [exp.Literal.string(f"k{index}"), key.tree]
+    pair = spark("NAMED_STRUCT", TEXT, *fields).tree
+    if joined:
+        # string_agg leaves NULL out; collect_list does so with a NULL of the pair.
+        pair = spark("CASE WHEN :a IS NULL THEN NULL ELSE :b END", TEXT, value.tree, pair).tree
+    found = call.aggregate("COLLECT_LIST", TEXT, pair).tree
+    lines = " ".join(_before(index, each) for index, each in enumerate(call.order))
+    sorting = f"TRANSFORM(ARRAY_SORT(:a, (l, r) -> CASE {lines} ELSE 0 END), e -> e.v)"
+    chosen = spark(sorting, TEXT, found).tree
+    if joined:
+        chosen = spark("ARRAY_JOIN", TEXT, chosen, given[1].tree).tree
+    type_ = TEXT if joined else SqlType(Kind.ARRAY, item=value.kind)
+    return spark("CASE WHEN SIZE(:a) = 0 THEN NULL ELSE :b END", type_, found, chosen)
+
+
+def _before(index: int, key: exp.Expr) -> str:
+    """The branches that compare two elements by one key."""
+    left, right = f"l.k{index}", f"r.k{index}"
+    nulls = -1 if key.args.get("nulls_first") else 1
+    down = 1 if key.args.get("desc") else -1
+    return (
+        f"WHEN {left} IS NULL AND NOT ({right} IS NULL) THEN {nulls} "
+        f"WHEN {right} IS NULL AND NOT ({left} IS NULL) THEN {-nulls} "
+        f"WHEN {left} < {right} THEN {down} WHEN {left} > {right} THEN {-down}"
+    )

@@ -1,7 +1,7 @@
 """What means the same on Spark, as PostgreSQL calls it, and what is written there.
 
 An operator has the name that it has between its operands. What rows do not say enough of has a
-function of :mod:`.bodies` in one. A name that is not here is refused; those that people miss have
+function of :mod:`.rows` in one. A name that is not here is refused; those that people miss have
 the way out beside them.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from sensorstream.sql.postgres import bodies
+from sensorstream.sql.postgres import rows as bodies
 from sensorstream.sql.postgres.rows import (
     ALL,
     ANY,
@@ -29,7 +29,7 @@ from sensorstream.sql.postgres.rows import (
     of,
     row,
 )
-from sensorstream.sql.types import (
+from sensorstream.sql.postgres.scope import (
     BIGINT,
     BOOLEAN,
     DATE,

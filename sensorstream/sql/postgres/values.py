@@ -13,8 +13,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.sql.postgres.scope import Scope, only, refused
-from sensorstream.sql.types import (
+from sensorstream.sql.postgres.scope import (
     BIGINT,
     BOOLEAN,
     INTEGER,
@@ -27,8 +26,11 @@ from sensorstream.sql.types import (
     TIMES,
     UNKNOWN,
     Kind,
+    Scope,
     SqlType,
     Typed,
+    only,
+    refused,
     spark,
 )
 

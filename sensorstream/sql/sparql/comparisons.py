@@ -13,14 +13,14 @@ from sensorstream.errors import TermError
 from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import FAMILIES
 from sensorstream.sparql.values import number, time_of
-from sensorstream.sql.sparql.fragments import null, sql
-from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.fragments import null, sql
 from sensorstream.sql.sparql.lexical import (
     DATE,
     DATE_TIME,
     STAMP,
     as_double,
 )
+from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import Constant, Value, may_be_time, numeric_constant, said
 
 _OPERATORS: Final = {

@@ -12,7 +12,6 @@ from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.xsd import XSD_DATE_TIME
 from sensorstream.sparql.algebra import (
     And,
     Arithmetic,
@@ -29,35 +28,23 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import iri_function
-from sensorstream.sql.sparql import numbers, regexes, strings, terms, times
+from sensorstream.sql.fragments import any_of, constant, sql
+from sensorstream.sql.sparql import numbers
 from sensorstream.sql.sparql.comparisons import equal, ordered, same
-from sensorstream.sql.sparql.fragments import any_of, constant, sql
-from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.functions import BLANK_NODE, CASTS, FUNCTIONS, negative_time, summed
+from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import (
     STORED,
     Columns,
     Constant,
     Name,
-    Text,
     Truth,
-    Typed,
     Unbound,
     Value,
     may_be_time,
     said,
 )
 
-_ONE: Final = {**terms.FUNCTIONS, **strings.MAPPINGS, **times.FUNCTIONS, **numbers.FUNCTIONS} | {
-    "STRLEN": strings.strlen,
-    "ENCODE_FOR_URI": strings.encode_for_uri,
-}
-_TWO: Final = {**strings.TESTS} | {
-    "LANGMATCHES": terms.langmatches,
-    "STRLANG": terms.strlang,
-    "STRDT": terms.strdt,
-    "STRBEFORE": strings.strbefore,
-    "STRAFTER": strings.strafter,
-}
 _REASONS: Final = {
     "SHA1": "PostgreSQL has no such function of its own: expected SHA256, or MD5",
     "BNODE": "a blank node of a text is one for each solution: expected BNODE()",
@@ -159,7 +146,7 @@ def _compared(expression: Expression, frame: Frame) -> Value:
 def _arithmetic(operator: str, a: Value, b: Value, frame: Frame) -> Value:
     if operator not in ("+", "-") or not (may_be_time(a) and may_be_time(b)):
         return numbers.arithmetic(operator, a, b, frame)
-    of_times = times.summed(a, b, 1 if operator == "+" else -1, frame)
+    of_times = summed(frame, a, b, 1 if operator == "+" else -1)
     if isinstance(a, Constant) or isinstance(b, Constant):
         return of_times
     return _either(frame.light(numbers.arithmetic(operator, a, b, frame)), of_times)
@@ -169,9 +156,9 @@ def _signed(operator: str, value: Value, frame: Frame) -> Value:
     of_number = numbers.negative(value) if operator == "-" else numbers.positive(value)
     if not may_be_time(value):
         return of_number
-    of_time = times.negative(value, frame)
+    of_time = negative_time(frame, value)
     if operator == "+":
-        of_time = times.negative(of_time, frame)
+        of_time = negative_time(frame, of_time)
     return of_time if isinstance(value, Constant) else _either(frame.light(of_number), of_time)
 
 
@@ -186,7 +173,7 @@ def _bound(name: str, frame: Frame) -> exp.Expr:
 
 
 def _cast(function: IRI, arguments: tuple[Expression, ...], frame: Frame) -> Value:
-    cast = terms.CASTS.get(function)
+    cast = CASTS.get(function)
     if function in EXTENSIONS:
         raise UnsupportedQuery(
             f"<{function}>(): SQL does not have this function; queries over the window do"
@@ -198,7 +185,7 @@ def _cast(function: IRI, arguments: tuple[Expression, ...], frame: Frame) -> Val
         )
     if len(arguments) != 1:
         raise UnsupportedQuery(f"<{function}>(): expected one argument, not {len(arguments)}")
-    return cast(value_of(arguments[0], frame), frame)
+    return cast(frame, value_of(arguments[0], frame))
 
 
 def _call(name: str, arguments: tuple[Expression, ...], frame: Frame) -> Value:
@@ -216,32 +203,11 @@ def _call(name: str, arguments: tuple[Expression, ...], frame: Frame) -> Value:
             )
         case (("IRI" | "URI"), _):
             return _iri(arguments, frame)
-        case "RAND", ():
-            return frame.light(numbers.random())
-        case "NOW", ():
-            return Typed(times.now(), XSD_DATE_TIME)
-        case "UUID", ():
-            return frame.light(Name(sql("'urn:uuid:' || CAST(GEN_RANDOM_UUID() AS TEXT)")))
-        case "STRUUID", ():
-            return frame.light(Text(sql("CAST(GEN_RANDOM_UUID() AS TEXT)")))
         case "BNODE", ():
-            return _blank_node(frame)
+            return BLANK_NODE(frame)
     values = [value_of(each, frame) for each in arguments]
-    match name, values:
-        case "CONCAT", _:
-            return strings.concat(values, frame)
-        case "SUBSTR", (source, start):
-            return strings.substr(source, start, None, frame)
-        case "SUBSTR", (source, start, length):
-            return strings.substr(source, start, length, frame)
-        case "REGEX", _:
-            return regexes.regex(values, frame)
-        case "REPLACE", _:
-            return regexes.replace(values, frame)
-        case _, (one,) if name in _ONE:
-            return _ONE[name](one, frame)
-        case _, (one, other) if name in _TWO:
-            return _TWO[name](one, other, frame)
+    if name in FUNCTIONS:
+        return FUNCTIONS[name](frame, *values)
     reason = _REASONS.get(name, "history cannot be asked with it")
     raise UnsupportedQuery(f"{name}(): {reason}")
 
@@ -300,16 +266,3 @@ def _iri(arguments: tuple[Expression, ...], frame: Frame) -> Value:
 def _resolved(value: Constant, base: str) -> Value:
     found = iri_function(base)(value.term)
     return Columns(Constant(found).parts()) if isinstance(found, IRI) else Name(sql("NULL"))
-
-
-def _blank_node(frame: Frame) -> Value:
-    label = frame.computed(sql("'b' || MD5(CAST(GEN_RANDOM_UUID() AS TEXT))"), "text")
-    return Columns(
-        {
-            "kind": constant(1),
-            "text": label,
-            "datatype": sql("CAST(NULL AS TEXT)"),
-            "language": sql("CAST(NULL AS TEXT)"),
-            "number": sql("CAST(NULL AS DECIMAL)"),
-        }
-    )

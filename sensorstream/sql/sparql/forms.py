@@ -32,7 +32,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.rewrite import rewritten
 from sensorstream.sparql.walk import nodes, visible
-from sensorstream.sql.sparql.fragments import (
+from sensorstream.sql.fragments import (
     all_of,
     constant,
     is_storable,
@@ -41,9 +41,11 @@ from sensorstream.sql.sparql.fragments import (
     sql,
     table,
 )
-from sensorstream.sql.sparql.patterns import Compiler, Place
+from sensorstream.sql.sparql.patterns import PatternCompiler
 from sensorstream.sql.sparql.relations import (
+    Compiler,
     Layout,
+    Place,
     Relation,
     from_,
     join,
@@ -122,7 +124,7 @@ def _compiled(query: Query, scope: Scope) -> SqlQuery:
     pattern = rewritten(with_base(form.pattern, query.base))
     ids, terms = _with_unknown(_produced(query, scope.named), scope)
     default, graphs = _dataset(query.dataset, scope)
-    compiler = Compiler(terms, ids, graphs, beside=scope.beside, marked=scope.marked)
+    compiler = PatternCompiler(terms, ids, graphs, beside=scope.beside, marked=scope.marked)
     match form:
         case Select():
             relation = settled(compiler.relation(pattern, Place(default)), compiler.names)

@@ -7,7 +7,7 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.model.xsd import FAMILIES, INTEGER_BOUNDS
-from sensorstream.sql.sparql.fragments import all_of, any_of, constant, free, sql
+from sensorstream.sql.fragments import all_of, any_of, constant, free, sql
 
 _WHOLE: Final = r"^[+-]?[0-9]+$"
 _DECIMAL: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$"

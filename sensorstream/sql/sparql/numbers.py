@@ -1,15 +1,14 @@
-"""Arithmetic and the functions of numbers (SPARQL 1.1, sections 17.3 and 17.4.4)."""
+"""Arithmetic (SPARQL 1.1, section 17.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.sql.sparql.fragments import constant, sql
-from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.fragments import sql
 from sensorstream.sql.sparql.lexical import as_double, rounded, single
+from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import Number, Value
 
 _EXACT: Final = {"+": ":a + :b", "-": ":a - :b", "*": ":a * :b"}
@@ -63,15 +62,15 @@ def _singles(operator: str, a: exp.Expr, b: exp.Expr, result: exp.Expr, slow: ex
 
 def negative(value: Value) -> Value:
     """``- value``."""
-    return Number(_of_type(sql("-:number", number=value.number), value.rank), value.rank)
+    return Number(of_type(sql("-:number", number=value.number), value.rank), value.rank)
 
 
 def positive(value: Value) -> Value:
     """``+ value``."""
-    return Number(_of_type(value.number, value.rank), value.rank)
+    return Number(of_type(value.number, value.rank), value.rank)
 
 
-def _of_type(number: exp.Expr, rank: exp.Expr) -> exp.Expr:
+def of_type(number: exp.Expr, rank: exp.Expr) -> exp.Expr:
     """A number as one of its type: a float has 24 bits."""
     return sql(
         "CASE :rank WHEN 2 THEN :single ELSE :number END",
@@ -127,33 +126,3 @@ def _quotient(a: exp.Expr, b: exp.Expr, rank: exp.Expr, frame: Frame) -> Value:
 
 def _common(left: Value, right: Value) -> exp.Expr:
     return sql("GREATEST(:a, :b)", a=left.rank, b=right.rank)
-
-
-def _rounding(text: str) -> Callable[[Value, Frame], Value]:
-    def function(value: Value, frame: Frame) -> Value:
-        value = frame.light(value)
-        special = "ABS(:number) < CAST('Infinity' AS DECIMAL)"
-        made = sql(f"CASE WHEN {special} THEN {text} ELSE :number END", number=value.number)
-        return Number(_of_type(frame.computed(made), value.rank), value.rank)
-
-    return function
-
-
-def _absolute(value: Value, frame: Frame) -> Value:
-    value = frame.light(value)
-    made = frame.computed(sql("ABS(:number)", number=value.number))
-    return Number(_of_type(made, value.rank), value.rank)
-
-
-def random() -> Value:
-    """RAND."""
-    return Number(sql("CAST(CAST(RANDOM() AS TEXT) AS DECIMAL)"), constant(3))
-
-
-FUNCTIONS: Final[Mapping[str, Callable[[Value, Frame], Value]]] = {
-    "ABS": _absolute,
-    # Half goes up, also below zero (XPath and XQuery Functions 3.1, section 4.4.4).
-    "ROUND": _rounding("FLOOR(:number + 0.5)"),
-    "CEIL": _rounding("CEIL(:number)"),
-    "FLOOR": _rounding("FLOOR(:number)"),
-}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Final
 
@@ -16,7 +16,6 @@ from sensorstream.sparql.algebra import (
     Call,
     Distinct,
     Exists,
-    Expression,
     Extend,
     Filter,
     Graph,
@@ -37,14 +36,15 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.scope import in_scope, names_in
 from sensorstream.sparql.walk import nodes, variables
-from sensorstream.sql.sparql import blocks, grouping, modifiers
-from sensorstream.sql.sparql.expressions import id_of, truth_of, value_of
-from sensorstream.sql.sparql.fragments import all_of, any_of, constant, named, null, sql, table
-from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.fragments import all_of, any_of, constant, null, sql, table
+from sensorstream.sql.sparql import blocks, modifiers
+from sensorstream.sql.sparql.expressions import truth_of
 from sensorstream.sql.sparql.relations import (
-    LOADED,
+    UNREPEATABLE,
+    Compiler,
+    Frame,
     Layout,
-    Names,
+    Place,
     Relation,
     aligned,
     compatible,
@@ -58,42 +58,13 @@ from sensorstream.sql.sparql.relations import (
     settled,
     where,
 )
-from sensorstream.sql.sparql.scope import Id
-from sensorstream.sql.sparql.values import STORED, Columns
 
 _FEW: Final = 1_000
 """Solutions: for more, their values are not looked for first."""
-_UNREPEATABLE: Final = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a pattern stands: its graph, and what is known of how its solutions are used.
-
-    ``once``: how often a solution comes makes no difference. ``bounds`` are conditions that
-    the filters above imply. ``outer`` is the row around an EXISTS; ``substituted`` tells
-    whether its values must be put into blocks of triples, not only compared at the end.
-    """
-
-    graph: exp.Select
-    once: bool = False
-    bounds: tuple[blocks.Bound | blocks.OneOf, ...] = ()
-    outer: Frame | None = None
-    substituted: bool = False
-    most: int | None = None
-    """For the solutions of one triple in the order of one variable: so many are needed."""
-
-
-@dataclass(slots=True)
-class Compiler:
-    """Compiles the patterns of one query; ``beside``, ``marked`` as in :class:`.Scope`."""
-
-    terms: exp.Select
-    ids: dict[Term, Id]
-    named: Mapping[IRI, exp.Select]
-    names: Names = field(default_factory=Names)
-    beside: bool = True
-    marked: bool = False
+class PatternCompiler(Compiler):
+    """Compiles the patterns of one query."""
 
     def relation(self, pattern: Pattern, place: Place) -> Relation:
         """The solutions of a pattern.
@@ -115,7 +86,8 @@ class Compiler:
             case Minus(left, right):
                 return self._minus(left, right, place)
             case Extend(inner, variable, expression):
-                return self.extended(
+                return modifiers.extended(
+                    self,
                     self.relation(inner, _below(place, variable.name)),
                     variable.name,
                     expression,
@@ -126,7 +98,7 @@ class Compiler:
             case Values(variables, rows):
                 return self._values([each.name for each in variables], rows)
             case Group():
-                return grouping.grouped(self, pattern, self._members(pattern, place), place)
+                return modifiers.grouped(self, pattern, self._members(pattern, place), place)
             case OrderBy(inner, conditions):
                 below = self.relation(inner, place)
                 if place.most is not None:
@@ -150,43 +122,6 @@ class Compiler:
             f"{type(pattern).__name__.upper()}: it belongs to a continuous query; history is "
             "asked with plain SPARQL, and with AT or DURING for a time"
         )
-
-    def frame(self, place: Place, *relations: tuple[Relation, str]) -> Frame:
-        """The row of relations, for expressions that stand at a place."""
-        return Frame(
-            self.names,
-            self.terms,
-            self.ids.get,
-            lambda pattern, frame: self._exists(pattern, frame, place),
-            *relations,
-            outer=place.outer,
-        )
-
-    def valued(self, relation: Relation, names: Iterable[str], place: Place) -> Relation:
-        """The relation with the values of some variables beside their ids."""
-        loaded = [
-            name
-            for name in dict.fromkeys(names)
-            if name in relation.layouts and not relation.layouts[name].has_value
-        ]
-        if not loaded:
-            return relation
-        alias = self.names.fresh("r")
-        frame = self.frame(place, (relation, alias))
-        columns, layouts = own_columns(relation, alias), dict(relation.layouts)
-        for name in loaded:
-            value = frame.variable(name)
-            assert isinstance(value, Columns)
-            layouts[name] = replace(layouts[name], has_value=True)
-            columns += [
-                named(
-                    exp.column(part, value.kind.args["table"].name),
-                    f"{layouts[name].column}_{part}",
-                )
-                for part in LOADED
-            ]
-        tree = frame.attach(from_(selected(columns), relation.under(alias)))
-        return replace(relation, tree=tree, layouts=layouts)
 
     # -- joins --------------------------------------------------------------------------------
 
@@ -305,7 +240,7 @@ class Compiler:
         tree = from_(selected(own_columns(below, alias)), below.under(alias))
         return replace(below, tree=where(frame.attach(tree), *tests), is_unit=False)
 
-    def _exists(self, pattern: Pattern, frame: Frame, place: Place) -> exp.Expr:
+    def exists(self, pattern: Pattern, frame: Frame, place: Place) -> exp.Expr:
         inner = self.relation(
             pattern,
             Place(
@@ -352,31 +287,6 @@ class Compiler:
         return modifiers.distinct(self, only)
 
     # -- values -------------------------------------------------------------------------------
-
-    def extended(
-        self, below: Relation, name: str, expression: Expression, place: Place
-    ) -> Relation:
-        """The relation with the value of an expression as one variable more."""
-        if any(isinstance(n, Call) and n.name in _UNREPEATABLE for n in nodes(expression)):
-            below = settled(below, self.names)
-        alias = self.names.fresh("r")
-        frame = self.frame(place, (below, alias))
-        column = self.names.column(name)
-        id_ = id_of(expression, frame)
-        columns = own_columns(below, alias)
-        if id_ is not None:
-            certain = not isinstance(expression, Call) and (
-                not isinstance(expression, Variable) or frame.is_certain(expression.name)
-            )
-            layout = Layout(column, True, False, certain)
-            columns.append(named(id_.copy(), column))
-        else:
-            layout = Layout(column, False, True, False)
-            value = frame.light(value_of(expression, frame))
-            columns += [named(value.part(part).copy(), f"{column}_{part}") for part in STORED]
-        tree = frame.attach(from_(selected(columns), below.under(alias)))
-        layouts = {**below.layouts, name: layout}
-        return replace(below, tree=tree, layouts=layouts, is_unit=False)
 
     def _values(self, names: Sequence[str], rows: Sequence[Sequence[Term | None]]) -> Relation:
         if not rows:
@@ -448,10 +358,10 @@ def _most(slice_: Slice) -> int | None:
 def _is_once(group: Group) -> bool:
     """Whether how often a solution comes, and what else it has, makes no difference to a group."""
     return all(
-        each.expression is not None and (each.distinct or each.name in grouping.EXTREMES)
+        each.expression is not None and (each.distinct or each.name in modifiers.EXTREMES)
         for _, each in group.aggregates
     ) and not any(
-        isinstance(each, Exists) or (isinstance(each, Call) and each.name in _UNREPEATABLE)
+        isinstance(each, Exists) or (isinstance(each, Call) and each.name in UNREPEATABLE)
         for each in nodes((group.keys, group.aggregates))
     )
 

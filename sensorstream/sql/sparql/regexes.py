@@ -9,6 +9,7 @@ PostgreSQL: the longest), so there only one character may have a quantifier.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from sqlglot import exp
@@ -18,7 +19,7 @@ from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
 from sensorstream.sparql.functions import fault_of_pattern
-from sensorstream.sql.sparql.frames import Frame
+from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import Constant, Text, Truth, Value, said
 
 _ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-")
@@ -31,7 +32,7 @@ _MOST_REPEATS: Final = 255
 _CLASS_PART: Final = re.compile(r"\\[nrt\\|.?*+(){}\[\]^$-]|\\[dDsS]|[^\\\[\]]")
 
 
-def regex(arguments: list[Value], frame: Frame) -> Value:
+def regex(frame: Frame, *arguments: Value) -> Value:
     """REGEX(text, pattern, flags)."""
     source = frame.light(arguments[0])
     written, flags = _constants("REGEX", arguments[1:], 2)
@@ -39,7 +40,7 @@ def regex(arguments: list[Value], frame: Frame) -> Value:
     return Truth(said(':chars COLLATE "pg_unicode_fast" ~ :pattern', source, pattern=made))
 
 
-def replace(arguments: list[Value], frame: Frame) -> Value:
+def replace(frame: Frame, *arguments: Value) -> Value:
     """REPLACE(text, pattern, replacement, flags)."""
     source = frame.light(arguments[0])
     written, new, flags = _constants("REPLACE", arguments[1:], 3)
@@ -61,7 +62,7 @@ def replace(arguments: list[Value], frame: Frame) -> Value:
     )
 
 
-def _constants(name: str, values: list[Value], count: int) -> list[str]:
+def _constants(name: str, values: Sequence[Value], count: int) -> list[str]:
     texts = []
     for value in values:
         if not isinstance(value, Constant) or not isinstance(value.term, Literal):

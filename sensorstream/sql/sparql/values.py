@@ -24,7 +24,7 @@ from sensorstream.model.xsd import (
     XSD_INTEGER,
 )
 from sensorstream.sparql.values import number, rank
-from sensorstream.sql.sparql.fragments import constant, is_light, null, sql
+from sensorstream.sql.fragments import constant, is_light, null, sql
 from sensorstream.sql.sparql.lexical import is_of_time, moment_of, number_of, number_text
 
 RANKED: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)

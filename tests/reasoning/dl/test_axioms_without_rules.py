@@ -17,17 +17,15 @@ from sensorstream.errors import ReasonerError
 from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.model.vocabulary import (
     OWL,
-    OWL_EQUIVALENT_CLASS,
     OWL_EQUIVALENT_PROPERTY,
     OWL_INVERSE_OF,
     RDF_TYPE,
-    RDFS_SUBCLASS_OF,
     RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.reasoning.dl import probes
-from sensorstream.reasoning.dl.bounds import expressions, normal_form
-from sensorstream.reasoning.dl.bounds.clauses import Untreated
-from sensorstream.reasoning.dl.bounds.property_axioms import PROPERTY_AXIOMS
+from sensorstream.reasoning.dl.bounds import expressions
+from sensorstream.reasoning.dl.bounds.clauses import Clause, Untreated
+from sensorstream.reasoning.dl.bounds.stated import LINKS, Stated
 from sensorstream.reasoning.dl.gap import trial
 from sensorstream.reasoning.dl.process import JavaProcess
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -47,12 +45,7 @@ __all__ = ["java", "oracle"]
 
 # Inclusions of properties and inverses have rules always: no reasoner is asked what they imply.
 _LINEAR = {RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY, OWL_INVERSE_OF}
-_AXIOMS = PROPERTY_AXIOMS - _LINEAR | {
-    RDFS_SUBCLASS_OF,
-    OWL_EQUIVALENT_CLASS,
-    f"{OWL}disjointWith",
-    f"{OWL}hasKey",
-}
+_AXIOMS = LINKS.keys() - _LINEAR
 
 
 campaign = settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
@@ -86,17 +79,17 @@ _ALONE = """[] a owl:AllDifferent ; owl:distinctMembers ( :o1 :o2 ) .
 def test_what_follows_does_not_depend_on_which_axioms_have_rules(
     java: JavaProcess, oracle: Oracle, text: str, steps: Steps, out: set[int]
 ) -> None:
-    read = normal_form._clauses
+    read = Stated.clauses
 
-    def partly(axioms, expressions, triple):  # type: ignore[no-untyped-def]
-        found = list(read(axioms, expressions, triple))
-        words = " ".join("" if isinstance(each, BlankNode) else each.n3 for each in triple)
-        if _is_axiom(triple) and zlib.crc32(words.encode()) % 6 in out:
+    def partly(axiom: Stated) -> list[Clause]:
+        found = list(read(axiom))
+        words = " ".join("" if isinstance(each, BlankNode) else each.n3 for each in axiom.triple)
+        if _is_axiom(axiom.triple) and zlib.crc32(words.encode()) % 6 in out:
             note(f"without rules: {words}")
             raise Untreated("left out")
         return found
 
-    check(java, oracle, text, steps, (probes, "_WIDTH", 3), (normal_form, "_clauses", partly))
+    check(java, oracle, text, steps, (probes, "_WIDTH", 3), (Stated, "clauses", partly))
 
 
 @campaign

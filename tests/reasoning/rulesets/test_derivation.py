@@ -9,8 +9,7 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_REST
-from sensorstream.reasoning.rulesets.applications import Applications
-from sensorstream.reasoning.rulesets.derivation import Derivation, derivation, minimal
+from sensorstream.reasoning.rulesets.derivation import Applications, Derivation, derivation, minimal
 from sensorstream.reasoning.rulesets.library import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner

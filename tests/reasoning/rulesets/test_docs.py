@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules
 from sensorstream.reasoning.rulesets.reader import read
-from sensorstream.reasoning.rulesets.renaming import renamed
+from sensorstream.reasoning.rulesets.rule_set import renamed
 from tests.reasoning.rulesets.graphs import PREFIXES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "rulesets.md").read_text(encoding="utf-8")

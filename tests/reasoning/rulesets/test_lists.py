@@ -8,7 +8,7 @@ from sensorstream.errors import ProgramError
 from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.reasoning.rulesets import lists
 from sensorstream.reasoning.rulesets.lists import MOST_MEMBERS, unrolled
-from sensorstream.reasoning.rulesets.renaming import renamed
+from sensorstream.reasoning.rulesets.rule_set import renamed
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, indexed, rules
 from tests.reasoning.rulesets.oracle import closed
 from tests.reasoning.rulesets.world import concluded

@@ -14,7 +14,7 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.recursion.reads import Kind
-from sensorstream.reasoning.rulesets.excerpt import excerpt
+from sensorstream.reasoning.rulesets.blocks import excerpt
 from sensorstream.reasoning.rulesets.library import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.minimising import kinds_asked, minimised
 from sensorstream.reasoning.rulesets.reader import read

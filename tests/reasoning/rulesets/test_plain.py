@@ -9,9 +9,8 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
-from sensorstream.reasoning.explained_by import plain_rules
-from sensorstream.reasoning.rulesets.applications import Applications
-from sensorstream.reasoning.rulesets.derivation import derivation
+from sensorstream.reasoning.rulesets.derivation import Applications, derivation
+from sensorstream.reasoning.rulesets.library import plain_rules
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.schema_closure import SchemaClosure
 from tests.reasoning.rulesets.graphs import graph

@@ -10,8 +10,7 @@ from sensorstream.language.printer import print_rule
 from sensorstream.language.syntax import Ask
 from sensorstream.reasoning.rulesets import reader
 from sensorstream.reasoning.rulesets.reader import read
-from sensorstream.reasoning.rulesets.renaming import renamed
-from sensorstream.reasoning.rulesets.rule_set import combined
+from sensorstream.reasoning.rulesets.rule_set import combined, renamed
 from tests.reasoning.rulesets.graphs import PREFIXES, graph
 
 PROLOGUE = " ".join(PREFIXES.split("\n"))

@@ -8,7 +8,7 @@ from sensorstream.model.terms import BlankNode
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.rulesets.library import bundled_rules
 from sensorstream.reasoning.rulesets.reader import read
-from sensorstream.reasoning.rulesets.renaming import renamed
+from sensorstream.reasoning.rulesets.rule_set import renamed
 from sensorstream.reasoning.rulesets.specialise import specialise, standard_name
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, indexed, rules
 from tests.reasoning.rulesets.oracle import as_stored, closed

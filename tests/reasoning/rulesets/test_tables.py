@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sensorstream.model.terms import Triple
 from sensorstream.network.recursion.reads import Kind
-from sensorstream.reasoning.rulesets import tables
+from sensorstream.reasoning.rulesets import specialise as tables
 from sensorstream.reasoning.rulesets.library import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.specialise import Specialisation
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, indexed, rules

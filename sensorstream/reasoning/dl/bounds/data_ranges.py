@@ -1,14 +1,24 @@
-"""Data ranges as sets of values, decided for each value.
+"""Values, data ranges as sets of values, and the cells into which ranges divide all values.
 
-Source: OWL 2 Structural Specification, sections 4 and 7; XSD 1.1 part 2, section 3.
+Two literals have one value if and only if theirs are equal here. Whether a value is in a range is
+decided for each. Of each cell one value is known to decide by.
+
+Source: OWL 2 Structural Specification, sections 4 and 7; XSD 1.1 part 2, sections 2.2 (identity)
+and 3.
 """
 
 from __future__ import annotations
 
+import itertools
+import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+import struct
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any, Final
 
 from sensorstream.errors import TermError
 from sensorstream.model.regex import xpath_regex
@@ -24,23 +34,90 @@ from sensorstream.model.vocabulary import (
     RDFS,
 )
 from sensorstream.model.xsd import (
+    DURATIONS,
     INTEGER_BOUNDS,
     NUMERIC_TYPES,
     RDF_LANG_STRING,
     XSD,
+    XSD_ANY_URI,
+    XSD_BOOLEAN,
+    XSD_DATE_TIME,
     XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_DURATION,
+    XSD_FLOAT,
     XSD_STRING,
     is_among,
     primitive_of,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import Untreated
-from sensorstream.reasoning.dl.bounds.literal_values import (
-    NOT_A_NUMBER,
-    REAL,
-    Value,
-    value_of,
-)
+from sensorstream.reasoning.dl.datatypes import meaning
+
+REAL: Final = XSD_DECIMAL
+NOT_A_NUMBER: Final = "NaN"
+"""The content of that value of ``xsd:double`` and ``xsd:float``."""
+_STORED: Final = {XSD_DOUBLE: ("d", "q"), XSD_FLOAT: ("f", "i")}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value: the primitive datatype it is of, and what tells it from others of that.
+
+    The content is a fraction for numbers, the :func:`place` for ``xsd:double`` and ``xsd:float``,
+    a moment for times, months and seconds for durations, and mostly text for the others.
+    """
+
+    space: str
+    content: Hashable
+
+
+def value_of(literal: Literal) -> Value:
+    """The value of a literal; of an unknown datatype, each text is a value.
+
+    Raises:
+        TermError: the text is not in the datatype's lexical space.
+    """
+    if literal.language is not None:
+        return Value(RDF_LANG_STRING, (literal.lexical, literal.language))
+    space, value = primitive_of(literal.datatype), literal.value
+    match value:
+        case bool():
+            return Value(space, value)
+        case int() | Decimal():
+            return Value(space, Fraction(value))
+        case float():
+            return Value(space, place(value, space))
+        case tuple():
+            return Value(space, _exact(value))
+    if space == XSD_STRING:
+        return Value(space, literal.lexical)
+    if space == XSD_ANY_URI:
+        return Value(space, literal.lexical.strip())
+    key = meaning(literal)
+    assert isinstance(key, tuple)
+    return Value(space, key[1])
+
+
+def _exact(parts: Iterable[object]) -> tuple[object, ...]:
+    """The parts, with equal decimals in one form: 60 and 60.0 are written alike."""
+    return tuple(Fraction(each) if isinstance(each, Decimal) else each for each in parts)
+
+
+def place(number: float, kind: str) -> Hashable:
+    """The place of a number among all of ``xsd:double`` or ``xsd:float``: zero is 0, -0.0 is -1."""
+    if number != number:
+        return NOT_A_NUMBER
+    written, read = _STORED[kind]
+    try:
+        stored = struct.pack(f">{written}", number)
+    except OverflowError:
+        stored = struct.pack(f">{written}", float("inf") if number > 0 else float("-inf"))
+    bits: int = struct.unpack(f">{read}", stored)[0]
+    if bits >= 0:
+        return bits
+    return -1 - (bits + (1 << 8 * len(stored) - 1))
+
 
 _UNION_OF: Final = f"{OWL}unionOf"
 _COMPLEMENT: Final = f"{OWL}datatypeComplementOf"
@@ -52,30 +129,59 @@ _EVERYTHING: Final = frozenset(
 _UNDECIDED: Final = frozenset({f"{OWL}real", f"{OWL}rational"})
 _DEPTH: Final = 50
 _FACETS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    f"{XSD}minInclusive": lambda one, limit: one >= limit,
-    f"{XSD}minExclusive": lambda one, limit: one > limit,
-    f"{XSD}maxInclusive": lambda one, limit: one <= limit,
-    f"{XSD}maxExclusive": lambda one, limit: one < limit,
+    f"{XSD}minInclusive": operator.ge,
+    f"{XSD}minExclusive": operator.gt,
+    f"{XSD}maxInclusive": operator.le,
+    f"{XSD}maxExclusive": operator.lt,
 }
-
-
 _LENGTHS: Final[Mapping[str, Callable[[int, int], bool]]] = {
-    f"{XSD}length": lambda one, limit: one == limit,
-    f"{XSD}minLength": lambda one, limit: one >= limit,
-    f"{XSD}maxLength": lambda one, limit: one <= limit,
+    f"{XSD}length": operator.eq,
+    f"{XSD}minLength": operator.ge,
+    f"{XSD}maxLength": operator.le,
 }
 _PATTERN: Final = f"{XSD}pattern"
 _OTHERWISE: Final = re.compile(r"\$|(?<!\[)\^|\\[wWsSicIC]|\]\]")
 
 
+class DataRange:
+    """A set of values."""
+
+    __slots__ = ()
+
+    def holds(self, value: Value) -> bool:
+        """Whether the value is in the range.
+
+        Raises:
+            TermError: a text is too long for a pattern.
+        """
+        raise NotImplementedError
+
+    def of_space(self, space: str) -> bool | None:
+        """Whether all values of a primitive datatype are in the range, or none; None: some."""
+        raise NotImplementedError
+
+    def own_marks(self) -> Iterable[Value]:
+        """The values at which membership may change, without those of the ranges in it."""
+        return ()
+
+    def inside(self) -> tuple[DataRange, ...]:
+        """The ranges that it is made of."""
+        return ()
+
+    def parts(self) -> Iterator[DataRange]:
+        """The range and all that it is made of."""
+        yield self
+        for each in self.inside():
+            yield from each.parts()
+
+
 @dataclass(frozen=True, slots=True)
-class Datatype:
+class Datatype(DataRange):
     """The values of a datatype."""
 
     name: str
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range."""
         if self.name in _EVERYTHING:
             return True
         if self.name == _PLAIN:
@@ -83,29 +189,26 @@ class Datatype:
         return is_among(value.content, value.space, self.name)
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
         if self.name in _EVERYTHING or self.name == space:
             return True
         if self.name == _PLAIN:
             return space in (XSD_STRING, RDF_LANG_STRING)
         return None if primitive_of(self.name) == space else False
 
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change."""
-        for bound in INTEGER_BOUNDS.get(self.name, ()):
-            if bound is not None:
-                yield value_of(Literal(str(bound), XSD_DECIMAL))
+    def own_marks(self) -> Iterable[Value]:
+        bounds = INTEGER_BOUNDS.get(self.name, ())
+        return [value_of(Literal(str(each), XSD_DECIMAL)) for each in bounds if each is not None]
 
 
 @dataclass(frozen=True, slots=True)
-class Facet:
+class Facet(DataRange):
     """The values of an ordered primitive datatype on one side of a limit."""
 
     name: str
     limit: Value
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range; no zero is less than the other."""
+        # No zero is less than the other.
         limit = self.limit.content
         if value.space != self.limit.space or NOT_A_NUMBER in (value.content, limit):
             return False
@@ -114,27 +217,20 @@ class Facet:
         return _FACETS[self.name](value.content, limit)
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
         return None if space == self.limit.space else False
 
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change."""
-        yield self.limit
+    def own_marks(self) -> Iterable[Value]:
+        return (self.limit,)
 
 
 @dataclass(frozen=True, slots=True)
-class TextFacet:
-    """The texts of a length, or those that a pattern matches."""
+class TextFacet(DataRange):
+    """The texts of a length, or those that a pattern matches; they have no order."""
 
     name: str
     limit: int | str
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range.
-
-        Raises:
-            TermError: the text is too long for the pattern.
-        """
         if value.space != XSD_STRING:
             return False
         if isinstance(self.limit, str):
@@ -142,109 +238,69 @@ class TextFacet:
         return _LENGTHS[self.name](len(str(value.content)), self.limit)
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
         return None if space == XSD_STRING else False
-
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change: none, for texts have no order."""
-        yield from ()
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(DataRange):
     """Some values."""
 
     values: tuple[Value, ...]
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range."""
         return value in self.values
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
         return None if any(value.space == space for value in self.values) else False
 
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change."""
-        yield from self.values
+    def own_marks(self) -> Iterable[Value]:
+        return self.values
 
 
 @dataclass(frozen=True, slots=True)
-class Complement:
+class Complement(DataRange):
     """All values but those of a range."""
 
     inner: DataRange
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range."""
         return not self.inner.holds(value)
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
         found = self.inner.of_space(space)
         return None if found is None else not found
 
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change."""
-        yield from self.inner.marks()
+    def inside(self) -> tuple[DataRange, ...]:
+        return (self.inner,)
 
 
 @dataclass(frozen=True, slots=True)
-class Combined:
+class Combined(DataRange):
     """The values of all ranges, or (``some``) of at least one."""
 
-    parts: tuple[DataRange, ...]
+    among: tuple[DataRange, ...]
     some: bool
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is in the range."""
-        found = (part.holds(value) for part in self.parts)
+        found = (part.holds(value) for part in self.among)
         return any(found) if self.some else all(found)
 
     def of_space(self, space: str) -> bool | None:
-        """Whether all values of a primitive datatype are in the range, or none; None: some."""
-        found = [part.of_space(space) for part in self.parts]
+        found = [part.of_space(space) for part in self.among]
         if self.some in found:
             return self.some
         return None if None in found else not self.some
 
-    def marks(self) -> Iterator[Value]:
-        """The values at which membership may change."""
-        for part in self.parts:
-            yield from part.marks()
+    def inside(self) -> tuple[DataRange, ...]:
+        return self.among
 
 
-DataRange: TypeAlias = Datatype | Facet | TextFacet | Listed | Complement | Combined
 EVERYTHING: Final = Datatype(f"{RDFS}Literal")
 
 
 def without(inner: DataRange) -> DataRange:
     """The values outside a range."""
     return inner.inner if isinstance(inner, Complement) else Complement(inner)
-
-
-def text_facets(found: DataRange) -> Iterator[TextFacet]:
-    """The facets of texts that a range is made of."""
-    match found:
-        case TextFacet():
-            yield found
-        case Complement(inner):
-            yield from text_facets(inner)
-        case Combined(parts, _):
-            for part in parts:
-                yield from text_facets(part)
-
-
-def datatypes_in(found: DataRange) -> Iterator[str]:
-    """The datatypes that a range is made of."""
-    match found:
-        case Datatype(name):
-            yield name
-        case Complement(inner):
-            yield from datatypes_in(inner)
-        case Combined(parts, _):
-            for part in parts:
-                yield from datatypes_in(part)
 
 
 def read_range(axioms: Axioms, node: Term, depth: int = 0) -> DataRange:
@@ -341,3 +397,145 @@ def _text_facet(facet: IRI, limit: Term) -> TextFacet:
     if not known:
         raise Untreated(f"the facet {facet.n3} {limit.n3}")
     return TextFacet(str(facet), limit.lexical)
+
+
+_MANY: Final = 2**20
+"""More values than a window names or needs at once."""
+_TEXTS: Final = ("\tzq-", " zq-", "zq zq-", "1zq-", ":zq-", "z_q-", "zq-")
+"""Beginnings of texts, each of other datatypes derived from ``xsd:string``."""
+_VARIED: Final = 5
+"""Letters by which texts differ, so that they are many."""
+_FREE: Final = 16
+_LONGEST: Final = 100_000
+_TIMES: Final = ((0, None), (0, 0))
+_DURATIONS: Final = ((1, 0), (0, 1), (1, 1))
+_NAMED: Final = frozenset(
+    {REAL, XSD_DOUBLE, XSD_FLOAT, XSD_STRING, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DURATION}
+)
+_OTHER: Final = "urn:other-datatype"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Values that are in the same ranges: one of them, and whether there are ``many``."""
+
+    example: Value
+    many: bool
+
+
+def cells(ranges: Iterable[DataRange]) -> list[Cell]:
+    """Cells that none of the ranges divides; together they are all values."""
+    ranges = tuple(ranges)
+    parts = [part for each in ranges for part in each.parts()]
+    marks = {mark for part in parts for mark in part.own_marks()}
+    found = [*_numbers(marks), *_stored(marks, XSD_DOUBLE), *_stored(marks, XSD_FLOAT)]
+    found += [Cell(Value(XSD_BOOLEAN, each), many=False) for each in (True, False)]
+    found += [Cell(mark, many=False) for mark in sorted(marks, key=repr) if _is_point(mark)]
+    found += _texts(ranges, marks)
+    for moment in _TIMES:
+        found.append(Cell(Value(XSD_DATE_TIME, _unlike(XSD_DATE_TIME, moment, marks)), many=True))
+    found.append(Cell(Value(XSD_DURATION, (0, 0)), many=False))
+    for length in _DURATIONS:
+        found.append(Cell(Value(XSD_DURATION, _scaled(length, marks)), many=True))
+    spaces = {part.name for part in parts if isinstance(part, Datatype)}
+    spaces |= {mark.space for mark in marks} | {_OTHER, RDF_LANG_STRING, XSD_ANY_URI}
+    for space in sorted(spaces - _NAMED - DURATIONS):
+        found.append(Cell(_other(space, "zq-", marks), many=True))
+    return found
+
+
+def _texts(ranges: Sequence[DataRange], marks: set[Value]) -> Iterator[Cell]:
+    """Cells of texts; where patterns divide them, only some are found, and not how many there are.
+
+    A cell that is missing makes the upper bound say more: it takes a value to be in one that it
+    knows, or that there is none, which the reasoner then decides.
+    """
+    parts = (part for each in ranges for part in each.parts())
+    limits = [part.limit for part in parts if isinstance(part, TextFacet)]
+    if not limits:
+        for beginning in _TEXTS:
+            yield Cell(_other(XSD_STRING, beginning, marks), many=True)
+        return
+    measured = [each for each in limits if isinstance(each, int)]
+    tried = {max(0, each + more) for each in measured for more in (-1, 0, 1)}
+    tried |= {0, _FREE, max(measured, default=0) + _FREE}
+    found: dict[tuple[bool, ...], Cell] = {}
+    for length in sorted({min(each, _LONGEST) for each in tried}):
+        for beginning in _TEXTS:
+            text = beginning[:length] + "x" * (length - len(beginning))
+            value = Value(XSD_STRING, text)
+            if value not in marks:
+                sort = tuple(each.holds(value) for each in ranges)
+                many = len(measured) == len(limits) and length - len(beginning) >= _VARIED
+                if sort not in found or (many and not found[sort].many):
+                    found[sort] = Cell(value, many)
+    yield from found.values()
+
+
+def _is_point(mark: Value) -> bool:
+    if mark.space == XSD_DURATION:
+        return mark.content != (0, 0)
+    return mark.space not in (REAL, XSD_DOUBLE, XSD_FLOAT, XSD_BOOLEAN)
+
+
+def _numbers(marks: set[Value]) -> Iterator[Cell]:
+    known = {mark.content for mark in marks if mark.space == REAL}
+    points = sorted(each for each in known | {Fraction(0)} if isinstance(each, Fraction))
+    for point in points:
+        yield Cell(Value(REAL, point), many=False)
+    ends: list[Fraction | None] = [None, *points, None]
+    for low, high in itertools.pairwise(ends):
+        first = floor(low) + 1 if low is not None else None
+        last = ceil(high) - 1 if high is not None else None
+        if first is None or last is None:
+            whole = first if first is not None else last
+            yield Cell(Value(REAL, Fraction(whole or 0)), many=True)
+        elif first <= last:
+            yield Cell(Value(REAL, Fraction(first)), many=last - first >= _MANY)
+        yield Cell(Value(REAL, _broken(low, high)), many=True)
+
+
+def _broken(low: Fraction | None, high: Fraction | None) -> Fraction:
+    """A number between two, and not a whole one."""
+    if low is None or high is None:
+        end = floor(low) + 1 if low is not None else ceil(high or Fraction(0)) - 2
+        return Fraction(end) + Fraction(1, 2)
+    while (middle := (low + high) / 2).denominator == 1:
+        high = middle
+    return middle
+
+
+def _stored(marks: set[Value], kind: str) -> Iterator[Cell]:
+    known = {mark.content for mark in marks if mark.space == kind}
+    known |= {place(float(each), kind) for each in ("-INF", "-0.0", "0.0", "INF")}
+    points = sorted(each for each in known if isinstance(each, int))
+    yield Cell(Value(kind, NOT_A_NUMBER), many=False)
+    for point in points:
+        yield Cell(Value(kind, point), many=False)
+    for low, high in itertools.pairwise(points):
+        if high - low > 1:
+            yield Cell(Value(kind, low + 1), many=high - low > _MANY)
+
+
+def _other(space: str, beginning: str, marks: set[Value]) -> Value:
+    """A text that none of the marks is."""
+    number = 0
+    while Value(space, f"{beginning}{number}") in marks:
+        number += 1
+    return Value(space, f"{beginning}{number}")
+
+
+def _unlike(
+    space: str, moment: tuple[int, int | None], marks: set[Value]
+) -> tuple[int, int | None]:
+    clock, zone = moment
+    while Value(space, (clock, zone)) in marks:
+        clock += 1
+    return clock, zone
+
+
+def _scaled(length: tuple[int, int], marks: set[Value]) -> tuple[int, int]:
+    factor = 1
+    while Value(XSD_DURATION, (length[0] * factor, length[1] * factor)) in marks:
+        factor += 1
+    return length[0] * factor, length[1] * factor

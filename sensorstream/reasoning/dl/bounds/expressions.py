@@ -30,7 +30,7 @@ from sensorstream.model.vocabulary import (
     RDFS,
 )
 from sensorstream.network.recursion.rule import constant
-from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.axioms import COUNTS, Axioms
 from sensorstream.reasoning.dl.bounds.clauses import (
     DIFFERENT_VALUE,
     OPEN,
@@ -50,17 +50,55 @@ from sensorstream.reasoning.dl.bounds.data_ranges import (
     read_range,
     without,
 )
-from sensorstream.reasoning.dl.bounds.restrictions import (
-    ALL,
-    COUNTS,
-    SELF,
-    UNION,
-    has_kind,
-    kind_of,
-    limits_of,
-)
 from sensorstream.reasoning.dl.bounds.values import Values
 from sensorstream.sparql.algebra import TriplePattern, Variable
+
+UNION: Final = IRI(f"{OWL}unionOf")
+ALL: Final = IRI(f"{OWL}allValuesFrom")
+SELF: Final = IRI(f"{OWL}hasSelf")
+_KINDS: Final = frozenset(
+    {
+        OWL_INTERSECTION_OF,
+        UNION,
+        OWL_COMPLEMENT_OF,
+        OWL_ONE_OF,
+        OWL_SOME_VALUES_FROM,
+        OWL_HAS_VALUE,
+        SELF,
+        ALL,
+        *map(IRI, COUNTS),
+    }
+)
+
+
+def has_kind(axioms: Axioms, node: Term) -> bool:
+    """Whether the node is any expression."""
+    return any(p in _KINDS for _, p, _ in axioms.about(node))
+
+
+def kind_of(axioms: Axioms, node: Term) -> tuple[IRI, Term]:
+    """The property that makes the node an expression, and its value.
+
+    Raises:
+        Untreated: it has several of them, or none.
+    """
+    found = [(p, o) for _, p, o in axioms.about(node) if p in _KINDS]
+    if len(found) != 1:
+        raise Untreated("an unknown class expression")
+    return IRI(found[0][0]), found[0][1]
+
+
+def limits_of(kind: IRI, value: Term) -> tuple[int, bool, bool]:
+    """The number of a cardinality, and whether it is a lower limit, and an upper one.
+
+    Raises:
+        Untreated: it is no number.
+    """
+    least, most = COUNTS[kind]
+    if not isinstance(value, Literal) or not value.lexical.strip().isdecimal():
+        raise Untreated(f"{kind.removeprefix(OWL)} {value.n3}")
+    return int(value.lexical), least, most
+
 
 RDFS_LITERAL: Final = IRI(f"{RDFS}Literal")
 _DEPTH: Final = 100

@@ -1,8 +1,12 @@
-"""The axioms of an ontology as clauses, and those that have none here."""
+"""The axioms of an ontology as clauses, and those that have none here.
+
+Of many individuals that are all different, there are clauses without a triple for each pair; of the
+class of every individual, there are clauses where anything asks for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,10 +21,10 @@ from sensorstream.model.vocabulary import (
     OWL_INTERSECTION_OF,
     OWL_NOTHING,
     OWL_ONE_OF,
+    OWL_SAME_AS,
+    OWL_THING,
     RDF_FIRST,
     RDF_TYPE,
-    RDFS,
-    RDFS_SUBCLASS_OF,
 )
 from sensorstream.model.xsd import XSD
 from sensorstream.network.recursion.rule import constant
@@ -28,50 +32,100 @@ from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import (
     OPEN,
     THING,
+    VALUES,
     Clause,
     Crowd,
     Untreated,
     implies,
     member,
 )
-from sensorstream.reasoning.dl.bounds.data_ranges import known_value
-from sensorstream.reasoning.dl.bounds.differences import (
-    all_different,
-    alternatives_apart,
-    is_of_pairs,
-    tells_pairs_apart,
-)
-from sensorstream.reasoning.dl.bounds.enumerations import Enumerations, enumerations
-from sensorstream.reasoning.dl.bounds.expressions import Expressions
-from sensorstream.reasoning.dl.bounds.foreseen import foreseen
-from sensorstream.reasoning.dl.bounds.literal_values import Value
-from sensorstream.reasoning.dl.bounds.needs import Needs, needs
-from sensorstream.reasoning.dl.bounds.property_axioms import (
-    KINDS,
-    PROPERTY_AXIOMS,
-    of_kind,
-    of_properties,
-    reach,
-)
-from sensorstream.reasoning.dl.bounds.rarer_axioms import (
-    NEGATIVE,
-    RULE,
-    SWRL,
-    disjoint,
-    key,
-    negative,
-    rule,
-)
-from sensorstream.reasoning.dl.bounds.restrictions import UNION
-from sensorstream.reasoning.dl.bounds.stand_ins import stand_ins
-from sensorstream.reasoning.dl.bounds.things import things
-from sensorstream.reasoning.dl.bounds.values import Values
+from sensorstream.reasoning.dl.bounds.data_ranges import Value, known_value
+from sensorstream.reasoning.dl.bounds.expressions import UNION, Expressions
+from sensorstream.reasoning.dl.bounds.foreseen import Enumerations, enumerations, foreseen
+from sensorstream.reasoning.dl.bounds.stated import NUMBER, Needs, Stated
+from sensorstream.reasoning.dl.bounds.values import Values, stand_ins
+from sensorstream.reasoning.dl.gate import SWRL, named_individuals
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 _X, _Y = Variable("x"), Variable("y")
+
+
+def is_of_pairs(clause: Clause) -> bool:
+    """Whether the clause derives a triple for each pair of different individuals."""
+    return bool(clause.heads) and any(
+        isinstance(each.predicate, IRI) and each.predicate.startswith(NUMBER)
+        for each in clause.body
+    )
+
+
+def alternatives_apart(clauses: Sequence[Clause]) -> Iterator[Clause]:
+    """Differences between individuals that are alternatives in one clause."""
+    lists: dict[IRI, dict[IRI, str]] = {}
+    chosen: list[set[IRI]] = []
+    for clause in clauses:
+        ends = {
+            end
+            for head in clause.heads
+            for triple in head.triples
+            for end in (triple.subject, triple.object)
+            if isinstance(end, IRI) and triple.predicate != RDF_TYPE
+        }
+        if len(clause.heads) > 1:
+            chosen.append(ends)
+        elif not clause.body:
+            for head in clause.heads:
+                for each in head.triples:
+                    if isinstance(each.predicate, IRI) and each.predicate.startswith(NUMBER):
+                        assert isinstance(each.subject, IRI)
+                        lists.setdefault(each.predicate, {})[each.subject] = clause.name
+    for members in lists.values():
+        for ends in chosen:
+            for one, other in combinations(sorted(ends & members.keys()), 2):
+                yield implies(members[one], (), TriplePattern(one, OWL_DIFFERENT_FROM, other))
+
+
+def tells_pairs_apart(clauses: Iterable[Clause]) -> bool:
+    """Whether any clause has alternatives that differences leave, or needs different ones."""
+    for clause in clauses:
+        links = [triple.predicate for head in clause.heads for triple in head.triples]
+        if len(links) > 1 and (OWL_SAME_AS in links or OWL_DIFFERENT_FROM in links):
+            return True
+    return False
+
+
+def things(axioms: Axioms, clauses: list[Clause]) -> Iterator[Clause]:
+    """Everything an assertion or an axiom speaks of is an individual."""
+    classes = set(axioms.typed(f"{OWL}Class")) | {OWL_THING, IRI(f"{OWL}NamedIndividual")}
+    links = {*axioms.typed(f"{OWL}ObjectProperty"), OWL_SAME_AS, OWL_DIFFERENT_FROM}
+    values = set(axioms.typed(f"{OWL}DatatypeProperty"))
+    # Also where an axiom that names them has no clauses.
+    named = {constant(each) for each in named_individuals(axioms)}
+    for clause in clauses:
+        heads = [triple for head in clause.heads for triple in head.triples]
+        for triple in (*clause.body, *heads):
+            ends = {triple.subject, triple.object}
+            if triple.predicate == RDF_TYPE:
+                ends = {triple.subject}
+                if isinstance(triple.object, IRI) and triple.object != THING:
+                    classes.add(triple.object)
+            elif isinstance(triple.predicate, IRI) and triple.predicate not in values:
+                links.add(triple.predicate)
+            named.update(end for end in ends if isinstance(end, IRI))
+    for of_class in _of_individuals(classes):
+        yield implies("individuals", (member(_X, of_class),), member(_X, THING))
+    for link in _of_individuals(links | values):
+        yield implies("individuals", (TriplePattern(_X, link, _Y),), member(_X, THING))
+        if link in links:
+            yield implies("individuals", (TriplePattern(_Y, link, _X),), member(_X, THING))
+    for each in _of_individuals(named):
+        yield implies("individuals", (), member(each, THING))
+
+
+def _of_individuals(names: Iterable[Term]) -> list[IRI]:
+    return sorted(each for each in names if isinstance(each, IRI) and not each.startswith(VALUES))
+
+
 _OF_CLASSES: Final = frozenset({OWL_INTERSECTION_OF, UNION, OWL_COMPLEMENT_OF, OWL_ONE_OF})
-_DISJOINT: Final = f"{OWL}disjointWith"
-_DATATYPE: Final = IRI(f"{RDFS}Datatype")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +164,19 @@ def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozense
     named: set[str] = set()
     needed: dict[TriplePattern, None] = {}
     for triple in triples:
+        stated = Stated(axioms, expressions, triple)
         mark, crowds = len(expressions.clauses), len(expressions.crowds)
         try:
-            expressions.clauses += _clauses(axioms, expressions, triple)
+            expressions.clauses += stated.clauses()
             names = {each.name for each in expressions.clauses[mark:]}
             if names & left_out:
                 del expressions.clauses[mark:], expressions.crowds[crowds:]
                 raise Untreated("rules would find too much by it")
             named |= names
         except Untreated as error:
-            untreated[f"{_told(triple)}: {error}"] = None
+            untreated[f"{stated.name}: {error}"] = None
             expressions.forget()
-            needed.update(dict.fromkeys(needs(axioms, expressions, triple)))
+            needed.update(dict.fromkeys(stated.needs()))
     if expressions.crowds:
         needed[member(_X, OPEN)] = None
     values.connect()
@@ -184,62 +239,6 @@ def _mentioned(triples: Iterable[Triple]) -> dict[Value, Literal]:
             with suppress(Untreated):
                 found.setdefault(known_value(o), o)
     return found
-
-
-def _told(triple: Triple) -> str:
-    return " ".join(term.n3 for term in triple)
-
-
-def _clauses(axioms: Axioms, expressions: Expressions, triple: Triple) -> Iterator[Clause]:
-    s, p, o = triple
-    name = _told(triple)
-    if p == RDFS_SUBCLASS_OF:
-        expressions.include(name, s, o)
-    elif p == OWL_EQUIVALENT_CLASS:
-        of_data = ((each, RDF_TYPE, _DATATYPE) in axioms.about(each) for each in (s, o))
-        if not any(of_data):  # a datatype is read where it is used
-            expressions.include(name, s, o)
-            expressions.include(name, o, s)
-    elif p == _DISJOINT:
-        yield from _apart(expressions, name, [s, o])
-    elif p in PROPERTY_AXIOMS:
-        yield from of_properties(axioms, expressions, triple)
-    elif p == f"{OWL}hasKey":
-        yield from key(axioms, expressions, triple)
-    elif p == RDF_TYPE:
-        yield from _typed(axioms, expressions, triple)
-
-
-def _typed(axioms: Axioms, expressions: Expressions, triple: Triple) -> Iterator[Clause]:
-    s, _, o = triple
-    name = _told(triple)
-    if isinstance(o, BlankNode):
-        yield from reach(expressions, name, member(_X, IRI(str(constant(o)))), o)
-    elif o == f"{OWL}AllDisjointClasses":
-        # A list names a set: a class that it repeats stands there once.
-        yield from _apart(expressions, name, list(dict.fromkeys(_listed(axioms, s, "members"))))
-    elif o == f"{OWL}AllDifferent":
-        found = _listed(axioms, s, "distinctMembers") or _listed(axioms, s, "members")
-        yield from all_different(name, [constant(each) for each in found])
-    elif o == f"{OWL}AllDisjointProperties":
-        yield from disjoint(expressions, name, list(dict.fromkeys(_listed(axioms, s, "members"))))
-    elif o in KINDS:
-        yield from of_kind(expressions, s, name, str(o))
-    elif o == NEGATIVE:
-        yield from negative(axioms, expressions, s)
-    elif o == RULE:
-        yield from rule(axioms, expressions, s)
-
-
-def _listed(axioms: Axioms, node: Term, word: str) -> list[Term]:
-    head = axioms.value(node, f"{OWL}{word}")
-    return [] if head is None else axioms.members(head)
-
-
-def _apart(expressions: Expressions, name: str, classes: list[Term]) -> Iterator[Clause]:
-    named = [expressions.around(name, each) for each in classes]
-    for one, other in combinations(named, 2):
-        yield Clause(name, (member(_X, one), member(_X, other)), ())
 
 
 def _always() -> Iterator[Clause]:

@@ -32,11 +32,10 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     Crowd,
     member,
 )
-from sensorstream.reasoning.dl.bounds.made_names import MadeNames
-from sensorstream.reasoning.dl.bounds.needs import Needs
+from sensorstream.reasoning.dl.bounds.foreseen import MadeNames
 from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
-from sensorstream.reasoning.dl.bounds.stand_ins import loosened
-from sensorstream.reasoning.dl.bounds.values import Values
+from sensorstream.reasoning.dl.bounds.stated import Needs
+from sensorstream.reasoning.dl.bounds.values import Values, loosened
 from sensorstream.sparql.algebra import (
     BGP,
     And,

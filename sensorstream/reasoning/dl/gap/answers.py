@@ -24,9 +24,8 @@ from sensorstream.reasoning.dl.gap.pair import Moved, Pair
 from sensorstream.reasoning.dl.gap.twins import Kind, Part, Twins
 from sensorstream.reasoning.dl.gap.whole import is_whole
 from sensorstream.reasoning.dl.islands import Island, names, of_facts, unlinked
-from sensorstream.reasoning.dl.memo import Answer
 from sensorstream.reasoning.dl.probes import Entailed, triples_of
-from sensorstream.reasoning.dl.questions import Questions
+from sensorstream.reasoning.dl.questions import Answer, Questions
 from sensorstream.reasoning.dl.terminology import Terminology
 
 

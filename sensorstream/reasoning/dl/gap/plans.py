@@ -11,7 +11,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Tri
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.rows import compiled
-from sensorstream.reasoning.dl.bounds.made_names import APART, apart
+from sensorstream.reasoning.dl.bounds.foreseen import APART, apart
 from sensorstream.reasoning.dl.gap.premises import Conclusion, predicate_of, term_of
 from sensorstream.sparql.algebra import (
     And,

@@ -11,7 +11,7 @@ from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.rule import DerivationRule, meant
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX
-from sensorstream.reasoning.dl.bounds.made_names import OWN
+from sensorstream.reasoning.dl.bounds.foreseen import OWN
 from sensorstream.reasoning.dl.bounds.rules import LOWER
 from sensorstream.sparql.algebra import (
     BGP,

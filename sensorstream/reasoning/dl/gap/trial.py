@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count, islice
 from random import Random
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from sensorstream.errors import TermError, TooCostly
@@ -29,7 +28,7 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
 )
 from sensorstream.network.budget import Budget, Limits
-from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.axioms import AT_MOST, Axioms, name_of
 from sensorstream.reasoning.dl.gap.components import Components
 from sensorstream.reasoning.dl.gap.pair import TIMES, Pair
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -57,21 +56,10 @@ _HUBS: Final = 120
 _ALIKE: Final = 4
 """Axioms that have made at least one of so many parts of what the first has made go with it."""
 _NAME: Final = "urn:sensorstream:trial:"
-_AT_MOST: Final = frozenset(
-    f"{OWL}{word}"
-    for word in (
-        "maxCardinality",
-        "cardinality",
-        "maxQualifiedCardinality",
-        "qualifiedCardinality",
-    )
-)
-_FUNCTIONAL: Final[Mapping[Term, bool]] = MappingProxyType(
-    {
-        IRI(f"{OWL}FunctionalProperty"): True,
-        IRI(f"{OWL}InverseFunctionalProperty"): False,
-    }
-)
+_FUNCTIONAL: Final = {
+    f"{OWL}FunctionalProperty": True,
+    f"{OWL}InverseFunctionalProperty": False,
+}
 """Of whom there is at most one: at the object's end, or at the subject's."""
 _HUB: Final = IRI(f"{_NAME}hub")
 
@@ -174,11 +162,6 @@ def _try_hubs(pair: Pair, terminology: Terminology) -> None:
                 pair.update((), come)
 
 
-def name_of(axiom: Triple) -> str:
-    """The name of the rules that are made of an axiom."""
-    return " ".join(each.n3 for each in axiom)
-
-
 class Way(NamedTuple):
     """How many individuals, of a class, are linked to one; ``outward``: that one has the links.
 
@@ -238,7 +221,7 @@ def _few(axioms: Axioms) -> set[tuple[Term, bool]]:
     found: set[tuple[Term, bool]] = set()
     inverse: list[tuple[Term, Term]] = []
     for s, p, o in axioms.triples:
-        if p in _AT_MOST and (link := axioms.value(s, OWL_ON_PROPERTY)) is not None:
+        if p in AT_MOST and (link := axioms.value(s, OWL_ON_PROPERTY)) is not None:
             found.add((link, True))
         elif o in _FUNCTIONAL:
             found.add((s, _FUNCTIONAL[o]))

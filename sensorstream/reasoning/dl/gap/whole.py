@@ -14,7 +14,7 @@ from sensorstream.model.terms import IRI, Literal, Subject, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.bounds.clauses import NAMED, PREFIX, member
-from sensorstream.reasoning.dl.bounds.needs import Needs
+from sensorstream.reasoning.dl.bounds.stated import Needs
 from sensorstream.reasoning.dl.gap.premises import Conclusion
 from sensorstream.sparql.algebra import Call, TriplePattern, Variable
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.reasoning.dl.bounds.made_names import APART, apart
+from sensorstream.reasoning.dl.bounds.foreseen import APART, apart
 from sensorstream.reasoning.dl.bounds.rules import LOWER
 from sensorstream.sparql.algebra import (
     BGP,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sensorstream.reasoning.dl.bounds.made_names import OWN, apart
+from sensorstream.reasoning.dl.bounds.foreseen import OWN, apart
 from tests.reasoning.dl.bounds.test_rules import N1, N2, A, a, between
 
 ANN, BOB = "urn:x#ann", "urn:x#bob"

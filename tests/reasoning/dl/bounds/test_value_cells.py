@@ -12,9 +12,9 @@ from sensorstream.reasoning.dl.bounds.data_ranges import (
     Datatype,
     Facet,
     Listed,
+    cells,
+    value_of,
 )
-from sensorstream.reasoning.dl.bounds.literal_values import value_of
-from sensorstream.reasoning.dl.bounds.value_cells import cells
 
 LITERALS = [
     *(Literal(text, XSD_DECIMAL) for text in ("-3", "0", "0.5", "2", "2.25", "3", "127", "128")),

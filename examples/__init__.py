@@ -1,0 +1,1 @@
+"""Deployments and queries to start from; each runs offline."""

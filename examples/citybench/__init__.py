@@ -1,0 +1,1 @@
+"""The queries of the CityBench benchmark, over its recordings."""

@@ -1,0 +1,306 @@
+"""Messages through window, reasoner, rules and queries (Algorithm 1): all or nothing, in turn.
+
+A message is taken in as it comes, or when nothing earlier can come any more. ``refused`` are,
+everywhere, the ids of messages that are rejected when their turn comes; ``received`` is the time of
+arrival.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from sensorstream.engine.arrival import Arrived
+from sensorstream.engine.core import Core, told_as
+from sensorstream.engine.elapsing import elapse
+from sensorstream.engine.intake import Verdicts, admit, archived
+from sensorstream.engine.message_run import MessageRun
+from sensorstream.engine.outcome import Outcome, Status, Timings, following
+from sensorstream.engine.shedding import Summary
+from sensorstream.errors import MessageError, Overrun, ReasonerError
+from sensorstream.model.events import Delta, Event, Message
+from sensorstream.model.terms import IRI
+from sensorstream.model.timeline import Instant
+from sensorstream.reasoning.reasoner import NoReasoner
+from sensorstream.reasoning.unread_axioms import unread_axiom
+from sensorstream.rules.effects import Run
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+def take_in(
+    core: Core,
+    arrived: Arrived,
+    timings: Timings,
+    refused: Container[str],
+    received: Instant | None = None,
+) -> Outcome:
+    """Let window, reasoner and rules have a message; all or nothing.
+
+    Rules that wait for a time before it come first, whatever becomes of the message. ``received``
+    is the time of arrival of what released it, if it had to wait.
+    """
+    message, events = arrived.message, arrived.mapped.events
+    heard = message.received if received is None else received
+    passed: Outcome | None = None
+    if events and core.waiting_due is not None:
+        entry = replace(message, received=heard)
+        passed = elapse(core, entry, events[0].time, waiting_only=True)
+    if message.id in refused or message.id in core.refused:
+        outcome = outcome_of(arrived, Status.REJECTED, timings)
+        core.notices.doubt([rule.name for rule in core.rules.rules])
+    else:
+        outcome = _taken(core, arrived, timings, heard, waited=received is not None)
+        if outcome.time is not None and core.now is not None:
+            core.clock.heard(core.present(core.now), heard)
+    return following(passed, outcome)
+
+
+def outcome_of(arrived: Arrived, status: Status, timings: Timings) -> Outcome:
+    """An outcome that tells what a message said, but not yet what came of it."""
+    mapped = arrived.mapped
+    return Outcome(
+        arrived.message,
+        status,
+        matched=mapped.matched,
+        individuals=mapped.individuals,
+        phases=timings,
+        warnings=(*mapped.warnings, *mapped.notes),
+    )
+
+
+def _taken(
+    core: Core, arrived: Arrived, timings: Timings, heard: Instant, *, waited: bool
+) -> Outcome:
+    message, parts = arrived.message, core.parts
+    if parts.turn is not None:
+        parts.turn(message.id)
+    if parts.window is None:
+        return _passed(core, arrived, timings, heard)
+    before = core.degraded
+    closing = _closing(core, arrived)
+    result = _attempt(core, arrived, timings, heard, closing)
+    if closing and isinstance(result, Exception):
+        # Whose fault is it? A message must not be rejected for what others said before it.
+        alone = _attempt(core, arrived, timings, heard, {})
+        result = alone if isinstance(alone, Exception) else _given_up(core, alone, result)
+    if isinstance(result, Exception):
+        known = (MessageError, Overrun, ReasonerError)
+        result = core.reject(message, told_as(result, known, f"message {message.id}"), timings)
+    outcome = core.with_queries(result)
+    if waited and parts.answers and outcome.replies:
+        told = f"{len(outcome.replies)} replies not sent: the message had waited"
+        outcome = replace(outcome, warnings=(*outcome.warnings, told))
+    return core.with_reasoner(outcome, before)
+
+
+def _passed(core: Core, arrived: Arrived, timings: Timings, heard: Instant) -> Outcome:
+    """Let only the windows of the queries have a message."""
+    events, left_out = arrived.mapped.events, arrived.mapped.warnings
+    if events:
+        core.queries.take_in(events, (), events[-1].time, heard)
+    notices = core.notices.partial(arrived.message, left_out, core.now) if left_out else ()
+    outcome = outcome_of(arrived, Status.PARTIAL if left_out else Status.ACCEPTED, timings)
+    return core.with_queries(replace(outcome, alerts=notices, time=core.now))
+
+
+def _attempt(
+    core: Core,
+    arrived: Arrived,
+    timings: Timings,
+    heard: Instant,
+    closing: Mapping[IRI, Summary],
+) -> Outcome | Exception:
+    """What a message comes to, and the synopses before it; an error has left no trace."""
+    run = MessageRun(core, arrived.message.id, timings)
+    outcome = run.whole(lambda: _react(core, arrived, run, closing))
+    if isinstance(outcome, Outcome):
+        tell_queries(core, run, heard)
+    return outcome
+
+
+def tell_queries(core: Core, run: MessageRun, received: Instant) -> None:
+    """Let the queries take in what has changed, which arrived at a time."""
+    if core.window.now is not None:
+        core.queries.take_in(run.said, run.visible, core.window.now, received)
+
+
+def _given_up(core: Core, outcome: Outcome, error: Exception) -> Outcome:
+    """Tell that a message was taken in without the synopses that were due with it."""
+    _LOG.error("synopses given up at message %s", outcome.message.id, exc_info=error)
+    told = f"the synopses of what was shed do not enter the window: {error}"
+    notices = core.notices.given_up(outcome.message, told, core.now)
+    return replace(outcome, alerts=(*outcome.alerts, *notices), warnings=(*outcome.warnings, told))
+
+
+def _react(
+    core: Core, arrived: Arrived, run: MessageRun, closing: Mapping[IRI, Summary]
+) -> Outcome:
+    message, mapped = arrived.message, arrived.mapped
+    verdicts = Verdicts(core.archived)
+    latest = core.window.now
+    applied: list[Delta] = []
+    for event in _entering(core, arrived, verdicts, closing):
+        applied.append(run.enter(event))
+        run.said.append(event)
+    now = core.present(message.received if core.window.now is None else core.window.now)
+    said = {t[0] for event in mapped.events for t in event.triples} if core.rules.listen else ()
+    outcome = run.ruled(Run(run, message, now, core.memory, said=said), applied)
+    _settle(core, arrived, verdicts)
+    left_out = mapped.warnings
+    notices = core.notices.partial(message, left_out, now) if left_out else ()
+    unread = unread_axiom(core.reasoner, (t for each in mapped.events for t in each.triples))
+    if unread:
+        notices = (*notices, *core.notices.unread(message, unread, now))
+    return replace(
+        outcome,
+        status=Status.PARTIAL if left_out else Status.ACCEPTED,
+        matched=mapped.matched,
+        individuals=mapped.individuals,
+        alerts=(*outcome.alerts, *notices),
+        warnings=(
+            *left_out,
+            *mapped.notes,
+            *verdicts.warnings(),
+            *([unread] if unread else []),
+            *_unrepaired(core, run.said, latest),
+            *outcome.warnings,
+        ),
+        archived=tuple(verdicts.departures),
+        filtered=tuple(verdicts.filtered),
+        shed=tuple(verdicts.shed),
+    )
+
+
+def _unrepaired(core: Core, said: Sequence[Event], latest: Instant | None) -> Iterator[str]:
+    """What order would have given and a message from before the latest one does not."""
+    first = min((each.time for each in said), default=latest)
+    if latest is None or first is None or first >= latest:
+        return
+    time, now = map(core.timeline.format, (first, latest))
+    inferred = ""
+    if not isinstance(core.reasoner, NoReasoner):
+        inferred = (
+            f"what is inferred from it begins at {now} only (repaired by: sensorstream "
+            f"rereason --from {time} --to {now} --apply), "
+        )
+    yield (
+        f"late-update: its time {time} is before {now}, the latest so far: what it says has "
+        f"its place in history, but {inferred}values that messages only add to, departures "
+        "and what rules did stay as they came: docs/history.md, late updates"
+    )
+
+
+def _closing(core: Core, arrived: Arrived) -> Mapping[IRI, Summary]:
+    """What was shed in a period that ends with a message."""
+    events = arrived.mapped.events
+    if core.shedder is None:
+        return {}
+    return core.shedder.closing(events[0].time if events else None)
+
+
+def _entering(
+    core: Core, arrived: Arrived, verdicts: Verdicts, closing: Mapping[IRI, Summary]
+) -> Iterator[Event]:
+    """What filters and load shedding leave of a message, each event when its turn has come.
+
+    Before it come the synopses of a period that ends with the message.
+    """
+    for number, (about, summary) in enumerate(closing.items(), 1):
+        yield summary.event(about, arrived.message.id, number, core.timeline)
+    for event in arrived.mapped.events:
+        part = admit(core, event, verdicts)
+        if part is not None:
+            yield part
+
+
+def _settle(core: Core, arrived: Arrived, verdicts: Verdicts) -> None:
+    """Remember what was decided of a message that has been taken in."""
+    core.archived += len(verdicts.departures)
+    if core.shedder is None:
+        return
+    events = arrived.mapped.events
+    time = events[0].time if events else 0
+    closed = bool(_closing(core, arrived))
+    if closed or verdicts.summaries or verdicts.entered:
+        core.shedder.settle(verdicts.summaries, time, closed, verdicts.entered)
+
+
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+def take_in_turn(
+    core: Core,
+    message: Message,
+    arrived: Arrived | Outcome,
+    timings: Timings,
+    refused: Container[str],
+) -> Outcome:
+    """A message has come; an outcome, if it has been set aside already.
+
+    Returns:
+        What became of it; ``released`` holds the outcomes of those whose turn it is now.
+    """
+    order, own = core.order, arrived if isinstance(arrived, Outcome) else None
+    released = [] if order.waits else [*release(core, message.received, refused)]
+    if isinstance(arrived, Outcome):
+        order.advance(message.received)
+    elif not arrived.mapped.events:
+        # It says nothing of any time, so there is nothing to wait for.
+        order.advance(message.received)
+        own = take_in(core, arrived, timings, refused)
+    else:
+        time = arrived.mapped.events[0].time
+        if order.passes(message.source, time, message.received):
+            own = take_in(core, arrived, timings, refused)
+            return replace(own, released=tuple(released)) if released else own
+        if not order.offer(message.source, time, message.received, _kept(arrived)):
+            own = _set_late(core, arrived, timings)
+    forced = order.overflow()
+    for each in (*forced, *order.release()):
+        if each.message.id == message.id:
+            assert isinstance(arrived, Arrived)
+            own = take_in(core, arrived, timings, refused)
+        else:
+            released.append(take_in(core, each, Timings(), refused, message.received))
+    if own is None:
+        assert isinstance(arrived, Arrived)
+        own = outcome_of(arrived, Status.HELD, timings)
+    if forced:
+        notices = core.notices.overflow(message, order.disorder.max_held, core.now)
+        own = replace(own, alerts=(*own.alerts, *notices), forced=len(forced))
+    return replace(own, released=tuple(released)) if released else own
+
+
+def release(
+    core: Core, received: Instant | None = None, refused: Container[str] = _NONE
+) -> tuple[Outcome, ...]:
+    """Take in what waits no more; ``received`` is the time of arrival that has released it."""
+    return tuple(take_in(core, each, Timings(), refused, received) for each in core.order.release())
+
+
+def _set_late(core: Core, arrived: Arrived, timings: Timings) -> Outcome:
+    """Send a message that came too late for the window straight to history."""
+    message, time = arrived.message, arrived.mapped.events[0].time
+    told = (
+        f"late: something later than {core.timeline.format(time)} has been released already; "
+        "the message went straight to history, not into the window"
+    )
+    departures = archived(arrived.mapped.events, core.archived)
+    core.archived += len(departures)
+    outcome = outcome_of(arrived, Status.LATE, timings)
+    return replace(
+        outcome,
+        alerts=core.notices.late(message, told, core.now),
+        archived=departures,
+        warnings=(*outcome.warnings, told),
+    )
+
+
+def _kept(arrived: Arrived) -> Arrived:
+    """A message as it waits: its text is in the journal and needed no more."""
+    if not arrived.message.content:
+        return arrived
+    return replace(arrived, message=replace(arrived.message, content=b""), seconds=0.0)
