@@ -120,7 +120,7 @@ class Asking:
             MissingExtra: the modules that read the archive are not installed.
         """
         archive = self._archive()
-        from sensorstream.archive.sparql.asking import archive_answered
+        from sensorstream.archive.asking import archive_answered
 
         with archive_answered(archive, question, self._limits, stop) as answer:
             yield answer
@@ -128,7 +128,7 @@ class Asking:
     def archive_plan(self, question: Question, stop: Stop) -> QuestionPlan:
         """How :meth:`archive` answers a question; raises as it does."""
         archive = self._archive()
-        from sensorstream.archive.sparql.asking import archive_plan
+        from sensorstream.archive.asking import archive_plan
 
         return archive_plan(archive, question, self._limits, stop)
 

@@ -14,14 +14,24 @@ from sensorstream.archive.files import pattern
 from sensorstream.archive.layout import TABLES
 from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.archive.relations import definitions
-from sensorstream.errors import ArchiveError
+from sensorstream.history.asking.answer import Answer, answer_of, limited
+from sensorstream.history.asking.plan import QuestionPlan, question_plan
+from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import Limits
-from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
+from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream, bounded
 from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
+from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.processes.forks import Forks, Question, QuestionLimits
+from sensorstream.processes.forks import Forks, OpenQuestion, QuestionLimits
 from sensorstream.processes.stopping import Stop
+from sensorstream.sparql.algebra import Query
+from sensorstream.sparql.answerable import HISTORY_GRAPHS
+from sensorstream.sql.dialects import DUCKDB
+from sensorstream.sql.sparql.forms import compile_query, constants
+from sensorstream.sql.sparql.scope import Id, SqlQuery
+from sensorstream.sql.writing import duckdb_query, text_of
 
 _IDLE: Final = 600.0
 """Seconds without a question after which the process that answers is ended."""
@@ -45,7 +55,7 @@ class _Process:
         self._forks: Forks | None = None
         self._idle: Timer | None = None
 
-    def begin(self, question: ArchiveQuestion, limits: QuestionLimits) -> Question:
+    def begin(self, question: ArchiveQuestion, limits: QuestionLimits) -> OpenQuestion:
         with self._lock:
             if self._forks is None or not self._forks.alive:
                 self._forks = Forks("sensorstream.archive.answering", "the archive")
@@ -117,13 +127,8 @@ def asked(
         QueryError, ArchiveError, HistoryError: see :func:`run_archive_sql`.
     """
     parts = kept_parts(archive.url, State.ARCHIVED)
-    files = {table: [part.file(archive.folder, table) for part in parts] for table in TABLES}
+    files = {table: [part.there(archive.folder, table) for part in parts] for table in TABLES}
     every = [each for several in files.values() for each in several]
-    for file in every:
-        if not file.exists():
-            raise ArchiveError(
-                f"{file} is missing: expected the files that the archive's manifest lists"
-            )
     patterns = {table: list(map(pattern, several)) for table, several in files.items()}
     question = ArchiveQuestion(
         text, list(map(str, every)), list(definitions(patterns, views or ())), ours=views is None
@@ -132,3 +137,71 @@ def asked(
     begun = _PROCESS.begin(question, most)
     with closing(begun.pieces(stop or Stop())) as pieces:
         yield next(pieces), pieces
+
+
+@contextmanager
+def archive_answered(
+    archive: Archive, question: Question, limits: Limits, stop: Stop | None = None
+) -> Iterator[Answer]:
+    """Answer a question to the archive; its rows are read within the block.
+
+    ``stop`` ends it early.
+
+    Raises:
+        QueryError: the query cannot be answered, takes too long, needs too much memory or has too
+            many rows; also while the rows are read.
+        UnsupportedQuery: it has a part that SQL cannot say with the same meaning.
+        ArchiveError: a file is missing or damaged.
+        HistoryError: the manifest cannot be read.
+    """
+    query = archive_query(question)
+    text = text_of(query.tree, DUCKDB)
+    with asked(archive, text, limits, None, stop) as (_, batches):
+        yield answer_of(query, limited(bounded(batches), limits.rows))
+
+
+def archive_plan(
+    archive: Archive,
+    question: Question,
+    limits: Limits,
+    stop: Stop | None = None,
+    *,
+    analyze: bool = False,
+) -> QuestionPlan:
+    """The SQL of a question, in lines, and DuckDB's plan for it.
+
+    ``analyze``: run it, so that the plan has the rows and the times that there were.
+
+    Raises:
+        QueryError, UnsupportedQuery, ArchiveError, HistoryError: see :func:`archive_answered`.
+    """
+    query = archive_query(question)
+    text = text_of(query.tree, DUCKDB)
+    options = "analyze" if analyze else ""
+    with asked(archive, f"explain {options} {text}", limits, None, stop) as (_, batches):
+        plan = "\n".join(row[1] for rows in batches for row in rows)
+    sql = text_of(query.tree, DUCKDB, pretty=True)
+    return question_plan(question.query, sql, plan)
+
+
+def archive_query(question: Question) -> SqlQuery:
+    """A question in the SQL of DuckDB, over the archive's ``store.statements``.
+
+    Raises:
+        UnsupportedQuery: it has a part that SQL cannot say with the same meaning.
+    """
+    ids = ids_of(question.query)
+    return duckdb_query(compile_query(question.query, scope_of(question.time, ids, live=False)))
+
+
+def ids_of(query: Query) -> dict[Term, Id]:
+    """What names the terms of a query in the archive."""
+    return {term: _id(term) for term in constants(query, HISTORY_GRAPHS)}
+
+
+def _id(term: Term) -> str:
+    """See :mod:`sensorstream.archive.relations`."""
+    if not isinstance(term, Literal):
+        return str(term)
+    kind = f"^^{term.datatype}" if term.language is None else f"@{term.language}"
+    return f'"{term.lexical}"{kind}'

@@ -70,6 +70,19 @@ class Part:
         """One of its files, in the archive's folder."""
         return folder / table.name / f"{self.name}.{self.id}.parquet"
 
+    def there(self, folder: Path, table: ArchivedTable) -> Path:
+        """One of its files, which must be there to be read.
+
+        Raises:
+            ArchiveError: it is not.
+        """
+        file = self.file(folder, table)
+        if not file.exists():
+            raise ArchiveError(
+                f"{file} is missing: expected the files that the archive's manifest lists"
+            )
+        return file
+
     def files(self, folder: Path) -> Mapping[ArchivedTable, Path]:
         """All its files."""
         return {table: self.file(folder, table) for table in TABLES}

@@ -13,7 +13,7 @@ from sensorstream.errors import SensorStreamError, Unavailable
 from sensorstream.kb.changes import ALL_GRAPHS, Changes, Quad
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.network.exact import stored_text
-from sensorstream.processes.forks import Forks, Question, QuestionLimits
+from sensorstream.processes.forks import Forks, OpenQuestion, QuestionLimits
 from sensorstream.processes.stopping import Stop
 
 _IDLE: Final = 600.0
@@ -97,7 +97,7 @@ class Cache:
             with suppress(Unavailable):
                 self._drop()
 
-    def _begin(self, question: CacheQuestion, *, used: bool = True) -> Question:
+    def _begin(self, question: CacheQuestion, *, used: bool = True) -> OpenQuestion:
         with self._asking:
             if self._closed:
                 raise Unavailable("the server stops")
@@ -160,7 +160,7 @@ class Cache:
             self._changes = None
 
 
-def _written(question: Question, out: IO[bytes], stop: Stop) -> Answered:
+def _written(question: OpenQuestion, out: IO[bytes], stop: Stop) -> Answered:
     """Write the pieces of the answer."""
     pieces = question.pieces(stop)
     with closing(pieces):

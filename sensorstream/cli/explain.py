@@ -163,7 +163,7 @@ def _of_history(asked: _Asked, text: str) -> dict[str, str]:
             where = Place(url, settings.archive.folder)
             found = run_spark_plan(where, question, master=settings.spark.master)
         elif place == ARCHIVE:
-            from sensorstream.archive.sparql.asking import archive_plan
+            from sensorstream.archive.asking import archive_plan
             from sensorstream.cli.query import archive_of
 
             archive = archive_of(settings, url)

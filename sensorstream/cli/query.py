@@ -214,7 +214,7 @@ def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
                 row_limit=limits.rows,
             )
         elif scope["on"] == ARCHIVE:
-            from sensorstream.archive.sparql.asking import archive_answered
+            from sensorstream.archive.asking import archive_answered
 
             say("DuckDB answers")
             answer = stack.enter_context(

@@ -1,4 +1,4 @@
-"""An Oxigraph store that follows a knowledge base."""
+"""An Oxigraph store for what changes, such as a knowledge base or an index of triples."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from sensorstream.kb.changes import Changes, Graphs, Quad
-from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.kb.changes import Quad
 from sensorstream.kb.oxigraph import OxigraphSubject, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI
 
@@ -24,51 +23,42 @@ class QuadStore:
     the old store.
     """
 
-    __slots__ = ("_removed", "store")
+    __slots__ = ("_held", "_removed", "store")
 
     def __init__(self) -> None:
         self.store = ox.Store()
+        # As it is told: to ask the store costs what it holds.
+        self._held = 0
         self._removed = 0
 
-    def change(self, added: Iterable[ox.Quad], removed: Sequence[ox.Quad]) -> None:
+    def change(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
         """Remove quads, then add others; O(changes), amortised."""
         for quad in removed:
             self.store.remove(quad)
+        self._gone(len(removed))
         self.store.extend(added)
-        self._removed += len(removed)
-        if self._removed > _WORN and self._removed > len(self.store):
+        self._held += len(added)
+
+    def drop(self, graph: ox.NamedNode, size: int) -> None:
+        """Remove a graph that has so many quads."""
+        self.store.remove_graph(graph)
+        self._gone(size)
+
+    def _gone(self, quads: int) -> None:
+        self._held -= quads
+        self._removed += quads
+        if self._removed > _WORN and self._removed > self._held:
             old, self.store = self.store, ox.Store()
             self.store.bulk_extend(old)
             self._removed = 0
 
 
-class Mirror:
-    """A copy of some graphs of a knowledge base, in the same thread."""
+def quads_of(quads: Iterable[Quad]) -> Iterator[ox.Quad]:
+    """The same for pyoxigraph.
 
-    __slots__ = ("_changes", "_quads")
-
-    def __init__(self, kb: KnowledgeBase, graphs: Graphs) -> None:
-        self._changes = Changes(kb, graphs)
-        self._quads = QuadStore()
-
-    @property
-    def store(self) -> ox.Store:
-        """The copy as of the last :meth:`sync`."""
-        return self._quads.store
-
-    def sync(self) -> None:
-        """Apply all changes since the last call; O(changes), amortised.
-
-        Raises:
-            TermError: the knowledge base holds an IRI that is not valid.
-        """
-        if self._changes:
-            added, removed = self._changes.read()
-            self._quads.change(list(_quads(added)), list(_quads(removed)))
-            self._changes.done()
-
-
-def _quads(quads: Iterable[Quad]) -> Iterator[ox.Quad]:
+    Raises:
+        TermError: one has an IRI that is not valid.
+    """
     graphs: dict[IRI | None, ox.DefaultGraph | OxigraphSubject] = {None: ox.DefaultGraph()}
     for (subject, predicate, value), graph in quads:
         node = graphs.get(graph)

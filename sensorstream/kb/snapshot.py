@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.kb.changes import ALL_GRAPHS, UNION, Graphs
+from sensorstream.kb.changes import ALL_GRAPHS, UNION, Changes, Graphs
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.mirror import Mirror
+from sensorstream.kb.mirror import QuadStore, quads_of
 from sensorstream.kb.oxigraph import FUNCTIONS, OxigraphTerm, from_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.sparql.algebra import Query
@@ -41,20 +41,24 @@ class Snapshot:
     ``01`` is answered as ``1``, and ``"5"^^xsd:int`` as ``"5"^^xsd:integer``.
     """
 
-    __slots__ = ("_kb", "_mirrors")
+    __slots__ = ("_copies", "_kb")
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
         # Rules query at every message, and hardly ever a named graph: they get a separate copy,
         # which costs a third to update. Each is made at its first query.
-        self._mirrors: dict[Graphs, Mirror] = {}
+        self._copies: dict[Graphs, tuple[Changes, QuadStore]] = {}
 
     def _synced(self, graphs: Graphs) -> ox.Store:
-        mirror = self._mirrors.get(graphs)
-        if mirror is None:
-            mirror = self._mirrors[graphs] = Mirror(self._kb, graphs)
-        mirror.sync()
-        return mirror.store
+        copy = self._copies.get(graphs)
+        if copy is None:
+            copy = self._copies[graphs] = Changes(self._kb, graphs), QuadStore()
+        changes, quads = copy
+        if changes:
+            added, removed = changes.read()
+            quads.change(list(quads_of(added)), list(quads_of(removed)))
+            changes.done()
+        return quads.store
 
     @property
     def index(self) -> TripleIndex:
@@ -72,13 +76,26 @@ class Snapshot:
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
     ) -> Results:
-        """Answer a SPARQL 1.1 query; see :func:`answer_from`.
+        """Answer a SPARQL 1.1 query.
+
+        Oxigraph gets the text printed from our own parser's algebra, so it never gets an unchecked
+        query.
+
+        Args:
+            text: SELECT, ASK, CONSTRUCT or DESCRIBE.
+            default_graphs: IRIs of the graphs to query instead of the union
+                (``default-graph-uri`` of the SPARQL Protocol, which overrides FROM).
+            named_graphs: IRIs of the graphs that GRAPH may see (``named-graph-uri``).
 
         Raises:
-            QueryError: as there.
+            QueryError: not SPARQL 1.1, or a part of it that is refused (see
+                :mod:`sensorstream.sparql.answerable`), with the position; a reserved name
+                that no graph has; or Oxigraph failed.
             TermError: the knowledge base holds an IRI that is not valid.
         """
-        return answer_from(self._synced(ALL_GRAPHS), text, default_graphs, named_graphs)
+        store = self._synced(ALL_GRAPHS)
+        asked = oxigraph_text(read_answerable(text, default_graphs, named_graphs))
+        return ask_store(store, asked, default_graphs, named_graphs)
 
     def solutions(
         self,
@@ -144,10 +161,12 @@ def read_answerable(
     names_only: bool = False,
     most_tokens: int | None = None,
 ) -> Query:
-    """Read a query that :func:`answer_from` can answer; ``most_tokens`` as for the parser.
+    """Read a query that a copy of the knowledge base can answer; ``most_tokens`` as for the parser.
+
+    ``names_only``: it must not describe classes; see :func:`.check_named`.
 
     Raises:
-        QueryError: as there.
+        QueryError: as for :meth:`Snapshot.query`.
     """
     parsed = read_query(text, start=Position("query", 1, 1), most_tokens=most_tokens)
     check_answerable(parsed, message_graphs=True)
@@ -156,36 +175,6 @@ def read_answerable(
     check_graphs(default_graphs, "default-graph-uri")
     check_graphs(named_graphs, "named-graph-uri")
     return parsed.meaning
-
-
-def answer_from(
-    store: ox.Store,
-    text: str,
-    default_graphs: Sequence[str] = (),
-    named_graphs: Sequence[str] = (),
-    *,
-    names_only: bool = False,
-) -> Results:
-    """Answer a SPARQL 1.1 query from a copy of a knowledge base.
-
-    Oxigraph gets the text printed from our own parser's algebra, so it never gets an unchecked
-    query.
-
-    Args:
-        store: has the graphs of :data:`.ALL_GRAPHS`.
-        text: SELECT, ASK, CONSTRUCT or DESCRIBE.
-        default_graphs: IRIs of the graphs to query instead of the union
-            (``default-graph-uri`` of the SPARQL Protocol, which overrides FROM).
-        named_graphs: IRIs of the graphs that GRAPH may see (``named-graph-uri``).
-        names_only: the query must not describe classes; see :func:`.check_named`.
-
-    Raises:
-        QueryError: not SPARQL 1.1, or a part of it that is refused (see
-            :mod:`sensorstream.sparql.answerable`), with the position; a reserved name
-            that no graph has; or Oxigraph failed.
-    """
-    query = read_answerable(text, default_graphs, named_graphs, names_only=names_only)
-    return ask_store(store, oxigraph_text(query), default_graphs, named_graphs)
 
 
 def ask_store(

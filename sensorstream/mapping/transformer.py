@@ -11,7 +11,7 @@ from lxml import etree
 
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.stylesheet import Failure, output_of, read_stylesheet
-from sensorstream.mapping.worker import Worker, serve
+from sensorstream.mapping.worker import DocumentWorker, serve
 
 _OUTPUT: Final = b"+"
 """Before an output; a failure has another sign before it."""
@@ -23,7 +23,7 @@ class Transformer:
     """One stylesheet, which may take ``seconds`` for a message, its parts together. Thread-safe."""
 
     def __init__(self, content: bytes, file: str, seconds: float) -> None:
-        self._worker = Worker(
+        self._worker = DocumentWorker(
             __name__,
             (file.encode(), content),
             f"stylesheet {file}",
@@ -34,7 +34,7 @@ class Transformer:
     def transform(self, root: Element, message: str, *, again: bool = False) -> bytes | Failure:
         """What the stylesheet makes of a document.
 
-        ``message`` and ``again`` are those of :meth:`.Worker.ask`.
+        ``message`` and ``again`` are those of :meth:`.DocumentWorker.ask`.
 
         Raises:
             Overrun: it takes too long, or makes too much.

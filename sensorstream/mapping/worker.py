@@ -28,7 +28,7 @@ _AGAIN_SECONDS: Final = 3600.0
 """For what was in time once: the watchdog ends the server long before."""
 
 
-class Worker:
+class DocumentWorker:
     """A process of ``module``, which may take ``seconds`` for a message, its parts together.
 
     Thread-safe.

@@ -16,7 +16,7 @@ from lxml import etree
 
 from sensorstream.errors import InvalidMessage
 from sensorstream.mapping.document import Document, parse_document
-from sensorstream.mapping.worker import Worker, serve
+from sensorstream.mapping.worker import DocumentWorker, serve
 from sensorstream.model.events import Message
 
 _SHOWN: Final = 50
@@ -88,7 +88,7 @@ class MessageSchema:
         self._worker = (
             None
             if seconds is None
-            else Worker(
+            else DocumentWorker(
                 __name__,
                 tuple(given),
                 f"the validation by {Path(files.root).name}",
@@ -98,7 +98,7 @@ class MessageSchema:
         )
 
     def violations(self, document: Document, message: Message, *, again: bool) -> list[str]:
-        """See :func:`violations`; ``again`` as :meth:`.Worker.ask`.
+        """See :func:`violations`; ``again`` as :meth:`.DocumentWorker.ask`.
 
         Raises:
             Overrun: it takes too long, or too much memory.

@@ -1,7 +1,4 @@
-"""Copies of graphs in Oxigraph, kept in step, for what the network evaluates anew.
-
-As :mod:`sensorstream.kb.mirror` follows the knowledge base, for any index of triples.
-"""
+"""Copies of graphs in Oxigraph, kept in step, for what the network evaluates anew."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from typing import Final, TypeAlias
 import pyoxigraph as ox
 
 from sensorstream.kb.index import TripleIndex, Watcher
+from sensorstream.kb.mirror import QuadStore
 from sensorstream.kb.occurrences import Scope
 from sensorstream.kb.oxigraph import subject_to_oxigraph
 from sensorstream.model.terms import IRI, Subject, Term, Triple
@@ -85,9 +83,6 @@ class _Part:
 
 Copied: TypeAlias = TripleIndex | Scope | Merged
 _NAME: Final = "urn:sensorstream:copy:"
-_WORN: Final = 20_000
-"""Quads removed from a store before a new one takes its place, or as many as it holds, if more:
-Oxigraph's store in memory never gives back what a removed quad took."""
 
 
 class Copies:
@@ -98,10 +93,9 @@ class Copies:
     """
 
     def __init__(self) -> None:
-        self._store = ox.Store()
+        self._quads = QuadStore()
         self._copies: dict[int, _Copy] = {}
         self._numbers = count(1)
-        self._removed = 0
 
     def __len__(self) -> int:
         return len(self._copies)
@@ -123,8 +117,7 @@ class Copies:
             del self._copies[id(index)]
             index.watchers.remove(copy)
             index.unread(None, None)
-            self._removed += copy.size
-            self._store.remove_graph(copy.graph)
+            self._quads.drop(copy.graph, copy.size)
 
     def sync(self, indexes: Iterable[Copied]) -> None:
         """Bring the copies of indexes in step.
@@ -148,45 +141,31 @@ class Copies:
         """
         copies = [self._copies[id(index)] for index in indexes]
         self._sync(copies)
-        asked = query(self._store)
-        found = asked.answer(self._store, [default], [each.name for each in copies])
+        asked = query(self._quads.store)
+        found = asked.answer(self._quads.store, [default], [each.name for each in copies])
         assert isinstance(found, ox.QuerySolutions)
         for solution in found:
             yield tuple(None if each is None else term_of(each) for each in solution)
         asked.check()
 
     def _sync(self, copies: Iterable[_Copy]) -> None:
-        if self._removed > max(_WORN, sum(each.size for each in self._copies.values())):
-            self._store, self._removed = ox.Store(), 0
-            for copy in self._copies.values():
-                copy.start_anew()
         for copy in copies:
-            self._removed += copy.sync(self._store)
+            copy.sync(self._quads)
 
 
 class _Copy:
     """Watches an index, and notes what its copy may hold otherwise."""
 
-    __slots__ = ("_index", "_notes", "graph", "name", "users")
+    __slots__ = ("_notes", "graph", "name", "size", "users")
 
     def __init__(self, name: IRI, index: Copied) -> None:
         self.name = name
         self.graph = ox.NamedNode(name)
         self.users = 0
-        self._index = index
-        self._notes: dict[Triple, bool] = {}
-        self.start_anew()
+        self._notes = dict.fromkeys(index, True)
+        self.size = 0
         index.read(None, None)
         index.watchers.append(self)
-
-    @property
-    def size(self) -> int:
-        """How many triples the index holds."""
-        return len(self._index)
-
-    def start_anew(self) -> None:
-        """The copy is empty."""
-        self._notes = dict.fromkeys(self._index, True)
 
     def added(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
@@ -201,20 +180,14 @@ class _Copy:
         if self._notes.setdefault(triple, there) != there:
             del self._notes[triple]
 
-    def sync(self, store: ox.Store) -> int:
-        """Bring the copy in step.
-
-        Returns:
-            How many quads were removed.
-        """
-        if not self._notes:
-            return 0
-        gone = [t for t, there in self._notes.items() if not there]
-        for triple in gone:
-            store.remove(self._quad(triple))
-        store.extend(self._quad(triple) for triple, there in self._notes.items() if there)
-        self._notes.clear()
-        return len(gone)
+    def sync(self, quads: QuadStore) -> None:
+        """Bring the copy in step."""
+        if self._notes:
+            added = [self._quad(triple) for triple, there in self._notes.items() if there]
+            removed = [self._quad(triple) for triple, there in self._notes.items() if not there]
+            quads.change(added, removed)
+            self.size += len(added) - len(removed)
+            self._notes.clear()
 
     def _quad(self, triple: Triple) -> ox.Quad:
         s, p, o = triple

@@ -14,6 +14,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from threading import BoundedSemaphore
 from typing import Final, NoReturn, TypeVar
 
@@ -31,8 +33,6 @@ _LEAST: Final = 1e-6
 """Seconds of a timer; 0 would be none."""
 _ORPHAN: Final = 60
 """How many times its seconds a fork may live whose owner does not end it."""
-_LENGTH: Final = 8
-"""Bytes that say how long what it gives back is."""
 _OUT_OF_MEMORY: Final = 71
 _TOO_LARGE: Final = 72
 
@@ -116,19 +116,20 @@ def _answer(
     """What a fork writes; TimeoutError, MemoryError or OSError tell why it does not."""
     with quiet():
         ours, pid = _forked(work, seconds)
+    answer: bytes | None = None
     try:
         answer = _received(ours, pid, max(seconds, _LOOK))
+    except _HungError:
+        raise
+    except (EOFError, OSError):
+        """One that was killed while it wrote has written a part: its exit code tells why."""
     finally:
-        os.close(ours)
+        ours.close()
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
-    if answer is None:
-        raise _HungError
-    length, whole = answer[:_LENGTH], answer[_LENGTH:]
-    # One that was killed while it wrote has written a part.
-    if len(length) == _LENGTH and int.from_bytes(length) == len(whole):
-        return whole
+    if answer is not None:
+        return answer
     code = os.waitstatus_to_exitcode(status)
     if code in (-signal.SIGPROF, -signal.SIGALRM):
         raise TimeoutError
@@ -139,9 +140,9 @@ def _answer(
     raise OSError(f"ended its process ({code})")
 
 
-def _forked(work: Callable[[], object], seconds: float) -> tuple[int, int]:
+def _forked(work: Callable[[], object], seconds: float) -> tuple[Connection, int]:
     """Fork a process that does the work; the pipe from it, and its id."""
-    ours, theirs = os.pipe()
+    ours, theirs = Pipe(duplex=False)
     # A signal to the group of processes is for this one: its handlers would run in both.
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
@@ -150,31 +151,29 @@ def _forked(work: Callable[[], object], seconds: float) -> tuple[int, int]:
             _work_and_exit(work, theirs, seconds)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    os.close(theirs)
+    theirs.close()
     return ours, pid
 
 
-def _received(pipe: int, pid: int, look: float) -> bytes | None:
-    """All that comes; None if the process does nothing for so many seconds."""
-    parts: list[bytes] = []
+def _received(pipe: Connection, pid: int, look: float) -> bytes:
+    """What comes; EOFError or OSError: nothing whole."""
     pulse = Pulse(pid)
-    while True:
-        if not readable(pipe, look):
-            if not pulse.beats():
-                return None
-            continue
-        part = os.read(pipe, 1 << 20)
-        if not part:
-            return b"".join(parts)
-        parts.append(part)
+    while not readable(pipe.fileno(), look):
+        if not pulse.beats():
+            raise _HungError
+    return pipe.recv_bytes()
 
 
-def _work_and_exit(work: Callable[[], object], pipe: int, seconds: float) -> NoReturn:
+def _work_and_exit(work: Callable[[], object], pipe: Connection, seconds: float) -> NoReturn:
     """In the fork: never goes back into what it was forked from."""
     code = 1
     try:
-        _confine(pipe, seconds)
-        code = _write(_result_of(work), pipe)
+        _confine(pipe.fileno(), seconds)
+        answer = _result_of(work)
+        code = _TOO_LARGE
+        if len(answer) <= MOST_OUTPUT:
+            pipe.send_bytes(answer)
+            code = 0
     except MemoryError:
         code = _OUT_OF_MEMORY
     except BaseException as error:
@@ -209,12 +208,3 @@ def _result_of(work: Callable[[], object]) -> bytes:
         raise
     except Exception as error:
         return pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)
-
-
-def _write(answer: bytes, pipe: int) -> int:
-    if len(answer) > MOST_OUTPUT:
-        return _TOO_LARGE
-    view = memoryview(len(answer).to_bytes(_LENGTH) + answer)
-    while view:
-        view = view[os.write(pipe, view) :]
-    return 0

@@ -15,17 +15,9 @@ from multiprocessing.connection import Connection
 from typing import Any, Final, Never, Protocol
 
 from sensorstream.errors import QueryError, SensorStreamError
-from sensorstream.processes.forks import (
-    Ask,
-    Begun,
-    End,
-    Failed,
-    Over,
-    QuestionLimits,
-    Tell,
-    out_of_memory,
-)
+from sensorstream.processes.forks import Limited, QuestionLimits, out_of_memory
 from sensorstream.processes.limits import end_first, limit_memory
+from sensorstream.processes.messages import Ask, Begun, End, Failed, Over, Tell
 
 _NICENESS: Final = 10
 _SPARE_SECONDS: Final = 5
@@ -104,7 +96,7 @@ class _Server:
             signal.set_wakeup_fd(-1)
             self._requests.close()
             self._control.close()
-            _answer_and_exit(self._answering, asked, Connection(answer, readable=False))
+            _answer_and_exit(self._answering, asked.question, Connection(answer, readable=False))
         os.close(answer)
         self._forks[pid] = _Fork(asked.number, Connection(status, readable=False))
 
@@ -121,7 +113,7 @@ class _Server:
                     continue  # Nobody waits for it.
 
 
-def _answer_and_exit(answering: Answering, asked: Ask, replies: Connection) -> Never:
+def _answer_and_exit(answering: Answering, asked: Limited, replies: Connection) -> Never:
     """Answer a question, within its limits; ends the process."""
     code = 1
     try:
@@ -149,7 +141,7 @@ def _limit(limits: QuestionLimits) -> None:
     os.dup2(nowhere, 2)
 
 
-def _reply(answering: Answering, asked: Ask, send: Callable[[Any], None]) -> Over | Failed:
+def _reply(answering: Answering, asked: Limited, send: Callable[[Any], None]) -> Over | Failed:
     try:
         return Over(answering.answer(asked.question, asked.limits, send))
     except SensorStreamError as error:

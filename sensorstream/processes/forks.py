@@ -1,10 +1,8 @@
 """Questions that are answered in forks of a process of its own, each with its limits.
 
 The process has one thread, so that a fork of it has all that it has: what it has imported and what
-it was told. The owner sends :class:`Tell`, :class:`Ask` and :class:`End`, and after each ``Ask``
-two descriptors for what comes back: the fork writes to the first one, :class:`Begun`, then pieces
-of the answer, then :class:`Over` or :class:`Failed`. When it has ended, its exit code is written to
-the second one.
+it was told. After each ``Ask`` the owner sends two descriptors: the fork writes what comes back to
+the first one, and when it has ended, its exit code is written to the second one.
 """
 
 from __future__ import annotations
@@ -19,8 +17,9 @@ from threading import Lock
 from time import monotonic
 from typing import Any, Final
 
-from sensorstream.errors import Overrun, SensorStreamError, Unavailable
+from sensorstream.errors import Overrun, Unavailable
 from sensorstream.processes.child import Child
+from sensorstream.processes.messages import Ask, Begun, End, Failed, Over, Tell
 from sensorstream.processes.stopping import Stop
 
 _START_SECONDS: Final = 120.0
@@ -43,45 +42,11 @@ class QuestionLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
-    """What counts for all questions that are asked later."""
+class Limited:
+    """A question, and what its answer may take."""
 
-    message: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Answer a question from what was told by now."""
-
-    number: int
     question: Any
     limits: QuestionLimits
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """End the fork that answers a question, if it still does."""
-
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """The question is being answered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Over:
-    """All of the answer has been sent; ``result`` is what remains to be said of it."""
-
-    result: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The question cannot be answered."""
-
-    error: SensorStreamError
 
 
 class Forks(Child):
@@ -112,13 +77,13 @@ class Forks(Child):
         """
         self._put(Tell(message))
 
-    def begin(self, question: object, limits: QuestionLimits) -> Question:
+    def begin(self, question: object, limits: QuestionLimits) -> OpenQuestion:
         """Put a question; it is answered from what the process was told by now.
 
         Raises:
             Unavailable: the process has ended.
         """
-        asked = Ask(next(self._numbers), question, limits)
+        asked = Ask(next(self._numbers), Limited(question, limits))
         answer, there = socket.socketpair()
         status, told = socket.socketpair()
         with there, told:
@@ -128,7 +93,8 @@ class Forks(Child):
                 answer.close()
                 status.close()
                 raise
-        return Question(self, asked, Connection(answer.detach()), Connection(status.detach()))
+        ends = Connection(answer.detach()), Connection(status.detach())
+        return OpenQuestion(self, asked.number, limits, *ends)
 
     def end(self, number: int) -> None:
         """End the answering of a question."""
@@ -154,12 +120,20 @@ class Forks(Child):
             raise Unavailable(f"{self.name} has ended: {error}; ask again") from None
 
 
-class Question:
+class OpenQuestion:
     """A question that is being answered."""
 
-    def __init__(self, forks: Forks, asked: Ask, answer: Connection, status: Connection) -> None:
+    def __init__(
+        self,
+        forks: Forks,
+        number: int,
+        limits: QuestionLimits,
+        answer: Connection,
+        status: Connection,
+    ) -> None:
         self._forks = forks
-        self._asked = asked
+        self._number = number
+        self._limits = limits
         self._answer = answer
         self._status = status
 
@@ -183,7 +157,7 @@ class Question:
                 raise
 
     def _end(self) -> None:
-        self._forks.end(self._asked.number)
+        self._forks.end(self._number)
 
     def _pieces(self) -> Generator[Any, None, Any]:
         deadline = monotonic() + self._forks.patience
@@ -196,7 +170,7 @@ class Question:
                     case Begun():
                         begun = True
                         self._forks.patience = _BEGIN_SECONDS
-                        deadline = monotonic() + self._asked.limits.seconds
+                        deadline = monotonic() + self._limits.seconds
                     case Over(result):
                         return result
                     case Failed(error):
@@ -209,7 +183,7 @@ class Question:
     def _late(self, begun: bool) -> Overrun | Unavailable:
         if begun:
             return Overrun(
-                f"the question took longer than {self._asked.limits.seconds:g} seconds: ask for "
+                f"the question took longer than {self._limits.seconds:g} seconds: ask for "
                 "less (limits.question_seconds)"
             )
         self._forks.kill()
@@ -224,7 +198,7 @@ class Question:
         if code is None:
             return Unavailable(f"{self._forks.name} ended: ask again")
         if code in _OUT_OF_MEMORY:
-            return out_of_memory(self._asked.limits)
+            return out_of_memory(self._limits)
         return Overrun(
             f"the query is too large to be answered: the process that answered it ended with {code}"
         )

@@ -11,12 +11,9 @@ from pathlib import Path
 
 def readable(descriptor: int, seconds: float) -> bool:
     """Whether something can be read, or the other side has closed, within so many seconds."""
-    return _ready(descriptor, select.POLLIN, seconds)
-
-
-def writable(descriptor: int, seconds: float) -> bool:
-    """Whether something can be written, or the other side has closed, within so many seconds."""
-    return _ready(descriptor, select.POLLOUT, seconds)
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(max(0.0, seconds) * 1000))
 
 
 def wait_for_hang_up(descriptor: int) -> None:
@@ -40,9 +37,3 @@ class Pulse:
         state, *fields = told.rpartition(b")")[2].split()
         before, self._spent = self._spent, int(fields[10]) + int(fields[11])
         return self._spent != before or state in (b"R", b"D")
-
-
-def _ready(descriptor: int, event: int, seconds: float) -> bool:
-    poll = select.poll()
-    poll.register(descriptor, event)
-    return bool(poll.poll(max(0.0, seconds) * 1000))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from psycopg2 import extensions
 from sqlglot import exp
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from sensorstream.spark.snapshot import Snapshot
 
+T = TypeVar("T")
 _COLUMNS = """
 select c.relname, a.attname, a.atttypid
 from pg_catalog.pg_class c
@@ -170,6 +171,11 @@ def ask(
         with answering(spark, place, views, prepared) as frame:
             return _result(frame, prepared, row_limit)
 
+    return once_more(answer)
+
+
+def once_more(answer: Callable[[], T]) -> T:
+    """The answer, asked for again if the archive changes meanwhile."""
     try:
         return answer()
     except ArchiveError:

@@ -40,6 +40,15 @@ _SELECTIVE: Final = 0.02
 _MOST_TASKS: Final = 64
 _ROUNDS: Final = 4
 
+_ARROW_TYPES: Final = {
+    "bigint": "int64",
+    "string": "string",
+    "double": "double",
+    "boolean": "bool",
+    "binary": "binary",
+}
+"""Arrow's names of Spark's types."""
+
 # Some relations: their bounds as partitions; pages, also with those of long texts; rows when last
 # counted.
 _SIZES: Final = """
@@ -131,11 +140,15 @@ class HistoryReader:
 
     def read(self, ranges: Iterable[Range]) -> Iterator[pa.RecordBatch]:
         """The rows of some ranges, as they come."""
-        from sensorstream.spark.copying import copied
+        import pyarrow as pa
 
+        from sensorstream.history.copied_rows import copied
+
+        types = {**_ARROW_TYPES, "timestamp": pa.timestamp("us", tz="UTC")}
+        schema = pa.schema([(each.name, types[each.kind]) for each in self.table.columns])
         with closing(self._connect()) as connection, connection.cursor() as cursor:
             for each in ranges:
-                yield from copied(cursor, self._select(each), self.table.columns)
+                yield from copied(cursor, self._select(each).as_string(cursor), schema)
 
     def _by_pages(self, cursor: extensions.cursor, parallelism: int) -> list[Range]:
         expected = self._expected(cursor)

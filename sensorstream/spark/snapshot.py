@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from psycopg2 import extensions, sql
 
-from sensorstream.errors import ArchiveError
 from sensorstream.history.database import connect, translating
 from sensorstream.history.read_only_sql import reading_url
 from sensorstream.history.terms import Kind, TermKey, look_up
@@ -74,19 +73,13 @@ class Snapshot:
 
         (file,) = (each for each in TABLES if each.name == table.name)
         low, high = span(conditions, table.archived.ended)
-        found = [
-            part.file(self.folder, file)
+        return [
+            part.there(self.folder, file)
             for part in self.parts
             if (high is None or part.ended_from <= high)
             and (low is None or low < part.ended_before)
             and part.rows(file)
         ]
-        for each in found:
-            if not each.exists():
-                raise ArchiveError(
-                    f"{each} is missing: expected the files that the archive's manifest lists"
-                )
-        return found
 
 
 @contextmanager

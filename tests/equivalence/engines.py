@@ -12,9 +12,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from sensorstream.archive.asking import Archive
+from sensorstream.archive.asking import Archive, archive_answered
 from sensorstream.archive.moving import archive
-from sensorstream.archive.sparql.asking import archive_answered
 from sensorstream.cache.cache import Cache
 from sensorstream.cache.protocol import CacheQuestion, Formats
 from sensorstream.engine.outcome import Status

@@ -14,9 +14,8 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from sensorstream.archive.asking import Archive
+from sensorstream.archive.asking import Archive, archive_answered
 from sensorstream.archive.moving import archive
-from sensorstream.archive.sparql.asking import archive_answered
 from sensorstream.cache.cache import Cache
 from sensorstream.cache.protocol import CacheQuestion, Formats
 from sensorstream.engine.outcome import Status

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Event, Lock, Thread
 
@@ -82,7 +83,7 @@ def test_one_that_is_killed_while_it_gives_its_result_back_is_told() -> None:
 
     reading, before = apart._received, set(psutil.Process().children())
 
-    def slow(pipe: int, pid: int, look: float) -> bytes | None:
+    def slow(pipe: Connection, pid: int, look: float) -> bytes:
         (fork,) = set(psutil.Process().children()) - before
         eventually(lambda: fork.status() == psutil.STATUS_ZOMBIE)
         return reading(pipe, pid, look)

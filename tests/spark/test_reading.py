@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 
 from sensorstream.errors import HistoryError
+from sensorstream.history import copied_rows
 from sensorstream.history.database import connect, engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark import copying, reading
+from sensorstream.spark import reading
 from sensorstream.spark.reading import HistoryReader
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
 from sensorstream.spark.source_tables import SOURCE_TABLES, Comparison, Condition
@@ -69,7 +70,7 @@ def test_every_row_is_in_one_range_and_the_batches_are_small(
 ) -> None:
     monkeypatch.setattr(reading, "_MOST_PAGES", 16)
     monkeypatch.setattr(reading, "_FEWEST_PAGES", 4)
-    monkeypatch.setattr(copying, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(copied_rows, "_BLOCK", 1 << 12)
     with snapshot_of(Place(large, Path())) as snapshot:
         reader = _reader(snapshot, "statements", "subject", "number", "inferred")
         ranges = reader.ranges(snapshot.cursor, 2)

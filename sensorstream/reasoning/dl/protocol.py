@@ -1,6 +1,7 @@
 """The messages between the reasoner's process and its owner.
 
-Requests and answers alternate; the owner sends the requests.
+Requests and answers alternate; the owner sends the requests. The classes have no slots: with them
+a pickle takes twice as long.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ Statement: TypeAlias = tuple[str, str, str]
 """Subject, predicate and object as N-Triples writes them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IslandFacts:
     """The assertions about some individuals, numbered from 0.
 
@@ -33,7 +34,7 @@ class IslandFacts:
     asked: list[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoadAxioms:
     """Start the reasoner with these axioms (N-Triples)."""
 
@@ -41,14 +42,14 @@ class LoadAxioms:
     axioms: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AskTypes:
     """What are the types of every member of these islands?"""
 
     islands: list[IslandFacts]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
     """One entry per island asked; None means the island contradicts the axioms.
 
@@ -60,7 +61,7 @@ class Answer:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Explain:
     """Which axioms contradict these triples (both N-Triples)? To be found within ``seconds``.
 
@@ -74,7 +75,7 @@ class Explain:
     candidates: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Explained:
     """A minimal set of axioms in Manchester syntax; None if it was not found in time.
 
@@ -88,7 +89,7 @@ class Explained:
     chosen: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Realise:
     """What follows about the individuals of this document (N-Triples)?
 
@@ -100,7 +101,7 @@ class Realise:
     values: list[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Realised:
     """Types, property values and equalities from HermiT's lists: some may not be entailed.
 
@@ -111,14 +112,14 @@ class Realised:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verify:
     """Which of these follow from the document that was realised last?"""
 
     statements: list[Statement]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verified:
     """For each statement asked about, whether it follows."""
 

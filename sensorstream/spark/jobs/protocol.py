@@ -1,11 +1,14 @@
-"""What the caller and the worker say to each other, over a pipe."""
+"""What is asked of Spark's worker, and what it tells meanwhile.
+
+The caller sends a :class:`Task` first, then :class:`.Ask` with a :class:`JobQuestion`, one at a
+time. ``Begun`` tells that Spark has started, ``Over`` has the number of the answer's rows.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from sensorstream.errors import SensorStreamError
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.snapshot import Place
@@ -44,29 +47,16 @@ class JobText:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """Answer a question into a folder; ``number`` tells the questions of a worker apart.
+class JobQuestion:
+    """What is to be answered into a folder.
 
     ``schema`` is that of the ontology; ``most_bytes`` is how large the answer may be.
     """
 
-    number: int
-    question: JobText
+    text: JobText
     schema: Schema
     folder: Path
     most_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cancel:
-    """End a question."""
-
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """Spark has started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +67,3 @@ class Progress:
     tasks: int = 0
     stages_done: int = 0
     stages: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The answer is in the folder."""
-
-    number: int
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The question has no answer; ``broken``: Spark cannot be used, and the worker ends."""
-
-    number: int
-    error: SensorStreamError
-    broken: bool = False
-
-
-Command = Ask | Cancel
-Event = Ready | Progress | Answered | Failed

@@ -18,7 +18,6 @@ from time import sleep
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import (
-    ArchiveError,
     InternalFault,
     QueryError,
     SensorStreamError,
@@ -27,22 +26,12 @@ from sensorstream.errors import (
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
+from sensorstream.processes.messages import Ask, Begun, End, Failed, Over
 from sensorstream.processes.pipes import wait_for_hang_up
 from sensorstream.spark import bulk_sql
 from sensorstream.spark.bulk_sql import prepare
 from sensorstream.spark.jobs.answer_files import write_plan, write_table, write_terms
-from sensorstream.spark.jobs.protocol import (
-    SPARQL,
-    Answered,
-    Ask,
-    Cancel,
-    Command,
-    Event,
-    Failed,
-    Progress,
-    Ready,
-    Task,
-)
+from sensorstream.spark.jobs.protocol import SPARQL, JobQuestion, Progress, Task
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.sparql import run as sparql
 
@@ -59,7 +48,7 @@ _CONFIGURATION: Final = {
 }
 
 
-class Worker:
+class JobWorker:
     """Answers the questions that come over a pipe."""
 
     def __init__(self, task: Task, connection: Connection, spark: SparkSession) -> None:
@@ -82,14 +71,15 @@ class Worker:
             except (EOFError, OSError):
                 return
 
-    def _take(self, command: Command) -> None:
-        if isinstance(command, Cancel):
-            if self._running is not None and self._running.ask.number == command.number:
+    def _take(self, command: Ask | End) -> None:
+        if isinstance(command, End):
+            if self._running is not None and self._running.number == command.number:
                 self._running.cancelled = True
             return
-        if command.schema != self._schema:
-            self._schema = command.schema
-            self._views = view_definitions(command.schema, self._task.timeline)
+        asked: JobQuestion = command.question
+        if asked.schema != self._schema:
+            self._schema = asked.schema
+            self._views = view_definitions(asked.schema, self._task.timeline)
         self._running = _Running(self._task, self._spark, self._views, command)
         self._running.start()
 
@@ -102,13 +92,10 @@ class Worker:
         if over:
             self._running = None
             event = running.event
-            broken = False
             if isinstance(event, Failed) and isinstance(event.error, SparkError):
-                broken = not running.works()
-                event = replace(event, broken=broken)
-            assert event is not None
+                event = replace(event, broken=not running.works())
             self._connection.send(event)
-            return broken
+            return isinstance(event, Failed) and event.broken
         return False
 
 
@@ -117,9 +104,10 @@ class _Running(Thread):
 
     def __init__(self, task: Task, spark: SparkSession, views: tuple[View, ...], ask: Ask) -> None:
         super().__init__(daemon=True)
-        self.ask = ask
+        self.number = ask.number
         self.cancelled = False
-        self.event: Event | None = None
+        self.event: Over | Failed | None = None
+        self._asked: JobQuestion = ask.question
         self._task = task
         self._spark = spark
         self._views = views
@@ -129,19 +117,19 @@ class _Running(Thread):
 
     def run(self) -> None:
         try:
-            self._spark.sparkContext.setJobGroup(self._group, self.ask.question.text[:200])
-            self.event = Answered(self.ask.number, self._answer())
+            self._spark.sparkContext.setJobGroup(self._group, self._asked.text.text[:200])
+            self.event = Over(self._answer())
         except SensorStreamError as error:
-            self.event = Failed(self.ask.number, self._because(error))
+            self.event = Failed(self._because(error))
         except Exception as error:
             told = InternalFault(f"{type(error).__name__}: {error}")
-            self.event = Failed(self.ask.number, self._because(told))
+            self.event = Failed(self._because(told))
 
     def look(self) -> Progress | None:
         """How far it is, if that is news; ends it if it was cancelled or has grown too large."""
         from py4j.protocol import Py4JError
 
-        if _size(self.ask.folder) > self.ask.most_bytes:
+        if _size(self._asked.folder) > self._asked.most_bytes:
             self._too_large = True
         try:
             if self.cancelled or self._too_large:
@@ -167,36 +155,31 @@ class _Running(Thread):
             return False
 
     def _answer(self) -> int:
-        answer = self._sparql if self.ask.question.language == SPARQL else self._sql
-        try:
-            return answer()
-        except ArchiveError:
-            # A part was restored, or an individual erased, while Spark read the files of before.
-            return answer()
+        asks_sparql = self._asked.text.language == SPARQL
+        return bulk_sql.once_more(self._sparql if asks_sparql else self._sql)
 
     def _sql(self) -> int:
         task = self._task
-        prepared = prepare(task.place.url, self.ask.question.text, timeout=task.timeout)
+        prepared = prepare(task.place.url, self._asked.text.text, timeout=task.timeout)
         with bulk_sql.answering(self._spark, task.place, self._views, prepared) as answer:
-            if self.ask.question.plan:
+            if self._asked.text.plan:
                 parts = {"sql": prepared.query.text, "plan": bulk_sql.plan_text(answer)}
-                return write_plan(parts, self.ask.folder)
-            return write_table(answer, prepared.names, self.ask.folder)
+                return write_plan(parts, self._asked.folder)
+            return write_table(answer, prepared.names, self._asked.folder)
 
     def _sparql(self) -> int:
-        asked, task = self.ask.question, self._task
+        asked, task = self._asked.text, self._task
         question = read_question(asked.text, task.timeline, at=asked.at, during=asked.during)
         if asked.plan:
             plan = sparql.plan_of(self._spark, task.place, question)
-            return write_plan(asdict(plan), self.ask.folder)
+            return write_plan(asdict(plan), self._asked.folder)
         with sparql.answering(self._spark, task.place, question) as (query, answer):
-            return write_terms(answer, query, self.ask.folder)
+            return write_terms(answer, query, self._asked.folder)
 
     def _because(self, error: SensorStreamError) -> SensorStreamError:
         if self._too_large and not isinstance(error, SparkError):
-            return QueryError(
-                f"the answer is larger than {self.ask.most_bytes} bytes: ask for less, or add LIMIT"
-            )
+            most = self._asked.most_bytes
+            return QueryError(f"the answer is larger than {most} bytes: ask for less, or add LIMIT")
         return error
 
     def _progress(self) -> Progress:
@@ -240,10 +223,10 @@ def main(connection: Connection, folder: str) -> None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # PySpark has taken it
             bulk_sql.prepare_session(spark)
             started.set()
-            connection.send(Ready())
-            Worker(task, connection, spark).serve()
+            connection.send(Begun())
+            JobWorker(task, connection, spark).serve()
     except SensorStreamError as error:
-        connection.send(Failed(0, error, broken=True))
+        connection.send(Failed(error, broken=True))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -14,18 +14,8 @@ from sensorstream.extras import require
 from sensorstream.history.asking.question import read_question
 from sensorstream.model.schema import Schema
 from sensorstream.processes.child import Child
-from sensorstream.spark.jobs.protocol import (
-    SPARQL,
-    Answered,
-    Ask,
-    Cancel,
-    Event,
-    Failed,
-    JobText,
-    Progress,
-    Ready,
-    Task,
-)
+from sensorstream.processes.messages import Ask, Begun, End, Failed, Over
+from sensorstream.spark.jobs.protocol import SPARQL, JobQuestion, JobText, Progress, Task
 
 _LOOK: Final = 0.2
 """Seconds between two looks whether a question is to be cancelled."""
@@ -85,7 +75,7 @@ class WorkerProcess:
             SparkError: Spark does not start or breaks down; the process has ended then.
             HistoryError: the history cannot be reached.
         """
-        asked = Ask(next(self._numbers), question, schema, folder, most_bytes)
+        asked = Ask(next(self._numbers), JobQuestion(question, schema, folder, most_bytes))
         deadline: float | None = None
         try:
             if self._ready:
@@ -94,29 +84,28 @@ class WorkerProcess:
                 if deadline is None and cancelled():
                     if not self._ready:
                         raise JobCancelled("the question was cancelled")
-                    self._connection.send(Cancel(asked.number))
+                    self._connection.send(End(asked.number))
                     deadline = monotonic() + _CANCELLING
                 if deadline is not None and monotonic() > deadline:
                     self.kill()
                     raise JobCancelled("the question was cancelled")
                 if not self._connection.poll(_LOOK):
                     continue
-                event: Event = self._connection.recv()
-                match event:
-                    case Ready():
+                match event := self._connection.recv():
+                    case Begun():
                         self._ready = True
                         told(Progress())
                         self._connection.send(asked)
                     case Progress():
                         told(event)
-                    case Answered(rows=rows):
+                    case Over(int(rows)):
                         return rows
-                    case Failed():
-                        if event.broken:
+                    case Failed(error, broken):
+                        if broken:
                             self.kill()
                         if deadline is not None:
                             raise JobCancelled("the question was cancelled")
-                        raise event.error
+                        raise error
         except (EOFError, OSError) as error:
             self.kill()
             if deadline is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from sensorstream.errors import ArchiveError, QueryError, UnsupportedQuery
+from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.plan import QuestionPlan, question_plan
@@ -16,7 +16,7 @@ from sensorstream.history.database import translating
 from sensorstream.history.terms import look_up, term_key
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
-from sensorstream.spark.bulk_sql import plan_text, prepare_session, spark_errors
+from sensorstream.spark.bulk_sql import once_more, plan_text, prepare_session, spark_errors
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.relations import over_tables
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
@@ -88,19 +88,13 @@ def check(question: Question) -> None:
 
 def ask(spark: SparkSession, place: Place, question: Question, *, row_limit: int) -> Answer:
     """Answer a question with a running Spark; raises as :func:`run_spark_sparql`."""
-    try:
-        compiled, rows = _collected(spark, place, question, row_limit)
-    except ArchiveError:
-        # A part was restored, or an individual erased, while Spark read the files of before.
-        compiled, rows = _collected(spark, place, question, row_limit)
+
+    def collected() -> tuple[SqlQuery, pyarrow.Table]:
+        with answering(spark, place, question) as (compiled, frame):
+            return compiled, frame.limit(row_limit + 1).toArrow()
+
+    compiled, rows = once_more(collected)
     return answer_of(compiled, limited(_batches(rows), row_limit))
-
-
-def _collected(
-    spark: SparkSession, place: Place, question: Question, row_limit: int
-) -> tuple[SqlQuery, pyarrow.Table]:
-    with answering(spark, place, question) as (compiled, frame):
-        return compiled, frame.limit(row_limit + 1).toArrow()
 
 
 def run_spark_plan(place: Place, question: Question, *, master: str) -> QuestionPlan:

@@ -11,9 +11,8 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.archive.asking import Archive
+from sensorstream.archive.asking import Archive, archive_answered, archive_plan
 from sensorstream.archive.moving import archive
-from sensorstream.archive.sparql.asking import archive_answered, archive_plan
 from sensorstream.errors import ArchiveError, Overrun, QueryError
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import read_question

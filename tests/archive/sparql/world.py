@@ -9,7 +9,7 @@ import duckdb
 from sqlglot import exp, parse_one
 
 from sensorstream.archive.answering import TERMS
-from sensorstream.archive.sparql.asking import ids_of
+from sensorstream.archive.asking import ids_of
 from sensorstream.archive.sparql.functions import install
 from sensorstream.history.terms import number_of, rounded
 from sensorstream.model.terms import IRI, Literal, Term, Triple
