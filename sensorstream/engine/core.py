@@ -133,7 +133,7 @@ class Core:
     @property
     def now(self) -> Instant | None:
         """Application time: the latest time any event brought; None before the first."""
-        return self.queries.now if self.parts.window is None else self.window.now
+        return self.queries.processor.now if self.parts.window is None else self.window.now
 
     @property
     def held(self) -> int:

@@ -124,7 +124,7 @@ class Engine(Core):
         """The streams have ended: all that waits is released, and windows close once more."""
         self.order.complete(None)
         released = release(self)
-        self.queries.finish()
+        self.queries.processor.finish()
         return self.marked(replace(self.accepted(_NO_MESSAGE), released=released))
 
     def accepted(self, message: Message) -> Outcome:

@@ -188,7 +188,6 @@ class LiveQueries:
                 conclusions,
             ),
         )
-        self._knowledge = knowledge.index
         self._kb = knowledge
         self._conclusions = conclusions
         self.alerts = QueryAlerts()
@@ -248,18 +247,18 @@ class LiveQueries:
         return running
 
     def _start(self, name: str, text: str, *, replaces: bool = False) -> ContinuousQuery:
-        parsed = self._parsed(name, text)
+        parsed, running = self._parsed(name, text), self.processor
+        started: ContinuousQuery
         if isinstance(parsed, Program):
-            rules = self.processor.register_rules(
+            started = running.register_rules(
                 name, text, parsed, self._take_report, replaces=replaces
             )
-            self.alerts.begin(rules)
-            return rules
-        running = self.processor.register(
-            name, text, parsed, self._take_report, self._graphs(parsed), replaces=replaces
-        )
-        self.alerts.begin(running)
-        return running
+        else:
+            started = running.register(
+                name, text, parsed, self._take_report, self._graphs(parsed), replaces=replaces
+            )
+        self.alerts.begin(started)
+        return started
 
     def _parsed(self, name: str, text: str) -> Query | Program:
         if is_rules(text):
@@ -418,23 +417,10 @@ class LiveQueries:
         else:
             self.processor.settle(self.processor.now)
 
-    def take_back(self) -> None:
-        """A message was rejected, and the knowledge base is as it was before."""
-        self.processor.take_back()
-
     def advance(self, time: Instant) -> None:
         """Work off what is due before a time; nothing that is not sees its time pass."""
         while (due := self.processor.next_news) is not None and due < time:
             self.processor.advance(due + 1)
-
-    def finish(self) -> None:
-        """The streams have ended; see :meth:`.StreamProcessor.finish`."""
-        self.processor.finish()
-
-    @property
-    def now(self) -> Instant | None:
-        """The present of the queries; None before the first event."""
-        return self.processor.now
 
     def resume(self, received: Instant) -> None:
         """The server runs from this time of arrival on: before it, silence says nothing."""
@@ -480,7 +466,7 @@ class LiveQueries:
     @contextmanager
     def _without(self, delta: Delta) -> Iterator[None]:
         """The knowledge base as it was before a change."""
-        index = self._knowledge
+        index = self._kb.index
         for triple in delta.added:
             index.discard(triple)
         for triple in delta.removed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 from typing import Final
 
 from sensorstream.errors import NotIncremental, Overrun, QueryError, UnsupportedQuery
@@ -20,7 +20,6 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.rows import Bag, Row
 from sensorstream.network.sources import DEFAULT, Source, Sources
 from sensorstream.rules.conditions import (
     ConditionEvaluator,
@@ -29,8 +28,8 @@ from sensorstream.rules.conditions import (
     Solution,
     unlimited,
 )
-from sensorstream.rules.followed import Followed
-from sensorstream.rules.given import GIVEN, given_triples, with_given, with_keys
+from sensorstream.rules.followed import ContinuousCondition, Followed
+from sensorstream.rules.given import GIVEN, with_given, with_keys
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
 from sensorstream.sparql.walk import nodes
@@ -89,8 +88,6 @@ def _graphs_of(dataset: Dataset, pattern: Pattern) -> tuple[Source, Sequence[IRI
 
 
 _LOG: Final = logging.getLogger(__name__)
-_PART: Final = 64
-"""Rows that are counted together."""
 
 
 def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
@@ -119,60 +116,6 @@ def _whole(rule: CompiledRule, evaluator: NetworkEvaluator) -> str:
         return "it reads ?now"
     evaluator.follow(edge.begins.query, edge.end_query, has_end=edge.ends is not None)
     return evaluator.whole.get(edge.begins.query, "")
-
-
-class ContinuousCondition:
-    """A query with values for some of its variables, and its solutions for the latest values."""
-
-    __slots__ = ("_given", "_values", "root", "rows")
-
-    def __init__(self, root: Node, given: TripleIndex) -> None:
-        self.root = root
-        self._given = given
-        self._values: dict[str, Term] = {}
-        self.rows: Bag = {}
-        """The solutions and how often each occurs; read only."""
-        self.changed(list(_counted(root)), [])
-
-    def changed(self, added: list[Row], removed: list[Row]) -> None:
-        """The operator's output has changed; ``added`` and ``removed`` may overlap."""
-        rows = self.rows
-        for row in added:
-            rows[row] = rows.get(row, 0) + 1
-        for row in removed:
-            if rows[row] == 1:
-                del rows[row]
-            else:
-                rows[row] -= 1
-
-    def give(self, values: Solution) -> None:
-        """Replace the values; the solutions change when the network settles."""
-        if self._values == values:
-            return
-        for triple in given_triples(self._values):
-            self._given.discard(triple)
-        self._values = dict(values)
-        for triple in given_triples(self._values):
-            self._given.add(triple)
-
-    @property
-    def variables(self) -> Sequence[str]:
-        """What stands at each place of a row."""
-        return self.root.variables
-
-    @property
-    def holds(self) -> bool:
-        """Whether there is a solution."""
-        return bool(self.rows)
-
-    def solutions(self) -> list[dict[str, Term]]:
-        """All solutions, duplicates included."""
-        names = self.root.variables
-        return [
-            {name: term for name, term in zip(names, row, strict=True) if term is not None}
-            for row, count in self.rows.items()
-            for _ in range(count)
-        ]
 
 
 class NetworkEvaluator(ConditionEvaluator):
@@ -465,15 +408,3 @@ class NetworkEvaluator(ConditionEvaluator):
         if name not in self._graphs:
             self._graphs[name] = GraphIndex(self._kb, name)
         return self._graphs[name].index
-
-
-def _counted(root: Node) -> Iterator[Row]:
-    """The rows of an operator, counted as it visits them.
-
-    Raises:
-        Overrun: they are more than the limit.
-    """
-    rows = iter(root.rows())
-    while part := list(islice(rows, _PART)):
-        root.meter.take(len(part))
-        yield from part

@@ -119,6 +119,15 @@ class Step:
     note: str = ""
 
 
+def first_unmet(steps: Iterable[Step]) -> str:
+    """The first part that leaves nothing, and what is known instead; "" if all of them hold."""
+    failed = next((each for each in steps if not each.held), None)
+    if failed is None:
+        return ""
+    told = "; ".join(filter(None, (failed.note, *failed.found)))
+    return f"{failed.text}: {told or 'nothing matches'}"
+
+
 @dataclass(slots=True)
 class Prober:
     """Evaluates parts of one query, with the values that its variables have from outside.
