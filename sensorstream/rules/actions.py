@@ -27,7 +27,6 @@ from sensorstream.rules.effects import Firing, Run
 from sensorstream.rules.grounds import grounds_of
 from sensorstream.rules.reading import in_rule_file, pattern_query
 from sensorstream.rules.templates import (
-    Pattern,
     check_bound,
     compile_name,
     compile_parts,
@@ -35,7 +34,6 @@ from sensorstream.rules.templates import (
     fill,
     in_xml,
     plain,
-    template,
 )
 from sensorstream.rules.triggers import read_duration
 from sensorstream.sparql import algebra
@@ -50,8 +48,8 @@ class Operation:
     """Delete, then insert, for each solution of ``where`` (None: once)."""
 
     where: ConditionQuery | None
-    deletes: tuple[Pattern, ...]
-    inserts: tuple[Pattern, ...]
+    deletes: tuple[TriplePattern, ...]
+    inserts: tuple[TriplePattern, ...]
 
 
 def parsed_update(
@@ -104,19 +102,19 @@ def _operation(
 ) -> Operation:
     match operation:
         case algebra.InsertData(quads):
-            return Operation(None, (), template(_triples(quads)))
+            return Operation(None, (), _triples(quads))
         case algebra.DeleteData(quads):
-            return Operation(None, template(_triples(quads)), ())
+            return Operation(None, _triples(quads), ())
         case DeleteWhere(quads):
-            triples = tuple(_triples(quads))
+            triples = _triples(quads)
             where = pattern_query(BGP(triples), given, _variables(quads), parsed)
-            return Operation(where, template(triples), ())
+            return Operation(where, triples, ())
         case algebra.Modify(delete, insert, pattern):
             deletes, inserts = delete or (), insert or ()
             where = pattern_query(
                 pattern, given, _variables((*deletes, *inserts)), parsed, operation.base
             )
-            return Operation(where, template(_triples(deletes)), template(_triples(inserts)))
+            return Operation(where, _triples(deletes), _triples(inserts))
     raise AssertionError("the other operations are refused when they are read")
 
 
@@ -165,8 +163,8 @@ def _no_place(word: str, part: object, parsed: Parsed[Update]) -> LanguageError:
     )
 
 
-def _triples(quads: tuple[Quad, ...]) -> Iterator[TriplePattern]:
-    return (quad.triple for quad in quads)
+def _triples(quads: tuple[Quad, ...]) -> tuple[TriplePattern, ...]:
+    return tuple(quad.triple for quad in quads)
 
 
 def _variables(quads: tuple[Quad, ...]) -> Iterator[Variable]:

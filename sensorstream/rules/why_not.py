@@ -179,36 +179,35 @@ class _Question:
         where = "not in the window"
         if one is not None:
             where = f"in the window since {self._time(one.entered)}, last said by {one.message}"
+        held, note = True, where
         match trigger:
             case syntax.OnInsert(class_name=class_name):
-                is_one = (name, RDF_TYPE, self.file.resolve(class_name)) in present.kb
+                held = (name, RDF_TYPE, self.file.resolve(class_name)) in present.kb
                 classes = [o for _, _, o in present.kb.match(name, RDF_TYPE, None)]
                 listed = ", ".join(map(self.names.term, classes)) or "nothing"
-                note = f"{where}; it is {'a member now' if is_one else listed}"
-                self.steps.append(Step("trigger", text, is_one, note=note))
+                note += f"; it is {'a member now' if held else listed}"
             case syntax.OnExpire():
-                self.steps.append(Step("trigger", text, one is None, note=where))
+                held = one is None
             case syntax.OnSilence(variable=variable):
-                held = present.memory.held.get(self.rule.name, {})
-                watched = held.get(((variable.name, name),))
+                held = False
+                known = present.memory.held.get(self.rule.name, {})
+                watched = known.get(((variable.name, name),))
                 if watched is None:
-                    note = f"{where}; it is not watched"
+                    note += "; it is not watched"
                 elif watched.due is None:
                     note = f"silent since {self._time(watched.since)}, and that was told"
                 else:
                     note = f"heard at {self._time(watched.since)}; due at {self._time(watched.due)}"
-                self.steps.append(Step("trigger", text, False, note=note))
             case syntax.Every():
                 tick = present.memory.ticks.get(self.rule.name)
                 every = self.compiled.every
                 next_ = "with the second message"
                 if tick is not None and every is not None:
                     next_ = f"at {self._time(every.moment(tick + 1))}"
+                note += f"; tried {next_}"
                 if self.compiled.question is not None:
-                    next_ += "; what the history answers then is not known now"
-                self.steps.append(Step("trigger", text, held=True, note=f"{where}; tried {next_}"))
-            case _:
-                self.steps.append(Step("trigger", text, held=True, note=where))
+                    note += "; what the history answers then is not known now"
+        self.steps.append(Step("trigger", text, held, note=note))
 
     # Conditions
 
