@@ -34,6 +34,9 @@ from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
 from sensorstream.sparql.walk import nodes
 
+_LOG: Final = logging.getLogger(__name__)
+_REFUSED: Final = (NotIncremental, UnsupportedQuery, QueryError, Overrun)
+"""Why a condition cannot be kept in step, or not within its limits."""
 _PLANS: Final = 1024
 """Plans that are kept."""
 
@@ -85,9 +88,6 @@ def _graphs_of(dataset: Dataset, pattern: Pattern) -> tuple[Source, Sequence[IRI
     if not any(isinstance(name, Variable) for name in names):
         known.intersection_update(names)
     return default, sorted(known)
-
-
-_LOG: Final = logging.getLogger(__name__)
 
 
 def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
@@ -230,23 +230,25 @@ class NetworkEvaluator(ConditionEvaluator):
             node, error = next(iter(faults.items()))
             broken = [key for key, c in self._conditions.items() if node in operators(c.root)]
             ends = [
-                key for key, (_, end) in self._followed.items() if end and node in operators(end)
+                query
+                for query, (_, end) in self._followed.items()
+                if end and node in operators(end)
             ]
+            told = "" if isinstance(error, Overrun) else f"{type(error).__name__}: {error}"
+            if told:
+                _LOG.error("internal error in '%s'", node.describe(), exc_info=error)
             for query in ends:
                 self._leave(query)
-                if isinstance(error, Overrun):
-                    overrun = overrun or Overrun(f"the end of the condition {query.text}: {error}")
+                if told:
+                    self.whole[query] = told
                 else:
-                    _LOG.error("internal error in '%s'", node.describe(), exc_info=error)
-                    self.whole[query] = f"{type(error).__name__}: {error}"
-            if isinstance(error, Overrun):
-                for key in broken:
+                    overrun = overrun or Overrun(f"the end of the condition {query.text}: {error}")
+            for key in broken:
+                if told:
+                    self._give_up(key[0], told)
+                else:
                     self._drop(key)
                     overrun = overrun or Overrun(f"the condition {key[0].text}: {error}")
-            else:
-                _LOG.error("internal error in '%s'", node.describe(), exc_info=error)
-                for query, _ in broken:
-                    self._give_up(query, f"{type(error).__name__}: {error}")
             faults.pop(node, None)
         if overrun is not None:
             raise overrun
@@ -295,13 +297,12 @@ class NetworkEvaluator(ConditionEvaluator):
                 return None
             try:
                 end = self._built(planned_for_keys(ends), ends.query.dataset, followed.table)
-            except (NotIncremental, UnsupportedQuery, QueryError) as error:
+            except _REFUSED as error:
                 self._network.sweep()
+                if isinstance(error, Overrun):
+                    raise
                 self.whole[begins] = error.message
                 return None
-            except Overrun:
-                self._network.sweep()
-                raise
             self._network.listen(end, followed.ended)
         self._network.listen(condition.root, followed.begun)
         return followed, end
@@ -360,16 +361,15 @@ class NetworkEvaluator(ConditionEvaluator):
         """Compile a condition for which the variables ``names`` are given."""
         given = TripleIndex()
         try:
-            root = self._compile(query, names, given)
+            root = self._built(planned(query, names), query.query.dataset, given)
             self._network.budget.check_expected(root.expected())
             condition = ContinuousCondition(root, given)
-        except (NotIncremental, UnsupportedQuery, QueryError) as error:
+        except _REFUSED as error:
             self._network.sweep()
+            if isinstance(error, Overrun):
+                raise
             self._give_up(query, error.message)
             return None
-        except Overrun:
-            self._network.sweep()
-            raise
         self._conditions[query, names] = condition
         self._network.listen(root, condition.changed)
         return condition
@@ -387,9 +387,6 @@ class NetworkEvaluator(ConditionEvaluator):
             self._leave(key[0])
         condition = self._conditions.pop(key)
         self._network.leave(condition.root, condition.changed)
-
-    def _compile(self, query: ConditionQuery, names: frozenset[str], given: TripleIndex) -> Node:
-        return self._built(planned(query, names), query.query.dataset, given)
 
     def _built(self, made: tuple[Plan, Sources], dataset: Dataset, given: TripleIndex) -> Node:
         plan, sources = made

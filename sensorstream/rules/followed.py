@@ -95,25 +95,6 @@ class Followed:
     back is looked at again.
     """
 
-    __slots__ = (
-        "_condition",
-        "_ending",
-        "_fresh",
-        "_has_end",
-        "_keys",
-        "_layout",
-        "_memory",
-        "_names",
-        "_news",
-        "_numbers",
-        "_over",
-        "_seen",
-        "_settled",
-        "_told",
-        "is_closed",
-        "table",
-    )
-
     def __init__(
         self, condition: ContinuousCondition, settled: Callable[[int], None], *, has_end: bool
     ) -> None:
