@@ -120,7 +120,11 @@ class Core:
         """What the semantic rules remember."""
         self.clock = StreamClock(parts.silence, parts.timeline, parts.disorder)
         self.queries = LiveQueries(
-            self.kb, parts.timeline, parts.queries, lambda triple: self.reasoner.conclusions(triple)
+            self.kb,
+            parts.timeline,
+            parts.queries,
+            parts.disorder,
+            lambda triple: self.reasoner.conclusions(triple),
         )
         self.notices = Notices()
         self.dropped: list[str] = []
