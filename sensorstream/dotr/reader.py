@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Final, Literal
@@ -114,15 +114,15 @@ def _length(cursor: Cursor) -> timedelta:
     return length
 
 
+@dataclass(slots=True)
 class Names:
     """The labels and variables of a rule, as far as it has been read."""
 
-    def __init__(self) -> None:
-        self.labels: dict[str, tuple[str, ...]] = {}
-        self.selected: list[str] = []
-        """The labels of events that the rule takes: the trigger, and each, first, last."""
-        self.values: list[str] = []
-        """The variables of aggregates."""
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    selected: list[str] = field(default_factory=list)
+    """The labels of events that the rule takes: the trigger, and each, first, last."""
+    values: list[str] = field(default_factory=list)
+    """The variables of aggregates."""
 
     def add(self, label: str, variables: tuple[str, ...]) -> None:
         """A selector; the first one is the trigger."""
