@@ -84,14 +84,12 @@ DEEPEST: Final = 64
 class Arrived:
     """Events that are taken in as one unit: all of them or none, with one outcome.
 
-    ``seconds`` is what reading and mapping the message took. ``silent``: no message has come, only
-    time has passed.
+    ``seconds`` is what reading and mapping the message took.
     """
 
     message: Message
     mapped: Mapped
     seconds: float = field(default=0.0, compare=False)
-    silent: bool = False
 
     @classmethod
     def of(cls, event: Event) -> Arrived:

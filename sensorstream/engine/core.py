@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sensorstream.engine.arrival import Admission, Arrived
@@ -74,7 +74,7 @@ class Parts:
     """What of a message enters the window."""
     shedding: Shedding | None = None
     """The load to be shed."""
-    queries: QueryTerms | None = None
+    queries: QueryTerms = field(default_factory=QueryTerms)
     """What continuous queries may count on."""
     answers: bool = True
     """Whether senders wait for the outcome of their own message and see no other, so that the

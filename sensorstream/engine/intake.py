@@ -124,7 +124,8 @@ def _shed(
     """Whether an individual stays out for there is too much."""
     shedding, time = shedder.shedding, event.time
     earlier = verdicts.entered.get(name)
-    first = shedder.is_first(name, time) and (earlier is None or time >= earlier)
+    known = shedder.state.entered.holds(name, time)
+    first = not known and (earlier is None or time >= earlier)
     about = shedding.verdict(name, kinds, first)
     if about is None:
         if first and shedding.thins_out:

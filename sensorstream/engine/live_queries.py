@@ -139,10 +139,6 @@ Fault: TypeAlias = tuple[str, str, Exception]
 """A query that was stopped: its name, the entry of its registration, and why."""
 
 
-def _nothing(_triple: Triple) -> tuple[Triple, ...]:
-    return ()
-
-
 def stream_of(source: str) -> IRI | None:
     """The stream of a source's messages; None for messages that name none.
 
@@ -166,11 +162,11 @@ class LiveQueries:
         self,
         knowledge: KnowledgeBase,
         timeline: Timeline,
-        terms: QueryTerms | None = None,
-        disorder: Disorder | None = None,
-        conclusions: Conclusions = _nothing,
+        terms: QueryTerms,
+        disorder: Disorder | None,
+        conclusions: Conclusions,
     ) -> None:
-        self._terms = QueryTerms() if terms is None else terms
+        self._terms = terms
         self.processor = StreamProcessor(
             knowledge.index,
             instant=partial(_instant, timeline),

@@ -301,10 +301,6 @@ class LoadShedder:
         self.state = replace(self.state, shed=shed, entered=Entered())
         return True
 
-    def is_first(self, name: Subject, time: Instant) -> bool:
-        """Whether nothing of an individual has entered in the period of a time."""
-        return not self.state.entered.holds(name, time)
-
     @property
     def due(self) -> Instant | None:
         """From which time of arrival on time alone ends the shedding; 0: at once."""

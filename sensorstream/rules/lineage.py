@@ -54,9 +54,10 @@ def members_of(name: IRI, variable: str = ".member") -> Block:
 def trigger_blocks(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Block]:
     """What the trigger of a rule matches: the type of who it is about, or the new value."""
     match rule.trigger:
-        case syntax.OnInsert(class_name=name, variable=variable):
-            yield members_of(file.resolve(name), variable.name)
-        case syntax.OnSilence(class_name=name, variable=variable):
+        case (
+            syntax.OnInsert(class_name=name, variable=variable)
+            | syntax.OnSilence(class_name=name, variable=variable)
+        ):
             yield members_of(file.resolve(name), variable.name)
         case syntax.OnUpdate(name=name, variable=variable, new=new):
             value = Variable(".new" if new is None else new.name)

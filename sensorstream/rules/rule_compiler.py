@@ -94,7 +94,8 @@ def compile_silence(
             if held is not None:
                 run.hold(rule, key, heard)
                 if held.due is None:
-                    clear(run, (key,), _nobody, fired)
+                    # Each individual has an alert of its own.
+                    clear(run, (key,), lambda _: False, fired)
         if moment.delta.removed:
             _forget(moment)
         return fires
@@ -111,11 +112,6 @@ def compile_silence(
                     run.hold(rule, key, None)
 
     return trigger
-
-
-def _nobody(key: str) -> bool:
-    """Each individual has an alert of its own."""
-    return False
 
 
 _WAITING: Final = (syntax.When, syntax.OnSilence)
