@@ -21,7 +21,7 @@ from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import Element, parse_document
 from sensorstream.mapping.moved_paths import ROOT, at_part
 from sensorstream.mapping.parts import compile_split
-from sensorstream.mapping.xpath import TOKEN
+from sensorstream.mapping.xpath_tree import TOKEN
 
 _NAMED: Final = re.compile(r"^[ \t]*#[ \t]*sample:[ \t]*(\S.*?)[ \t]*$", re.M)
 _MOST_FILES: Final = 20
@@ -197,8 +197,6 @@ def last_path(expression: str) -> LastPath | None:
         if match is None:
             return None
         end, text = match.end(), match.group()
-        if match["use"]:  # a bracket or an axis behind the name
-            end = match.end("name")
         if match["space"] is not None:
             pass
         elif text in ("/", "//", "::", "@"):
