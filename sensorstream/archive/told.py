@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.alerts.incidents import text_of_pattern
+from sensorstream.alerts.records import text_of_pattern
 
 if TYPE_CHECKING:
     from psycopg2 import extensions

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, Row, select, text
 
-from sensorstream.alerts.incidents import (
+from sensorstream.alerts.records import (
     MOST_SAID,
     MOST_SILENCES,
     AlertChange,

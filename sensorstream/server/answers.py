@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from sensorstream.alerts.cloudevents import plain_alert
+from sensorstream.alerts.formats import plain_alert
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.timeline import Timeline
 from sensorstream.quoting import few

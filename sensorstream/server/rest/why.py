@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from sensorstream.alerts.cloudevents import alert_data, plain_time
+from sensorstream.alerts.formats import alert_data, plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.holding import Applied, Held, WhyHeld
 from sensorstream.app.reasons import Because, Reason, RuleText, Why
