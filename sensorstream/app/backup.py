@@ -29,8 +29,7 @@ from sensorstream.app.rule_sets import rule_set_files
 from sensorstream.errors import HistoryError
 from sensorstream.extras import require
 from sensorstream.history.database import connect, translating
-from sensorstream.history.dumping import dump, fill
-from sensorstream.history.opening import open_history, open_kept
+from sensorstream.history.opening import dump, fill, open_history, open_kept
 from sensorstream.history.views import admit_to_views
 from sensorstream.language.parser import parse_with_recovery
 from sensorstream.own_folders import own_folder, remove_left
