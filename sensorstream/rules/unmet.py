@@ -14,7 +14,6 @@ from sensorstream.kb.oxigraph import same_when_stored
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
-from sensorstream.network.intervals.filters import conjuncts
 from sensorstream.rules.conditions import Solution
 from sensorstream.sparql.algebra import (
     BGP,
@@ -44,7 +43,7 @@ from sensorstream.sparql.algebra import (
     Window,
 )
 from sensorstream.sparql.printing import expression_text, node_text, path_text, pattern_text
-from sensorstream.sparql.scope import names_in, plain_keys
+from sensorstream.sparql.scope import conjuncts, names_in, plain_keys
 from sensorstream.sparql.walk import replaced, visible
 
 _IRI: Final = re.compile(r"<([^<>\s]*)>")

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from sensorstream.alerts.feed import Subscription
 from sensorstream.alerts.formats import alert_data, change_data, incident_data
-from sensorstream.alerts.records import Incident, IncidentState, RaisedAlert, Silence
+from sensorstream.alerts.records import AlertChange, Incident, IncidentState, RaisedAlert, Silence
 from sensorstream.app.application import Application
 from sensorstream.client.operations import Operations
 from sensorstream.journal.records import message_id
