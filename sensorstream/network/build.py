@@ -8,7 +8,6 @@ from typing import Any
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
-from sensorstream.network.aggregates import kind_of
 from sensorstream.network.expressions.expression_functions import test_of, value_of
 from sensorstream.network.expressions.order import Constants
 from sensorstream.network.network import Network
@@ -16,7 +15,7 @@ from sensorstream.network.node import Node
 from sensorstream.network.operators.closure import Closure
 from sensorstream.network.operators.delayed import Delayed
 from sensorstream.network.operators.delta_join import DeltaJoin, Pattern, Test
-from sensorstream.network.operators.group import Column, Group
+from sensorstream.network.operators.group import Group, columns_of
 from sensorstream.network.operators.join import Join
 from sensorstream.network.operators.matching import LeftJoin, Mark, Minus
 from sensorstream.network.operators.scoped_join import OLDEST, ByNumber, InScope, ScopedJoin
@@ -235,16 +234,7 @@ class _Builder:
 
     def _group(self, plan: plans.Group) -> Node:
         source = self.built(plan.source)
-        columns = [
-            Column(
-                variable.name,
-                kind_of(aggregate),
-                aggregate.expression,
-                _value(aggregate, source),
-                expression_text(aggregate),
-            )
-            for variable, aggregate in plan.aggregates
-        ]
+        columns = columns_of(plan, lambda each: _value(each, source))
         return Group(source, plan.keys, columns)
 
 
