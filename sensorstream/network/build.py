@@ -38,7 +38,6 @@ from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Aggregate, Expression
 from sensorstream.sparql.printing import expression_text
 from sensorstream.sparql.scope import names_in
-from sensorstream.sparql.values import FALSE, TRUE
 
 Indexes = Mapping[Source, TripleIndex | Scope]
 
@@ -222,7 +221,7 @@ class _Builder:
         joined = tuple(dict.fromkeys((*left.variables, *right.variables)))
         tests = [test_of(each, slots_of(joined)) for each in plan.conditions]
         condition = (lambda row: all(test(row) for test in tests)) if tests else None
-        return Mark(left, right, plan.flag, TRUE, FALSE, condition)
+        return Mark(left, right, plan.flag, condition)
 
     def _left_join(self, plan: plans.LeftJoin) -> Node:
         left, right = self.built(plan.left), self.built(plan.right)

@@ -1,4 +1,4 @@
-"""Strongly connected components of a graph.
+"""Strongly connected components of a graph, and what nodes lead to.
 
 Source: Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1 (1972).
 """
@@ -47,4 +47,15 @@ def components(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> li
                     while not members or members[-1] != node:
                         members.append(open_nodes.popitem()[0])
                     found.append(members)
+    return found
+
+
+def reached(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> dict[N, None]:
+    """Nodes and all that they lead to, nearest first; O(nodes + edges)."""
+    found = dict.fromkeys(nodes)
+    for node in (ahead := list(found)):
+        for other in successors(node):
+            if other not in found:
+                found[other] = None
+                ahead.append(other)
     return found

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.network.components import reached as reached_by
 from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.network.recursion.rule import Clause, Invention, Sort
@@ -80,7 +81,7 @@ def endless(
         for place in range(len(found))
     }
     for place, invention in enumerate(found):
-        if place in _from(place, feeds):
+        if place in reached_by(feeds[place], feeds.__getitem__):
             yield invention
 
 
@@ -116,17 +117,6 @@ class _Body:
             isinstance(part, Variable) and part.name != name and part.name in self._joined
             for part in kind
         )
-
-
-def _from(place: int, feeds: dict[int, list[int]]) -> set[int]:
-    """Everything that one feeds, directly or not."""
-    seen: set[int] = set()
-    ahead = [place]
-    while ahead:
-        new = [each for each in feeds[ahead.pop()] if each not in seen]
-        seen.update(new)
-        ahead += new
-    return seen
 
 
 def _reached(clause: Clause, invention: Invention, moves: Sequence[_Move]) -> list[_Place]:

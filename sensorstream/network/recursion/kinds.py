@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
 from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.network.components import reached
 from sensorstream.network.recursion.reads import Kind
 
 T = TypeVar("T", bound=Hashable)
@@ -51,16 +52,11 @@ class KindIndex(Generic[T]):
 
 def with_conclusions(kinds: Iterable[Kind], conclusions: Conclusions) -> frozenset[Kind]:
     """Kinds of triples, and those of what the reasoner concludes from such triples."""
-    ahead = list(kinds)
-    found = set(ahead)
-    while ahead:
-        kind = ahead.pop()
-        if kind.predicate is None:
-            continue
-        sample = _ANY if kind.object is None else kind.object
-        for _, predicate, object_ in conclusions((_ANY, kind.predicate, sample)):
-            new = Kind(predicate, None if object_ == _ANY else object_)
-            if new not in found:
-                found.add(new)
-                ahead.append(new)
-    return frozenset(found)
+
+    def following(kind: Kind) -> Iterator[Kind]:
+        if kind.predicate is not None:
+            sample = _ANY if kind.object is None else kind.object
+            for _, predicate, object_ in conclusions((_ANY, kind.predicate, sample)):
+                yield Kind(predicate, None if object_ == _ANY else object_)
+
+    return frozenset(reached(kinds, following))
