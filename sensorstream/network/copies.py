@@ -15,6 +15,7 @@ from sensorstream.kb.index import TripleIndex, Watcher
 from sensorstream.kb.occurrences import Scope
 from sensorstream.kb.oxigraph import subject_to_oxigraph
 from sensorstream.model.terms import IRI, Subject, Term, Triple
+from sensorstream.network.dispatch import Watched
 from sensorstream.network.exact import Asked, stored, term_of
 
 
@@ -121,8 +122,7 @@ class Copies:
         copy.users -= 1
         if not copy.users:
             del self._copies[id(index)]
-            index.watchers.remove(copy)
-            index.unread(None, None)
+            copy.close()
             self._removed += copy.size
             self._store.remove_graph(copy.graph)
 
@@ -164,20 +164,44 @@ class Copies:
             self._removed += copy.sync(self._store)
 
 
-class _Copy:
-    """Watches an index, and notes what its copy may hold otherwise."""
+class ChangeNotes:
+    """Watches an index, and notes which triples have come (true) or gone since they were taken.
 
-    __slots__ = ("_index", "_notes", "graph", "name", "users")
+    What comes and goes in between leaves no note, or they would pile up unasked.
+    """
+
+    def __init__(self, index: Watched | Merged) -> None:
+        self.notes: dict[Triple, bool] = {}
+        self._watched = index
+        index.read(None, None)
+        index.watchers.append(self)
+
+    def added(self, triple: Triple) -> None:
+        """See :class:`~sensorstream.kb.index.Watcher`."""
+        if not self.notes.setdefault(triple, True):
+            del self.notes[triple]
+
+    def removed(self, triple: Triple) -> None:
+        """See :class:`~sensorstream.kb.index.Watcher`."""
+        if self.notes.setdefault(triple, False):
+            del self.notes[triple]
+
+    def close(self) -> None:
+        """Watch no longer."""
+        self._watched.watchers.remove(self)
+        self._watched.unread(None, None)
+
+
+class _Copy(ChangeNotes):
+    """What the copy of an index may hold otherwise."""
 
     def __init__(self, name: IRI, index: Copied) -> None:
+        super().__init__(index)
         self.name = name
         self.graph = ox.NamedNode(name)
         self.users = 0
         self._index = index
-        self._notes: dict[Triple, bool] = {}
         self.start_anew()
-        index.read(None, None)
-        index.watchers.append(self)
 
     @property
     def size(self) -> int:
@@ -186,20 +210,7 @@ class _Copy:
 
     def start_anew(self) -> None:
         """The copy is empty."""
-        self._notes = dict.fromkeys(self._index, True)
-
-    def added(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
-        self._note(triple, True)
-
-    def removed(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
-        self._note(triple, False)
-
-    def _note(self, triple: Triple, there: bool) -> None:
-        # What comes and goes between two queries leaves no note, or they would pile up unasked.
-        if self._notes.setdefault(triple, there) != there:
-            del self._notes[triple]
+        self.notes = dict.fromkeys(self._index, True)
 
     def sync(self, store: ox.Store) -> int:
         """Bring the copy in step.
@@ -207,13 +218,13 @@ class _Copy:
         Returns:
             How many quads were removed.
         """
-        if not self._notes:
+        if not self.notes:
             return 0
-        gone = [t for t, there in self._notes.items() if not there]
+        gone = [t for t, there in self.notes.items() if not there]
         for triple in gone:
             store.remove(self._quad(triple))
-        store.extend(self._quad(triple) for triple, there in self._notes.items() if there)
-        self._notes.clear()
+        store.extend(self._quad(triple) for triple, there in self.notes.items() if there)
+        self.notes.clear()
         return len(gone)
 
     def _quad(self, triple: Triple) -> ox.Quad:

@@ -21,10 +21,9 @@ from sensorstream.network.budget import Meter
 from sensorstream.network.cost import fan_out
 from sensorstream.network.dispatch import Dispatcher, Guard, Watched
 from sensorstream.network.node import Node
+from sensorstream.network.plan.nodes import End, constant
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Variable
-
-End = Variable | Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +67,10 @@ class DeltaJoin(Node):
 
     def load(self) -> None:
         for place, pattern in enumerate(self._patterns):
-            predicate, object_ = pattern.predicate, pattern.object
             self._dispatcher_of(self._watched(pattern)).subscribe(
                 self,
-                None if isinstance(predicate, Variable) else predicate,
-                None if isinstance(object_, Variable) else object_,
+                constant(pattern.predicate),
+                constant(pattern.object),
                 self._writer().trigger(place),
                 guard_of(pattern, self._patterns),
             )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
 from sensorstream.model.terms import IRI, Term, Triple
-from sensorstream.network.components import reached
+from sensorstream.network.components import prune, reached
 from sensorstream.network.recursion.reads import Kind
 
 T = TypeVar("T", bound=Hashable)
@@ -28,12 +28,7 @@ class KindIndex(Generic[T]):
 
     def remove(self, kind: Kind, thing: T) -> None:
         """Forget what was added."""
-        objects = self._found[kind.predicate]
-        del objects[kind.object][thing]
-        if not objects[kind.object]:
-            del objects[kind.object]
-        if not objects:
-            del self._found[kind.predicate]
+        prune(self._found, kind.predicate, kind.object, thing)
 
     def meeting(self, kind: Kind) -> Iterator[T]:
         """The things under kinds that a triple of this kind may be of; some perhaps twice."""
