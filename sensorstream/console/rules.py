@@ -35,7 +35,7 @@ from sensorstream.console.pages import Visit
 from sensorstream.console.trials import Trial
 from sensorstream.console.versions import Versions
 from sensorstream.errors import SensorStreamError, UnknownRules
-from sensorstream.reasoning.rulesets.library import SUMMARIES, text_of
+from sensorstream.reasoning.rulesets.reader import SUMMARIES, text_of
 
 _END: Final = ".ru"
 _ON: Final = "on"

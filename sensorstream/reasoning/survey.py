@@ -49,10 +49,9 @@ from sensorstream.reasoning.dl.gap.trial import Way, ways
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.reasoner import Reasoner, SchemaClosure
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.specialise import standard_name
-from sensorstream.reasoning.schema_closure import SchemaClosure
 from sensorstream.sparql.algebra import TriplePattern
 
 _DISJOINT_WITH: Final = IRI(f"{OWL}disjointWith")

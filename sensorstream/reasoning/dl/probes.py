@@ -27,8 +27,7 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
     RDFS_SUBCLASS_OF,
 )
-from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.gate import Roles, values_of_rules
+from sensorstream.reasoning.dl.axioms import Axioms, Roles, values_of_rules
 from sensorstream.reasoning.dl.protocol import IslandFacts
 
 PREFIX: Final = "urn:sensorstream:class:"

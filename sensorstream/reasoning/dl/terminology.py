@@ -26,10 +26,10 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.model.xsd import XSD
-from sensorstream.reasoning.dl.axioms import ANNOTATIONS, Axioms
-from sensorstream.reasoning.dl.datatypes import Datatypes, without_text_facets
-from sensorstream.reasoning.dl.gate import (
+from sensorstream.reasoning.dl.axioms import (
+    ANNOTATIONS,
     SWRL,
+    Axioms,
     Roles,
     check_rules,
     complex_roles,
@@ -40,6 +40,7 @@ from sensorstream.reasoning.dl.gate import (
     named_individuals,
     why_whole,
 )
+from sensorstream.reasoning.dl.datatypes import Datatypes, without_text_facets
 from sensorstream.reasoning.dl.probes import PREFIX, Probes, written_values
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 

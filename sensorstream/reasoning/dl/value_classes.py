@@ -39,9 +39,8 @@ from sensorstream.model.xsd import (
     XSD_STRING,
     parse,
 )
-from sensorstream.reasoning.dl.axioms import COUNTS, Axioms
+from sensorstream.reasoning.dl.axioms import COUNTS, Axioms, has_keys, has_rules
 from sensorstream.reasoning.dl.datatypes import TEXT_FACETS, Datatypes
-from sensorstream.reasoning.dl.gate import has_keys, has_rules
 
 _ZONE: Final = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _EXACT: Final = INTEGER_TYPES | {XSD_DECIMAL}

@@ -28,10 +28,14 @@ from sensorstream.network.recursion.rule import DerivationRule, clauses
 from sensorstream.network.rows import Row
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
-from sensorstream.reasoning.rulesets.solving import Binding, bound, filled, filled_triple, solutions
-from sensorstream.reasoning.rulesets.substitution import (
+from sensorstream.reasoning.rulesets.solving import (
+    Binding,
     Substitution,
+    bound,
     can_be_substituted,
+    filled,
+    filled_triple,
+    solutions,
     triples_of,
 )
 from sensorstream.sparql.algebra import (

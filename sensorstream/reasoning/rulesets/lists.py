@@ -30,12 +30,12 @@ from sensorstream.model.vocabulary import (
 from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
 from sensorstream.reasoning.rulesets.graphs_read import check_plan
-from sensorstream.reasoning.rulesets.solving import solutions
-from sensorstream.reasoning.rulesets.substitution import (
+from sensorstream.reasoning.rulesets.solving import (
     Substitution,
     can_be_substituted,
     changed,
     eaches_of,
+    solutions,
     together,
     triples_of,
 )

@@ -23,11 +23,15 @@ from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
 from sensorstream.reasoning.rulesets.lists import is_schema, kinds_of, kinds_of_lists, unrolled
 from sensorstream.reasoning.rulesets.rule_set import renamed
-from sensorstream.reasoning.rulesets.solving import Binding, bound, filled, filled_triple, solutions
-from sensorstream.reasoning.rulesets.substitution import (
+from sensorstream.reasoning.rulesets.solving import (
+    Binding,
     Substitution,
+    bound,
     can_be_substituted,
     changed,
+    filled,
+    filled_triple,
+    solutions,
     triples_of,
 )
 from sensorstream.sparql.algebra import BGP, Graph, PatternTerm, TriplePattern, Variable

@@ -28,7 +28,7 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.model.xsd import XSD
 from sensorstream.network.recursion.rule import constant
-from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.axioms import SWRL, Axioms, named_individuals
 from sensorstream.reasoning.dl.bounds.clauses import (
     OPEN,
     THING,
@@ -44,7 +44,6 @@ from sensorstream.reasoning.dl.bounds.expressions import UNION, Expressions
 from sensorstream.reasoning.dl.bounds.foreseen import Enumerations, enumerations, foreseen
 from sensorstream.reasoning.dl.bounds.stated import NUMBER, Needs, Stated
 from sensorstream.reasoning.dl.bounds.values import Values, stand_ins
-from sensorstream.reasoning.dl.gate import SWRL, named_individuals
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 _X, _Y = Variable("x"), Variable("y")

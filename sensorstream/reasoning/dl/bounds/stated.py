@@ -40,7 +40,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.network.recursion.rule import constant
-from sensorstream.reasoning.dl.axioms import COUNTS, Axioms, name_of
+from sensorstream.reasoning.dl.axioms import COUNTS, RULE, Atom, Axioms, atoms_of, name_of
 from sensorstream.reasoning.dl.bounds.clauses import (
     NAMED,
     THING,
@@ -60,7 +60,6 @@ from sensorstream.reasoning.dl.bounds.expressions import (
     kind_of,
     limits_of,
 )
-from sensorstream.reasoning.dl.gate import RULE, Atom, atoms_of
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 
 Needs: TypeAlias = tuple[TriplePattern, ...]
