@@ -107,10 +107,25 @@ class Stated:
         _, p, o = self.triple
         _, needed = _TYPES.get(str(o), _NOTHING) if p == RDF_TYPE else LINKS.get(p, _NOTHING)
         try:
-            found = needed(self)
+            found = self._needs(needed)
         except Untreated:
             return ANYBODY
         return ANYBODY if ANYBODY[0] in found else tuple(dict.fromkeys(found))
+
+    def _needs(self, needed: str) -> Needs:
+        one, other = self.ends
+        kind, _, which = needed.partition(" ")
+        of = _of_class if kind == "class" else _of_property
+        match which:
+            case "1":
+                return of(self, one)
+            case "1 or 2":
+                return of(self, one) + of(self, other)
+            case "1 and 2":
+                return min(of(self, one), of(self, other), key=_width)
+            case "first":
+                return of(self, self.axioms.members(other)[0])
+        return ANYBODY
 
     def roles(self, *terms: Term) -> list[Role]:
         """Properties, or inverses of them."""
@@ -422,67 +437,38 @@ def _width(found: Needs) -> tuple[bool, int]:
     return ANYBODY[0] in found, len(found)
 
 
-def _class_of_subject(axiom: Stated) -> Needs:
-    return _of_class(axiom, axiom.triple[0])
-
-
-def _either_class(axiom: Stated) -> Needs:
-    one, other = axiom.ends
-    return _of_class(axiom, one) + _of_class(axiom, other)
-
-
-def _narrower_class(axiom: Stated) -> Needs:
-    return min((_of_class(axiom, each) for each in axiom.ends), key=_width)
-
-
-def _property_of_subject(axiom: Stated) -> Needs:
-    return _of_property(axiom, axiom.triple[0])
-
-
-def _either_property(axiom: Stated) -> Needs:
-    one, other = axiom.ends
-    return _of_property(axiom, one) + _of_property(axiom, other)
-
-
-def _first_step(axiom: Stated) -> Needs:
-    return _of_property(axiom, axiom.axioms.members(axiom.triple[2])[0])
-
-
-def _anybody(axiom: Stated) -> Needs:
-    return ANYBODY
-
-
-_Entry: TypeAlias = tuple[Callable[[Stated], Iterator[Clause]], Callable[[Stated], Needs]]
-_NOTHING: Final[_Entry] = (lambda _: iter(()), _anybody)
+_Entry: TypeAlias = tuple[Callable[[Stated], Iterator[Clause]], str]
+"""What an axiom says; and what it needs: of the class or property that is its subject (1), of that
+or the one that is its object (2), of the narrower of both classes, or of the first of a list.
+"""
+_NOTHING: Final[_Entry] = (lambda _: iter(()), "")
 LINKS: Final[Mapping[str, _Entry]] = {
-    RDFS_SUBCLASS_OF: (_subclass, _class_of_subject),
-    OWL_EQUIVALENT_CLASS: (_equal_classes, _either_class),
-    f"{OWL}disjointWith": (lambda each: each.apart(each.ends), _narrower_class),
-    f"{OWL}hasKey": (_key, _class_of_subject),
-    RDFS_DOMAIN: (_domain, _property_of_subject),
-    RDFS_RANGE: (_range, _property_of_subject),
-    RDFS_SUBPROPERTY_OF: (lambda each: _below(each, *each.ends), _property_of_subject),
-    OWL_EQUIVALENT_PROPERTY: (_equal_properties, _either_property),
-    OWL_INVERSE_OF: (_inverse, _either_property),
-    f"{OWL}propertyDisjointWith": (lambda each: each.disjoint(each.ends), _property_of_subject),
-    f"{OWL}propertyChainAxiom": (_chain, _first_step),
+    RDFS_SUBCLASS_OF: (_subclass, "class 1"),
+    OWL_EQUIVALENT_CLASS: (_equal_classes, "class 1 or 2"),
+    f"{OWL}disjointWith": (lambda each: each.apart(each.ends), "class 1 and 2"),
+    f"{OWL}hasKey": (_key, "class 1"),
+    RDFS_DOMAIN: (_domain, "property 1"),
+    RDFS_RANGE: (_range, "property 1"),
+    RDFS_SUBPROPERTY_OF: (lambda each: _below(each, *each.ends), "property 1"),
+    OWL_EQUIVALENT_PROPERTY: (_equal_properties, "property 1 or 2"),
+    OWL_INVERSE_OF: (_inverse, "property 1 or 2"),
+    f"{OWL}propertyDisjointWith": (lambda each: each.disjoint(each.ends), "property 1"),
+    f"{OWL}propertyChainAxiom": (_chain, "property first"),
 }
 """What an axiom says, and what it needs, by the property of its main triple."""
-KINDS: Final = frozenset(
-    f"{OWL}{word}Property"
-    for word in (
-        *("Functional", "InverseFunctional", "Symmetric", "Asymmetric", "Transitive"),
-        *("Reflexive", "Irreflexive"),
-    )
-)
-"""What a property may be, beside one of objects or values."""
 _TYPES: Final[Mapping[str, _Entry]] = {
-    **dict.fromkeys(KINDS, (_kind, _property_of_subject)),
-    f"{OWL}ReflexiveProperty": (_kind, _anybody),
-    f"{OWL}AllDisjointClasses": (lambda each: each.apart(each.listed("members")), _anybody),
-    f"{OWL}AllDisjointProperties": (lambda each: each.disjoint(each.listed("members")), _anybody),
-    f"{OWL}AllDifferent": (_all_different, _anybody),
-    OWL_NEGATIVE_ASSERTION: (_negative, _anybody),
-    RULE: (_rule, _anybody),
+    **{
+        f"{OWL}{word}Property": (_kind, "property 1")
+        for word in (
+            *("Functional", "InverseFunctional", "Symmetric", "Asymmetric", "Transitive"),
+            "Irreflexive",
+        )
+    },
+    f"{OWL}ReflexiveProperty": (_kind, ""),
+    f"{OWL}AllDisjointClasses": (lambda each: each.apart(each.listed("members")), ""),
+    f"{OWL}AllDisjointProperties": (lambda each: each.disjoint(each.listed("members")), ""),
+    f"{OWL}AllDifferent": (_all_different, ""),
+    OWL_NEGATIVE_ASSERTION: (_negative, ""),
+    RULE: (_rule, ""),
 }
 """The same by the type that the main triple gives."""
