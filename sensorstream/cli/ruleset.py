@@ -99,9 +99,8 @@ def minimise(rulesets: str, ontologies: tuple[Path, ...], queries: tuple[Path, .
     from sensorstream.reasoning.ontology import deployed_ontology
     from sensorstream.reasoning.rulesets.blocks import excerpt
     from sensorstream.reasoning.rulesets.minimising import kinds_asked, minimised
-    from sensorstream.reasoning.rulesets.reader import read
+    from sensorstream.reasoning.rulesets.reader import question_of, read
     from sensorstream.reasoning.rulesets.rule_set import combined
-    from sensorstream.reasoning.rulesets.state_rules import question_of
     from sensorstream.settings import OntologySettings
     from sensorstream.sparql.parser import parse_query
 

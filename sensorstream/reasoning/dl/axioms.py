@@ -22,11 +22,13 @@ from sensorstream.model.schema import transitive
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
+    OWL_DIFFERENT_FROM,
     OWL_EQUIVALENT_PROPERTY,
     OWL_HAS_VALUE,
     OWL_INVERSE_OF,
     OWL_ON_PROPERTY,
     OWL_ONE_OF,
+    OWL_SAME_AS,
     RDF_FIRST,
     RDF_REST,
     RDF_TYPE,
@@ -43,6 +45,8 @@ COUNTS: Final = {
     f"{OWL}qualifiedCardinality": (True, True),
 }
 """Whether the number is a lower limit, and whether it is an upper one."""
+EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
+HAS_KEY: Final = IRI(f"{OWL}hasKey")
 AT_MOST: Final = frozenset(name for name, (_, most) in COUNTS.items() if most)
 
 ANNOTATIONS: Final = frozenset(
@@ -59,6 +63,11 @@ ANNOTATIONS: Final = frozenset(
 def name_of(axiom: Triple) -> str:
     """An axiom as text, which names the rules that are made of it."""
     return " ".join(each.n3 for each in axiom)
+
+
+def line_of(triple: Triple) -> str:
+    """A triple as a line of N-Triples."""
+    return f"{name_of(triple)} ."
 
 
 class Axioms:
@@ -311,7 +320,6 @@ def _signed(axioms: Axioms, term: Term) -> _Signed | None:
     return term if isinstance(term, IRI) else None
 
 
-_HAS_KEY: Final = IRI(f"{OWL}hasKey")
 _UNIVERSAL: Final = IRI(f"{OWL}topObjectProperty")
 _ALL_DIFFERENT: Final = IRI(f"{OWL}AllDifferent")
 _ENDS_OF_NEGATIVE: Final = frozenset({f"{OWL}sourceIndividual", f"{OWL}targetIndividual"})
@@ -349,7 +357,7 @@ def why_whole(axioms: Axioms, objects: frozenset[IRI]) -> tuple[str, ...]:
     for triple in axioms.triples:
         if _UNIVERSAL in triple:
             reasons["the universal role (owl:topObjectProperty)"] = None
-        elif triple[1] == _HAS_KEY and objects.isdisjoint(axioms.members(triple[2])):
+        elif triple[1] == HAS_KEY and objects.isdisjoint(axioms.members(triple[2])):
             reasons["a key of nothing but values (owl:hasKey)"] = None
     if any(_joins_strangers(axioms, rule) for rule in axioms.typed(RULE)):
         reasons["a SWRL rule about individuals that no link of its body connects"] = None
@@ -358,7 +366,7 @@ def why_whole(axioms: Axioms, objects: frozenset[IRI]) -> tuple[str, ...]:
 
 def has_keys(axioms: Axioms) -> bool:
     """Whether there are keys."""
-    return any(p == _HAS_KEY for _, p, _ in axioms.triples)
+    return any(p == HAS_KEY for _, p, _ in axioms.triples)
 
 
 def _is_in_expression(predicate: IRI, value: Term) -> bool:

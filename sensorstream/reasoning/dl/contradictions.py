@@ -34,6 +34,7 @@ from sensorstream.model.vocabulary import (
     OWL_SAME_AS,
     RDF_TYPE,
 )
+from sensorstream.reasoning.dl.axioms import line_of
 from sensorstream.reasoning.dl.datatypes import Datatypes, Numbers
 from sensorstream.reasoning.dl.process import HEAP, JavaProcess
 from sensorstream.reasoning.dl.protocol import Explain, Explained
@@ -136,7 +137,7 @@ class Explainer:
         if triples is None:
             return _unexplained(suspects, "the reasoner did not find it a second time")
         axioms, limits = self._axioms_against(triples, end)
-        return Contradiction(tuple(_line(t) for t in triples), axioms, limits)
+        return Contradiction(tuple(line_of(t) for t in triples), axioms, limits)
 
     def _contract(
         self, kb: KnowledgeBase, members: Sequence[Subject], suspects: list[Triple], end: float
@@ -247,7 +248,7 @@ def _unexplained(suspects: Sequence[Triple], why: str) -> Contradiction:
     left = len(suspects) - MOST_KEPT
     more = f"; {left} more assertions" if left > 0 else ""
     return Contradiction(
-        tuple(_line(triple) for triple in suspects[:MOST_KEPT]),
+        tuple(line_of(triple) for triple in suspects[:MOST_KEPT]),
         limits=f"some of these contradict the ontology: {why}{more}",
     )
 
@@ -297,10 +298,6 @@ def _subject(name: str) -> Subject:
     found = term(name)
     assert isinstance(found, IRI | BlankNode)
     return found
-
-
-def _line(triple: Triple) -> str:
-    return " ".join(each.n3 for each in triple) + " ."
 
 
 def triple_of(line: str) -> Triple:

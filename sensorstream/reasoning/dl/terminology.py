@@ -13,10 +13,8 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import (
     OWL,
-    OWL_DIFFERENT_FROM,
     OWL_NAMED_INDIVIDUAL,
     OWL_ONTOLOGY,
-    OWL_SAME_AS,
     OWL_THING,
     RDF,
     RDF_TYPE,
@@ -28,6 +26,7 @@ from sensorstream.model.vocabulary import (
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import (
     ANNOTATIONS,
+    EQUALITY,
     SWRL,
     Axioms,
     Roles,
@@ -123,7 +122,7 @@ class Terminology:
                 continue
             if o == OWL_ONTOLOGY:
                 continue
-            if p in properties or p in {RDF_TYPE, OWL_SAME_AS, OWL_DIFFERENT_FROM}:
+            if p in properties or p == RDF_TYPE or p in EQUALITY:
                 individuals[s] = None
             if p in schema.object_properties and not isinstance(o, Literal):
                 individuals[o] = None
@@ -180,7 +179,7 @@ def _probes(
 
 def _is_axiom(triple: Triple) -> bool:
     _, p, o = triple
-    if p in ANNOTATIONS or p in {OWL_SAME_AS, OWL_DIFFERENT_FROM}:
+    if p in ANNOTATIONS | EQUALITY:
         return False
     if p == RDF_TYPE:
         in_language = isinstance(o, IRI) and o.startswith(_AXIOM_SPACES)
