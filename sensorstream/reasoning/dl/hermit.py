@@ -1,4 +1,4 @@
-"""What runs with HermiT in a process with a Java virtual machine.
+"""HermiT and the OWL API, in a process with a Java virtual machine.
 
 Types of islands, resident (:class:`Hermit`); minimal sets of axioms that contradict assertions
 (:class:`Justifier`); all that follows from one document, in one new run (:class:`Realisation`).
@@ -55,7 +55,7 @@ class OwlApi:
         return self.java("org.semanticweb.HermiT.Reasoner")(configuration, ontology)
 
     def named(self, kind: str, name: str) -> Any:
-        """What has a name: ``Class``, ``ObjectProperty``, ``DataProperty``, ``Datatype``, …"""
+        """An entity by its kind and name: ``Class``, ``ObjectProperty``, ``DataProperty``, ``Datatype``, …"""
         found = self._known.get((kind, name))
         if found is None:
             make = getattr(self.factory, f"getOWL{kind}")

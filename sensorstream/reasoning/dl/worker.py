@@ -106,7 +106,7 @@ def serve(receive: Callable[[int], bytes], send: Callable[[bytes], object]) -> N
 
 
 class _Served:
-    """What earlier requests have made, for those after them."""
+    """Reasoners that earlier requests have made, for those after them."""
 
     def __init__(self) -> None:
         self._engine: Hermit | Pellet | None = None

@@ -1,4 +1,4 @@
-"""Which triples are of the schema, known before anything streams, and rules about its lists.
+"""Triples of the schema, known before anything streams, and rules about its lists.
 
 The static graph's lists take the place of EACH and of paths over ``rdf:first`` and ``rdf:rest``:
 there is one rule for each list.

@@ -1,4 +1,4 @@
-"""What axioms say, as clauses, and what each needs to say anything about an individual.
+"""Axioms as clauses, and what each needs to say anything about an individual.
 
 An axiom whose condition nobody meets is true: if nobody is of its class, or has its property. So
 with a bound that derives none of these triples of an individual, an axiom without clauses adds
@@ -91,26 +91,29 @@ class Stated:
         return self.triple[0], self.triple[2]
 
     def clauses(self) -> Iterator[Clause]:
-        """What the axiom says.
+        """Clauses that say the same.
 
         Raises:
-            Untreated: it has no clauses here.
+            Untreated: it has none here.
         """
         _, p, o = self.triple
         if p == RDF_TYPE and isinstance(o, BlankNode):
             return self.reach(member(_X, IRI(str(constant(o)))), o)
-        says, _ = _TYPES.get(str(o), _NOTHING) if p == RDF_TYPE else LINKS.get(p, _NOTHING)
+        says, _ = self._entry
         return says(self)
 
     def needs(self) -> Needs:
-        """What the axiom needs; ``ANYBODY`` where that is not known."""
-        _, p, o = self.triple
-        _, needed = _TYPES.get(str(o), _NOTHING) if p == RDF_TYPE else LINKS.get(p, _NOTHING)
+        """Triples of which the axiom needs one; ``ANYBODY`` where that is not known."""
         try:
-            found = self._needs(needed)
+            found = self._needs(self._entry[1])
         except Untreated:
             return ANYBODY
         return ANYBODY if ANYBODY[0] in found else tuple(dict.fromkeys(found))
+
+    @property
+    def _entry(self) -> _Entry:
+        _, p, o = self.triple
+        return _TYPES.get(str(o), _NOTHING) if p == RDF_TYPE else LINKS.get(p, _NOTHING)
 
     def _needs(self, needed: str) -> Needs:
         one, other = self.ends
