@@ -13,6 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 HEADER: Final = struct.Struct(">I")
+PREFIX: Final = "urn:sensorstream:class:"
+"""Prefix of the names of probing classes."""
+
+TAG: Final = f"{PREFIX}tag-"
+"""Prefix of the classes that stand for one member of an island."""
+
+IS: Final = f"{PREFIX}is:"
+"""Prefix of the classes that stand for an individual that axioms name; its IRI follows."""
 Types: TypeAlias = list[list[str]]
 """Per member of an island the IRIs of all named classes it belongs to, ``owl:Thing`` left out."""
 

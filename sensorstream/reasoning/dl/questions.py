@@ -20,10 +20,9 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.axioms import EQUALITY, Axioms, line_of
 from sensorstream.reasoning.dl.datatypes import Numbers
-from sensorstream.reasoning.dl.probes import Entailed
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.terminology import HELPER, PropertyEnds, Terminology
+from sensorstream.reasoning.dl.terminology import HELPER, Entailed, PropertyEnds, Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
 _ASSERTED: Final = int(Origin.STATIC | Origin.WINDOW)
