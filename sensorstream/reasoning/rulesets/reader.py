@@ -378,7 +378,7 @@ def _datalog(text: str, start: Position) -> RuleSet:
     rules: dict[str, DerivationRule] = {}
     notes: dict[str, Note] = {}
     for clause in program.clauses:
-        block = Block(clause.position, "", comment_above(lines, clause.position))
+        block = Block(clause.position, comment_above(lines, clause.position))
         places = Places(clause.position, {}, {})
         rule = _rule(clause.head, clause.body, block, places)
         _note(rule.name, Note(block.position, block.remarks), notes)

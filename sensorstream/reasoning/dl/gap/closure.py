@@ -142,10 +142,6 @@ class Closure:
             for o in self._store.objects.get((p, node), ()):
                 yield node, p, o
 
-    def matching(self, predicate: IRI) -> Iterator[Triple]:
-        """All triples with a property; O(everything)."""
-        return (triple for triple in self._store.ranks if triple[1] == predicate)
-
     def begin(self, told: Iterable[Triple] = (), found: Iterable[Triple] = ()) -> None:
         """Derive what follows from the conclusions without premises, and from what is told.
 
