@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
 from typing import Final, Protocol
 
 from sensorstream.errors import Inconsistent, Overrun, ReasonerError
@@ -238,15 +239,16 @@ def _rules(schema: Schema, *, types: bool) -> Iterator[LinearRule]:
         yield LinearRule("rdfs7", TriplePattern(_X, name, _Y), tuple(heads))
     if not types:
         return
-    subjects, objects = _Typings(_X), _Typings(_Y)
+    # Each pattern is made once.
+    subject, object_ = (cache(partial(_typed, each)) for each in (_X, _Y))
     for name in schema.superclasses_of:
         if above := _nearest(name, schema.superclasses_of):
-            yield LinearRule("rdfs9", subjects.of(name), tuple(map(subjects.of, above)))
+            yield LinearRule("rdfs9", subject(name), tuple(map(subject, above)))
     for name, classes in schema.domains_of.items():
-        typed = tuple(subjects.of(each) for each in sorted(classes) if not is_datatype(each))
+        typed = tuple(subject(each) for each in sorted(classes) if not is_datatype(each))
         yield LinearRule("rdfs2", TriplePattern(_X, name, _Y), typed)
     for name, classes in schema.ranges_of.items():
-        typed = tuple(objects.of(each) for each in sorted(classes) if not is_datatype(each))
+        typed = tuple(object_(each) for each in sorted(classes) if not is_datatype(each))
         yield LinearRule("rdfs3", TriplePattern(_X, name, _Y), typed)
 
 
@@ -259,15 +261,5 @@ def _nearest(name: IRI, above: Mapping[IRI, frozenset[IRI]]) -> list[IRI]:
     return sorted(found)
 
 
-class _Typings:
-    """The patterns that give one variable its classes, each made once."""
-
-    def __init__(self, of: Variable) -> None:
-        self._variable = of
-        self._made: dict[IRI, TriplePattern] = {}
-
-    def of(self, name: IRI) -> TriplePattern:
-        found = self._made.get(name)
-        if found is None:
-            found = self._made[name] = TriplePattern(self._variable, RDF_TYPE, name)
-        return found
+def _typed(variable: Variable, name: IRI) -> TriplePattern:
+    return TriplePattern(variable, RDF_TYPE, name)

@@ -337,7 +337,7 @@ def named_individuals(axioms: Axioms) -> set[Subject]:
     for s, p, o in axioms.triples:
         if (p == OWL_HAS_VALUE or p in _ENDS_OF_NEGATIVE) and not isinstance(o, Literal):
             named.add(o)
-        elif _is_in_expression(p, o):
+        elif p == RDF_TYPE and isinstance(o, BlankNode):  # of a class without a name, as denials
             named.add(s)
         elif p == OWL_ONE_OF:
             named.update(m for m in axioms.members(o) if not isinstance(m, Literal))
@@ -367,8 +367,3 @@ def why_whole(axioms: Axioms, objects: frozenset[IRI]) -> tuple[str, ...]:
 def has_keys(axioms: Axioms) -> bool:
     """Whether there are keys."""
     return any(p == HAS_KEY for _, p, _ in axioms.triples)
-
-
-def _is_in_expression(predicate: IRI, value: Term) -> bool:
-    """Whether a statement puts an individual into a class without a name, as denials do."""
-    return predicate == RDF_TYPE and isinstance(value, BlankNode)

@@ -258,11 +258,6 @@ class Division:
         ]
 
 
-def divided(rule: DerivationRule) -> list[Division]:
-    """The clauses of a rule, taken apart."""
-    return [Division(clause) for clause in clauses(rule)]
-
-
 class Specialisation:
     """What a schema makes of rules: :attr:`rules` about what streams.
 
@@ -292,7 +287,7 @@ class Specialisation:
             ProgramError: a list does not fit; see :func:`.lists.unrolled`.
         """
         given = tuple(rules)
-        divisions = [each for rule in unrolled(given, index) for each in divided(rule)]
+        divisions = [Division(each) for rule in unrolled(given, index) for each in clauses(rule)]
         self._tables: dict[Division, SchemaTable] = {}
         if is_static is not None:
             for each in divisions:

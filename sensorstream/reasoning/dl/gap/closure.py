@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from sensorstream.errors import Overrun, TooCostly
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
-from sensorstream.network.budget import Budget, Limits
+from sensorstream.network.budget import Budget, Limits, Meter
 from sensorstream.reasoning.dl.bounds.rules import Conclusion
 from sensorstream.reasoning.dl.gap.plans import (
     Derivation,
@@ -89,7 +89,7 @@ class Closure:
     def __init__(self, rules: Sequence[Conclusion], budget: Budget) -> None:
         self.touched: dict[Triple, None] = {}
         self._budget = budget
-        self._store = Store.empty(budget)
+        self._store = Store(Meter(budget))
         self._told: dict[Triple, None] = {}
         self._counts: dict[Triple, int] = {}
         self._grounded: dict[Triple, int] = {}
