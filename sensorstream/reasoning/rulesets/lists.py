@@ -287,15 +287,14 @@ def _conjunctions(rule: DerivationRule, index: TripleIndex) -> Iterator[Derivati
     if isinstance(each.members, Variable):
         return
     outside = names_in(rule.head) | names_in(
-        changed(rule.body, lambda triple: triple, lambda part: BGP() if part is each else part)
+        changed(rule.body, each=lambda part: BGP() if part is each else part)
     )
     for members in readings(rule.name, index, each.members):
         made = _conjunction(each, members, outside, rule.name)
         if made is not None:
             body = changed(
                 rule.body,
-                lambda triple: triple,
-                lambda part, made=made: made if part is each else part,  # type: ignore[misc]
+                each=lambda part, made=made: made if part is each else part,  # type: ignore[misc]
             )
             yield from _conjunctions(replace(rule, body=body), index)
 

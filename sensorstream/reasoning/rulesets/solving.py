@@ -23,6 +23,7 @@ from sensorstream.sparql.algebra import (
     Extend,
     Filter,
     FunctionCall,
+    Graph,
     Group,
     Inverse,
     Join,
@@ -234,9 +235,12 @@ def _closure(
     return found
 
 
-def triples_of(body: Pattern) -> Iterator[TriplePattern]:
-    """The triple patterns that every solution matches, without those of EACH."""
-    for block in _parts(body):
+def triples_of(body: Pattern, *, in_graphs: bool = False) -> Iterator[TriplePattern]:
+    """The triple patterns that every solution matches, without those of EACH.
+
+    ``in_graphs``: those of GRAPH are among them.
+    """
+    for block in _parts(body, in_graphs):
         if isinstance(block, BGP):
             yield from block.patterns
 
@@ -246,20 +250,22 @@ def eaches_of(body: Pattern) -> Iterator[Each]:
     return (part for part in _parts(body) if isinstance(part, Each))
 
 
-def _parts(body: Pattern) -> Iterator[Pattern]:
+def _parts(body: Pattern, in_graphs: bool = False) -> Iterator[Pattern]:
     match body:
         case Join(left, right):
-            yield from _parts(left)
-            yield from _parts(right)
+            yield from _parts(left, in_graphs)
+            yield from _parts(right, in_graphs)
         case Filter(_, inner) | Extend(inner, _, _) | LeftJoin(inner, _, _) | Minus(inner, _):
-            yield from _parts(inner)
+            yield from _parts(inner, in_graphs)
+        case Graph(_, inner) if in_graphs:
+            yield from _parts(inner, in_graphs)
         case _:
             yield body
 
 
 def changed(
     body: Pattern,
-    triple: Callable[[TriplePattern], TriplePattern | None],
+    triple: Callable[[TriplePattern], TriplePattern | None] = lambda part: part,
     each: Callable[[Each], Pattern] = lambda part: part,
 ) -> Pattern:
     """The body with what :func:`triples_of` and :func:`eaches_of` give replaced; None: left out."""
