@@ -323,7 +323,8 @@ def _local(name: str) -> str:
 MOST_ASSERTIONS: Final = 300
 """Assertions of the window among which those are sought that entail a triple; the nearest."""
 _NICENESS: Final = 10
-_BLANK: Final = "urn:sensorstream:node:"
+BLANK: Final = "urn:sensorstream:node:"
+"""Prefix of the names that blank nodes have for HermiT."""
 _DENIAL: Final = BlankNode("_:denial")
 
 
@@ -406,7 +407,7 @@ def _without_model(
     numbers = datatypes.numbers()
 
     def told(triples: Iterable[Triple]) -> str:
-        return to_ntriples(datatypes.rewritten(_named(triples), numbers)).decode()
+        return to_ntriples(datatypes.rewritten(named_blanks(triples), numbers)).decode()
 
     candidates = [told([*declarations([each], ontology.schema), each]) for each in assertions]
     request = Explain(_axioms(ontology, terminology, numbers), told(denied), seconds, candidates)
@@ -431,7 +432,7 @@ def _without_model(
 
 
 def _axioms(ontology: Ontology, terminology: Terminology, numbers: Numbers) -> str:
-    said = _named(axioms_of(ontology), terminology.individuals)
+    said = named_blanks(axioms_of(ontology), terminology.individuals)
     return to_ntriples(terminology.datatypes.rewritten(said, numbers)).decode()
 
 
@@ -462,7 +463,7 @@ def _denial(triple: Triple) -> Iterator[Triple]:
         yield _DENIAL, IRI(f"{OWL}{target}"), o
 
 
-def _named(
+def named_blanks(
     triples: Iterable[Triple], individuals: Iterable[Term] | None = None
 ) -> Iterator[Triple]:
     """The triples with names for blank nodes: of these individuals, or of all but the denial.
@@ -474,7 +475,7 @@ def _named(
     def name(term: Term) -> Term:
         if not isinstance(term, BlankNode) or term == _DENIAL:
             return term
-        return IRI(f"{_BLANK}{term[2:]}") if among is None or term in among else term
+        return IRI(f"{BLANK}{term[2:]}") if among is None or term in among else term
 
     for s, p, o in triples:
         yield name(s), p, name(o)  # type: ignore[misc]
