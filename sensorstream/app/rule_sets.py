@@ -24,7 +24,7 @@ from sensorstream.errors import (
 )
 from sensorstream.language.syntax import RuleFile
 from sensorstream.reasoning.profiles import check_profile, rule_set_names, text_of
-from sensorstream.reasoning.rulesets import library
+from sensorstream.reasoning.rulesets import reader as library
 from sensorstream.reasoning.rulesets.reader import read
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
 from sensorstream.settings import Settings

@@ -20,7 +20,7 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import to_oxigraph
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.ontology import load_ontology
-from sensorstream.reasoning.rulesets.library import bundled_rules
+from sensorstream.reasoning.rulesets.reader import bundled_rules
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
 from sensorstream.settings import ReasoningSettings
