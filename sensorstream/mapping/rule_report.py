@@ -17,7 +17,7 @@ from sensorstream.language.printer import print_hole
 from sensorstream.language.syntax import XML_SCHEMA_INSTANCE
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.compile import compile_mapping
-from sensorstream.mapping.document import Document, Element
+from sensorstream.mapping.document import Document, Element, written_name
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
 from sensorstream.mapping.moved_paths import ROOT, subpaths
 from sensorstream.mapping.parts import alone
@@ -326,7 +326,8 @@ def unmapped(root: Element, seen: Seen, namespaces: Mapping[str, str]) -> tuple[
     """Attributes and elements with content that no path found, in document order. If nothing inside
     an element was read either, only the element is listed.
     """
-    prefixes = {uri: name for name, uri in namespaces.items()}
+    # Of several prefixes, the last one.
+    prefixes = dict(reversed([*namespaces.items()]))
     found: dict[str, Unmapped] = {}
 
     def tell(path: str, text: str, element: Element) -> None:
@@ -356,20 +357,14 @@ def unmapped(root: Element, seen: Seen, namespaces: Mapping[str, str]) -> tuple[
         for name, value in element.attrib.items():
             written = str(name)
             if (element, written) not in seen.attributes and not written.startswith(_ABOUT_SCHEMAS):
-                tell(f"{path}/@{_written(written, prefixes)}", str(value), element)
+                tell(f"{path}/@{written_name(written, prefixes)}", str(value), element)
         if element not in seen.elements and any(text.strip() for text in texts):
             tell(f"{path}/text()", "".join(texts), element)
         for child in element:
-            visit(child, f"{path}/{_written(str(child.tag), prefixes)}", taken=taken)
+            visit(child, f"{path}/{written_name(child.tag, prefixes)}", taken=taken)
 
-    visit(root, f"/{_written(str(root.tag), prefixes)}", taken=False)
+    visit(root, f"/{written_name(root.tag, prefixes)}", taken=False)
     return tuple(found.values())
-
-
-def _written(name: str, prefixes: Mapping[str, str]) -> str:
-    qualified = etree.QName(name)
-    prefix = prefixes.get(qualified.namespace or "")
-    return f"{prefix}:{qualified.localname}" if prefix else name
 
 
 # The results of RML maps and stylesheets, as a whole, not per expression
