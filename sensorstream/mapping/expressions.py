@@ -195,7 +195,7 @@ class Expressions(HoleCompiler):
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return self._once(hole, find)
-        return _told(find, lambda turn, found: recorder.selected(rule, hole, turn, len(found)))
+        return told(find, lambda turn, found: recorder.selected(rule, hole, turn, len(found)))
 
     def condition(self, hole: syntax.Hole) -> Callable[[Turn], object]:
         """Whether an XPath is true, or its value functions return any value."""
@@ -205,7 +205,7 @@ class Expressions(HoleCompiler):
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return self._once(hole, test)
-        return _told(test, lambda turn, held: recorder.tested(rule, hole, turn, bool(held)))
+        return told(test, lambda turn, held: recorder.tested(rule, hole, turn, bool(held)))
 
     def _once(self, hole: syntax.Hole, find: Callable[[Turn], _Found]) -> Callable[[Turn], _Found]:
         """The same, found once for all turns of the rule's loops where it does not differ.
@@ -281,7 +281,7 @@ class Expressions(HoleCompiler):
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return values
-        return _told(values, lambda turn, found: recorder.produced(rule, hole, turn, found))
+        return told(values, lambda turn, found: recorder.produced(rule, hole, turn, found))
 
     def _plain(self, hole: syntax.Hole, valid: bool = False) -> Texts:
         if hole.calls:
@@ -375,17 +375,17 @@ class Expressions(HoleCompiler):
         raise AssertionError("every hole found one value")
 
 
-def _told(
+def told(
     find: Callable[[Turn], _Found], tell: Callable[[Turn, _Found], None]
 ) -> Callable[[Turn], _Found]:
     """The same, which tells somebody what it finds."""
 
-    def told(turn: Turn) -> _Found:
+    def find_and_tell(turn: Turn) -> _Found:
         found = find(turn)
         tell(turn, found)
         return found
 
-    return told
+    return find_and_tell
 
 
 def _node(text: str) -> Element:
