@@ -10,7 +10,7 @@ from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import check
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.expressions import Expressions, told
+from sensorstream.mapping.expressions import ExpressionRecorder, Expressions, told
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import lookup_of, only_root
 from sensorstream.mapping.moved_paths import ROOT, looks_up
@@ -20,7 +20,6 @@ from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.rule_cost import Steep, steep_of
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
-from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import check_graph_name
 from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.mapping.xsd import MessageSchemas

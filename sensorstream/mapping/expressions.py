@@ -1,4 +1,4 @@
-"""Compiles holes and templates to closures that return texts."""
+"""Compiles holes and templates to closures that return texts, and report what they find."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from lxml import etree
 
 from sensorstream.errors import InvalidValue, MappingError, Position, TermError
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
+from sensorstream.language.syntax import Hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.functions import Library
 from sensorstream.mapping.functions.registry import compile_calls
 from sensorstream.mapping.moved_paths import ROOT, at_part
 from sensorstream.mapping.plan import Texts, Turn
-from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import encode_segment, iri_maker
 from sensorstream.mapping.xpath import (
     Bound,
@@ -37,6 +37,25 @@ from sensorstream.model.timeline import Instant, Timeline
 _IN_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//[^/?#]*\Z)")
 
 _Found = TypeVar("_Found")
+
+
+class ExpressionRecorder:
+    """Called for every expression, each time it is evaluated; by default it does nothing."""
+
+    def selected(self, rule: str, hole: Hole, turn: Turn, count: int) -> None:
+        """``on message`` or ``for each`` found so many nodes."""
+
+    def tested(self, rule: str, hole: Hole, turn: Turn, held: bool) -> None:
+        """A condition held, or did not."""
+
+    def produced(self, rule: str, hole: Hole, turn: Turn, values: Sequence[str]) -> None:
+        """A hole returned values, after its value functions."""
+
+    def named(self, rule: str, name: Subject, holes: Sequence[Hole], turn: Turn) -> None:
+        """An individual got its name from some holes; the statements about it follow."""
+
+    def stated(self, rule: str, triple: Triple, holes: Sequence[Hole], turn: Turn) -> None:
+        """A property got a value from some holes; none: the rule itself has the value."""
 
 
 class HoleCompiler:
@@ -402,3 +421,17 @@ def _first_invalid(change: Callable[[list[str]], list[str]], found: Sequence[str
         except TermError:
             return text
     return ""
+
+
+def evaluated(text: str, namespaces: Mapping[str, str], turn: Turn) -> object:
+    """The result of a path, with strings that have a parent element; None: it has none."""
+    variables = {name: node for name, node in turn.variables.items() if f"${name}" in text}
+    if ROOT in turn.variables:
+        text = at_part(text)
+        variables[ROOT] = turn.variables[ROOT]
+    try:
+        path = etree.XPath(text, namespaces=dict(namespaces) or None)
+        return path(turn.context, **cast(dict[str, Any], variables))
+    except etree.XPathError:
+        # The expression as a whole has reported the error already.
+        return None

@@ -18,12 +18,12 @@ from sensorstream.language.syntax import XML_SCHEMA_INSTANCE
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element, written_name
+from sensorstream.mapping.expressions import ExpressionRecorder, evaluated
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
 from sensorstream.mapping.moved_paths import ROOT, subpaths
 from sensorstream.mapping.parts import alone
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, Turn
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
-from sensorstream.mapping.trace import ExpressionRecorder, evaluated
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
