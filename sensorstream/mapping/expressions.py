@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from lxml import etree
 
@@ -26,6 +26,7 @@ from sensorstream.mapping.xpath import (
     Nodes,
     compile_texts,
     compile_xpath,
+    evaluated,
     is_attribute,
     line_of,
     texts,
@@ -423,15 +424,7 @@ def _first_invalid(change: Callable[[list[str]], list[str]], found: Sequence[str
     return ""
 
 
-def evaluated(text: str, namespaces: Mapping[str, str], turn: Turn) -> object:
-    """The result of a path, with strings that have a parent element; None: it has none."""
-    variables = {name: node for name, node in turn.variables.items() if f"${name}" in text}
-    if ROOT in turn.variables:
-        text = at_part(text)
-        variables[ROOT] = turn.variables[ROOT]
-    try:
-        path = etree.XPath(text, namespaces=dict(namespaces) or None)
-        return path(turn.context, **cast(dict[str, Any], variables))
-    except etree.XPathError:
-        # The expression as a whole has reported the error already.
-        return None
+def read_again(text: str, namespaces: Mapping[str, str], turn: Turn) -> object:
+    """The :func:`.evaluated` result of a path of a rule."""
+    placed = at_part(text) if ROOT in turn.variables else text
+    return evaluated(placed, namespaces, turn.context, turn.variables)
