@@ -250,10 +250,9 @@ def _first_word(local: str) -> str:
 
 def _timeline(individuals: list[Drafted]) -> Timeline:
     places = [place for each in individuals for place in each.places if place.always]
-    if any(_is_time(place, Timeline.DATETIME) for place in places):
-        return Timeline.DATETIME
-    if any(_is_time(place, Timeline.INTEGER) for place in places):
-        return Timeline.INTEGER
+    for timeline in (Timeline.DATETIME, Timeline.INTEGER):
+        if any(_is_time(place, timeline) for place in places):
+            return timeline
     return Timeline.DATETIME
 
 

@@ -223,18 +223,16 @@ def _elements(steps: Sequence[str]) -> Callable[[Element], Sequence[Element]]:
 
 
 def _attributes(steps: Sequence[str], name: str) -> Callable[[Element], Sequence[str]]:
-    def of_context(context: Element) -> Sequence[str]:
-        value = context.get(name)
-        return () if value is None else (value,)
-
-    if not steps:
-        return of_context
-    elements = _elements(steps)
+    elements = _elements(steps) if steps else _itself
 
     def find(context: Element) -> Sequence[str]:
         return [value for node in elements(context) if (value := node.get(name)) is not None]
 
     return find
+
+
+def _itself(context: Element) -> Sequence[Element]:
+    return (context,)
 
 
 def _general(text: str, namespaces: Mapping[str, str]) -> Evaluation:
