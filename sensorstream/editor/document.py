@@ -16,7 +16,7 @@ from sensorstream.errors import LanguageError
 from sensorstream.language.parser import rule_starts, syntax_tree
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.functions import Definition
+from sensorstream.mapping.functions.definition import Definition
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from sensorstream.app.function_files import read_functions
 from sensorstream.editor.deployment import Ontologies, deployment_of, state_of
 from sensorstream.editor.document import OpenDocument
 from sensorstream.editor.text import SourceText
-from sensorstream.mapping.functions import Definition, Library, definitions
+from sensorstream.mapping.functions.definition import Definition, Library
+from sensorstream.mapping.functions.registry import definitions
 
 
 class Functions:

@@ -16,7 +16,7 @@ from sensorstream.language.printer import print_hole
 from sensorstream.language.syntax import Hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.functions import Library
+from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.functions.registry import compile_calls
 from sensorstream.mapping.moved_paths import ROOT, at_part
 from sensorstream.mapping.plan import Texts, Turn

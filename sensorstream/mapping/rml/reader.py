@@ -12,7 +12,7 @@ from typing import Final, cast, get_args
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.functions import NO_LIBRARY, Library
+from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
 from sensorstream.mapping.rml.block import (
     AT,
     INVALID,

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.functions import VALUE
-from sensorstream.mapping.functions.definition import PARAMETER
+from sensorstream.mapping.functions.definition import PARAMETER, VALUE
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
