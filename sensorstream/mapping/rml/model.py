@@ -56,6 +56,14 @@ Missing: TypeAlias = Literal["skip", "skip individual", "reject"]
 Expression: TypeAlias = "ConstantTerm | Reference | StringTemplate | FunctionValue"
 
 
+def makes_literals(
+    expression: Expression | None, datatype: TermMap | None, language: TermMap | None
+) -> bool:
+    """Whether an object map without a term type does (RML-Core, "Default Term Types")."""
+    typed = datatype is not None or language is not None
+    return typed or isinstance(expression, Reference | FunctionValue)
+
+
 @dataclass(frozen=True, slots=True)
 class TermMap:
     """A rule that makes terms.

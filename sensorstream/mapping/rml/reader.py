@@ -29,7 +29,6 @@ from sensorstream.mapping.rml.executions import ONE_EXPRESSION, ExpressionReader
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
-    FunctionValue,
     JoinCondition,
     LogicalSource,
     Missing,
@@ -41,6 +40,7 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TermType,
     TriplesMap,
+    makes_literals,
 )
 from sensorstream.mapping.rml.turtle import MappingGraph
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
@@ -129,11 +129,7 @@ class _TermReader(ExpressionReader):
             return replace(made, datatype=datatype, language=language)
         if len(written) > 1:
             raise self.error(where, "two term types: expected one rml:termType")
-        is_literal = kind == "object map" and (
-            isinstance(expression, Reference | FunctionValue)
-            or datatype is not None
-            or language is not None
-        )
+        is_literal = kind == "object map" and makes_literals(expression, datatype, language)
         wanted = graph.shown(written[0]) if written else "rml:Literal" if is_literal else "rml:IRI"
         allowed = _TERM_TYPES[kind]
         term_type = next((each for each in allowed if f"rml:{each}" == wanted), None)
