@@ -33,7 +33,7 @@ class _Frozen:
 
 
 class Node(_Frozen):
-    """A part of a rule file, and where it begins: the same text elsewhere is an equal node."""
+    """A part of a document of rules, and where it begins: the same elsewhere is an equal node."""
 
     position: Position = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 

@@ -144,7 +144,7 @@ class _TermReader(ExpressionReader):
             raise self.error(where, "expected a datatype or a language, not both")
         missing, if_valid = self._policies(node, where)
         return TermMap(
-            expression, term_type, datatype, language, missing, if_valid, where, self.place
+            expression, term_type, datatype, language, missing, if_valid, where, position=self.place
         )
 
     def each(self, node: Term, what: str, where: str) -> tuple[TermMap, ...]:
@@ -346,7 +346,7 @@ class _Reader(_TermReader):
             str(parents[0]),
             tuple(self._join(each, where) for each in joins),
             where,
-            self.place,
+            position=self.place,
         )
 
     def _join(self, node: Term, where: str) -> JoinCondition:
