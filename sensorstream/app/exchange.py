@@ -37,7 +37,7 @@ from sensorstream.errors import (
 )
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.kb.graph import Origin
-from sensorstream.mapping.functions import Definition
+from sensorstream.mapping.functions.definition import Definition
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.ontology import Ontology, parse_put

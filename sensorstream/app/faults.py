@@ -19,7 +19,7 @@ from sensorstream.language.parser import parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.check import check as mapping_faults
-from sensorstream.mapping.functions import Definition
+from sensorstream.mapping.functions.definition import Definition
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, told_to
 from sensorstream.rules.notes import unnamed_class_faults

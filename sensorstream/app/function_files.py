@@ -10,8 +10,9 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 
 from sensorstream.errors import LanguageError, Position, SensorStreamError, SettingsError
-from sensorstream.mapping.functions import Definition, builtins
+from sensorstream.mapping.functions.definition import Definition
 from sensorstream.mapping.functions.own import own_function
+from sensorstream.mapping.functions.registry import builtins
 
 
 def read_functions(

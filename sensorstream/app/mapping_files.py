@@ -18,7 +18,7 @@ from sensorstream.errors import (
 )
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import Document, parse_document
-from sensorstream.mapping.functions import NO_LIBRARY, Library
+from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
 from sensorstream.mapping.plan import MappingPlan, PlannedRule
 from sensorstream.mapping.rml import Surroundings, compile_maps, compile_rml, joined_files, read_rml
 from sensorstream.mapping.rml.model import LogicalSource, RmlMapping

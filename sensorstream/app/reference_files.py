@@ -9,7 +9,7 @@ from typing import TypeAlias
 from sensorstream.app.function_files import read_functions
 from sensorstream.errors import LanguageError, SensorStreamError
 from sensorstream.language.syntax import RuleFile, Table
-from sensorstream.mapping.functions import Definition
+from sensorstream.mapping.functions.definition import Definition
 from sensorstream.mapping.reference_data import ReferenceData, parse_table, reference_data
 from sensorstream.model.terms import Triple
 

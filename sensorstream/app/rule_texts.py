@@ -25,7 +25,7 @@ from sensorstream.errors import LanguageError, RulesError, SettingsError
 from sensorstream.language.parser import parse, parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
-from sensorstream.mapping.functions import Library
+from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.reference_data import TABLE_SUFFIX
 from sensorstream.settings import Settings
 

@@ -32,7 +32,7 @@ from sensorstream.journal.effects import in_order
 from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.language.syntax import RuleFile
-from sensorstream.mapping.functions import Definition
+from sensorstream.mapping.functions.definition import Definition
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.ontology import Ontology

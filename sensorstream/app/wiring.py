@@ -38,7 +38,7 @@ from sensorstream.language.parser import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.compile import compile_mapping
-from sensorstream.mapping.functions import Definition
+from sensorstream.mapping.functions.definition import Definition
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Instant, Timeline

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sensorstream.app.wiring import Deployment
     from sensorstream.language.syntax import RuleFile
     from sensorstream.mapping.document import Element
-    from sensorstream.mapping.functions import Definition
+    from sensorstream.mapping.functions.definition import Definition
     from sensorstream.model.terms import Triple
     from sensorstream.reasoning.ontology import Ontology
     from sensorstream.rules.rule_compiler import CompiledRule

@@ -23,7 +23,7 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.language.parser import rule_starts, syntax_tree
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.functions import Definition
+from sensorstream.mapping.functions.definition import Definition
 
 _NAMED: Final = re.compile(r"[ \t]*(mapping|rule)[ \t]+([^\W\d][\w-]*)")
 _OF_RULE_SET: Final = re.compile(
