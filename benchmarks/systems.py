@@ -17,7 +17,7 @@ from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.settings import Settings
 
 T = TypeVar("T")

@@ -99,7 +99,7 @@ class ListSink(Generic[Item]):
 
 
 class MemoryStore:
-    """A :class:`~sensorstream.journal.store.Store` in lists, with the rules of the real one.
+    """A :class:`~sensorstream.journal.records.Store` in lists, with the rules of the real one.
 
     ``committed`` has the effects of each group, in order. It knows no webhooks, so that nothing
     ever enters an outbox.

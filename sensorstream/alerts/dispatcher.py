@@ -23,13 +23,11 @@ from prometheus_client import CollectorRegistry, Counter, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from sensorstream.alerts import alertmanager, cloudevents
+from sensorstream.alerts.formats import payload
 from sensorstream.alerts.poster import Attempt, Connections, Poster
 from sensorstream.alerts.records import (
-    AlertGroup,
     Backlog,
     Delivery,
-    KeptReport,
     Webhook,
 )
 from sensorstream.alerts.sender import OUTPUT, DeliveryFailure, Sender
@@ -39,7 +37,6 @@ from sensorstream.clock import Clock, Steps
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import WebhookSettings
-from sensorstream.webhook_definition import ALERTMANAGER
 
 _GAUGES: Final = {
     "outbox_deliveries": "Deliveries that wait, by receiver.",
@@ -487,18 +484,3 @@ class Outbox(Protocol):
 
     def backlog(self) -> Sequence[Backlog]:
         """The state of each receiver and what waits for it."""
-
-
-def payload(delivery: Delivery, source: str, timeline: Timeline) -> tuple[str, bytes]:
-    """Content type and body; the same delivery always gives the same bytes.
-
-    ``source`` is the CloudEvents source of the deployment.
-    """
-    event, webhook = delivery.event, delivery.webhook
-    if webhook.format == ALERTMANAGER and isinstance(event, AlertGroup):
-        return alertmanager.CONTENT_TYPE, alertmanager.group_notification(event, webhook.id, source)
-    if webhook.format == ALERTMANAGER and not isinstance(event, KeptReport | AlertGroup):
-        body = alertmanager.notification(event, webhook.id, source, timeline)
-        return alertmanager.CONTENT_TYPE, body
-    body = cloudevents.cloud_event(event, source, timeline)
-    return cloudevents.CONTENT_TYPE, body

@@ -9,7 +9,7 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError, KafkaError
 
-from sensorstream.alerts.cloudevents import CONTENT_TYPE
+from sensorstream.alerts.formats import CONTENT_TYPE
 from sensorstream.alerts.records import Told, subject_of
 from sensorstream.alerts.sender import DeliveryFailure, LoopSender
 from sensorstream.brokers import kafka_arguments

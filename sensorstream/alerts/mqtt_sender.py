@@ -9,7 +9,7 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from sensorstream.alerts.cloudevents import CONTENT_TYPE
+from sensorstream.alerts.formats import CONTENT_TYPE
 from sensorstream.alerts.records import Told
 from sensorstream.alerts.sender import DeliveryFailure, LoopSender
 from sensorstream.brokers import mqtt_arguments

@@ -6,14 +6,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.analysis import (
-    feeding,
-    filters,
-    graphs,
-    patterns_in_time,
-    silent_streams,
-    undeclared,
-)
+from sensorstream.analysis import datasets, filters, patterns_in_time, undeclared
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.parser import Parsed
@@ -21,10 +14,10 @@ from sensorstream.sparql.parser import Parsed
 _KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
     undeclared.notes,
     filters.notes,
-    silent_streams.notes,
-    graphs.notes,
+    datasets.stream_notes,
+    datasets.graph_notes,
     patterns_in_time.notes,
-    feeding.notes,
+    patterns_in_time.feeding_notes,
 )
 _place = attrgetter("position.line", "position.column")
 

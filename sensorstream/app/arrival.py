@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from sensorstream.clock import Clock
-from sensorstream.journal.store import Store
+from sensorstream.journal.records import Store
 from sensorstream.model.timeline import Instant, Timeline
 
 _LOG = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from typing import Final
 from sensorstream.analysis import Note
 from sensorstream.language.syntax import IndividualAction, Name, RuleFile
 from sensorstream.language.walk import nodes
-from sensorstream.reasoning.unread_axioms import says_axiom
+from sensorstream.reasoning.profiles import says_axiom
 
 _PROFILES: Final = frozenset({"plain", "hermit", "pellet"})
 

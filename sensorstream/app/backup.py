@@ -29,12 +29,11 @@ from sensorstream.app.rule_sets import rule_set_files
 from sensorstream.errors import HistoryError
 from sensorstream.extras import require
 from sensorstream.history.database import connect, translating
-from sensorstream.history.dumping import dump, fill
-from sensorstream.history.opening import open_history, open_kept
+from sensorstream.history.opening import dump, fill, open_history, open_kept
 from sensorstream.history.views import admit_to_views
-from sensorstream.language.recovery import parse_with_recovery
+from sensorstream.language.parser import parse_with_recovery
 from sensorstream.own_folders import own_folder, remove_left
-from sensorstream.reasoning.imports import surroundings
+from sensorstream.reasoning.documents import surroundings
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 

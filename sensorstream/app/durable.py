@@ -15,8 +15,7 @@ from threading import Event
 from typing import Final
 
 from sensorstream.errors import HistoryError, Unstorable
-from sensorstream.journal.records import Effects, Record
-from sensorstream.journal.store import Store
+from sensorstream.journal.records import Effects, Record, Store
 
 _LOG = logging.getLogger(__name__)
 _PATIENCE: Final = 1.0

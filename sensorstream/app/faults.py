@@ -15,7 +15,7 @@ from sensorstream.app.rule_sets import rule_set_faults, state_rules_of
 from sensorstream.app.rule_texts import misplaced
 from sensorstream.app.schemas import read_schemas
 from sensorstream.errors import OntologyError, SensorStreamError, SettingsError
-from sensorstream.language.recovery import parse_with_recovery
+from sensorstream.language.parser import parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.check import check as mapping_faults

@@ -18,7 +18,7 @@ from sensorstream.app.readiness import LATE, Part, Readiness
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import HistoryError
 from sensorstream.history.pipeline import Position, PositionReader
-from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.settings import Settings
 
 

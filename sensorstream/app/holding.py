@@ -24,7 +24,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.processes.apart import Turns
-from sensorstream.reasoning.dl.entailment import Entailed, assertions_near, entailed
+from sensorstream.reasoning.dl.contradictions import Entailed, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import rules_of
 from sensorstream.reasoning.rulesets.derivation import (
@@ -38,7 +38,7 @@ from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.settings import ReasoningSettings
 from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
 from sensorstream.sparql.parser import read_query
-from sensorstream.sparql.printing.updates import operation_text
+from sensorstream.sparql.printing.query_forms import operation_text
 
 MOST_STATEMENTS: Final = 200
 """Statements of one answer; what else a derivation has is counted."""

@@ -11,7 +11,7 @@ from sensorstream.app.rule_texts import with_others
 from sensorstream.app.successors import OntologyText, ontology_text
 from sensorstream.app.wiring import Deployment, read_deployment
 from sensorstream.errors import LanguageError, OntologyError, SettingsError
-from sensorstream.journal.store import Store
+from sensorstream.journal.records import Store
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.reasoning.ontology import deployed_ontology, parse_put
 from sensorstream.settings import Settings

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
-from sensorstream.alerts.incidents import AlertChange, Incident, IncidentState, Silence
+from sensorstream.alerts.records import AlertChange, Incident, IncidentState, Silence
 from sensorstream.clock import Clock
 from sensorstream.errors import AlertError
 from sensorstream.history.incidents import PostgresIncidents

@@ -22,7 +22,7 @@ from sensorstream.errors import Overrun
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
-from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.rulesets.reasoner import AtWork, RuleReasoner
 
 _BUCKETS = (

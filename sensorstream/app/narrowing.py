@@ -13,8 +13,7 @@ from sensorstream.clock import Clock
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.kept_messages import Chosen, Quarantined, keep_contradiction, quarantined
 from sensorstream.quoting import LONGEST
-from sensorstream.reasoning.dl.contradictions import told, triple_of
-from sensorstream.reasoning.dl.entailment import clashing
+from sensorstream.reasoning.dl.contradictions import clashing, told, triple_of
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.settings import ReasoningSettings
 

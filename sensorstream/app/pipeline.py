@@ -42,9 +42,8 @@ from sensorstream.errors import (
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.notice import ReportRefused
-from sensorstream.journal.records import Record
+from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import QueryStopped, stops_of
-from sensorstream.journal.store import Store
 from sensorstream.kb.graph import Origin
 from sensorstream.logs import concerning
 from sensorstream.model.timeline import Instant

@@ -23,7 +23,7 @@ from sensorstream.engine.engine import Engine
 from sensorstream.errors import HistoryError, SensorStreamError
 from sensorstream.history.database import connect, translating
 from sensorstream.model.events import Message
-from sensorstream.reasoning.resilient import ResilientReasoner
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 
 _EVERY: Final = 5.0
 """Seconds between two trials while somebody asks."""

@@ -15,7 +15,7 @@ from sensorstream.app.origins import Origin, Origins, RulesThen, Sought
 from sensorstream.errors import LanguageError, Overrun, Position, SensorStreamError
 from sensorstream.history.alerts import evidence_of_alert
 from sensorstream.language import syntax
-from sensorstream.language.printer import condition_text, print_rule
+from sensorstream.language.printer import print_node
 from sensorstream.mapping.places import Place
 from sensorstream.model.events import Basis, Evidence, Matched
 from sensorstream.model.terms import IRI, Subject, Triple
@@ -176,7 +176,7 @@ def _rule(
 def _text(rule: syntax.SemanticRule, file: syntax.RuleFile, then: RulesThen) -> RuleText:
     name = then.names.get(file.file, file.file)
     position = Position(name, rule.position.line, rule.position.column)
-    return RuleText(rule.name, name, position, print_rule(rule), then.version)
+    return RuleText(rule.name, name, position, print_node(rule), then.version)
 
 
 def _absences(rule: syntax.SemanticRule) -> Iterator[str]:
@@ -185,7 +185,7 @@ def _absences(rule: syntax.SemanticRule) -> Iterator[str]:
         yield "the history has answered with these values: what it had found is not kept"
     for condition in conditions_of(rule):
         if condition.negated:
-            yield f"nothing was there for: {condition_text(condition)}"
+            yield f"nothing was there for: {print_node(condition)}"
 
 
 def _matches(evidence: Evidence) -> Iterator[Matched]:

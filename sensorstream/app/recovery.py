@@ -21,9 +21,8 @@ from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.kinds import new_record, replay
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportDamage
-from sensorstream.journal.records import Record
+from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import QueryStopped, stops_of
-from sensorstream.journal.store import Store
 from sensorstream.logs import concerning
 
 _LOG = logging.getLogger(__name__)

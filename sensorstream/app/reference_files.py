@@ -10,8 +10,7 @@ from sensorstream.app.function_files import read_functions
 from sensorstream.errors import LanguageError, SensorStreamError
 from sensorstream.language.syntax import RuleFile, Table
 from sensorstream.mapping.functions import Definition
-from sensorstream.mapping.lookup_tables import parse_table
-from sensorstream.mapping.reference_data import ReferenceData, reference_data
+from sensorstream.mapping.reference_data import ReferenceData, parse_table, reference_data
 from sensorstream.model.terms import Triple
 
 Functions: TypeAlias = Sequence[Path] | Mapping[str, Definition]

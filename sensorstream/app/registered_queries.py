@@ -11,8 +11,8 @@ from functools import partial
 from threading import BoundedSemaphore, Lock
 from typing import Any, Final, NoReturn
 
-from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.alerts.feed import AlertFeed
+from sensorstream.alerts.formats import plain_time
 from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.trials import QueryTrial, Trials

@@ -33,8 +33,8 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, Ended, Provenance
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Reasoner, without_limits
-from sensorstream.reasoning.resilient import ResilientReasoner
 
 _SLICE: Final = 20_000
 """So many changes make a slice."""

@@ -22,12 +22,11 @@ from sensorstream.app.rule_sets import (
     with_rule_sets,
 )
 from sensorstream.errors import LanguageError, RulesError, SettingsError
-from sensorstream.language.parser import parse
-from sensorstream.language.recovery import parse_with_recovery
+from sensorstream.language.parser import parse, parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.functions import Library
-from sensorstream.mapping.lookup_tables import TABLE_SUFFIX
+from sensorstream.mapping.reference_data import TABLE_SUFFIX
 from sensorstream.settings import Settings
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(rules|ttl|turtle|xsl|xslt|ru)")

@@ -33,7 +33,7 @@ from sensorstream.errors import (
 )
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReadFunctions
-from sensorstream.journal.store import Store
+from sensorstream.journal.records import Store
 from sensorstream.journal.takeover import PutRules
 from sensorstream.settings import Settings
 

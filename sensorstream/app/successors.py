@@ -15,8 +15,8 @@ from sensorstream.journal.takeover import PutOntology
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Triple
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.reasoning.resilient import ResilientReasoner
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
-from sensorstream.alerts.incidents import text_of_pattern
+from sensorstream.alerts.records import text_of_pattern
 from sensorstream.archive.files import digest, flush_and_name, part_name, pattern
 from sensorstream.archive.layout import STATEMENTS, STAYS, TABLES
 from sensorstream.archive.manifest import Held, Part, State, begin, changing, parts, record

@@ -106,12 +106,8 @@ def _of_file(path: Path, most: int) -> Iterator[Found]:
 _File: TypeAlias = IO[bytes] | gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile
 
 
-def _plain(path: Path) -> IO[bytes]:
-    return path.open("rb")
-
-
 _TARS: Final[Mapping[str, Callable[[Path], _File]]] = {
-    ".tar": _plain,
+    ".tar": lambda path: path.open("rb"),
     ".tar.gz": lambda path: gzip.open(path, "rb"),  # noqa: SIM115 - the caller closes it
     ".tgz": lambda path: gzip.open(path, "rb"),  # noqa: SIM115 - the caller closes it
     ".tar.bz2": lambda path: bz2.open(path, "rb"),  # noqa: SIM115 - the caller closes it
@@ -149,9 +145,7 @@ def _of_zip(path: Path, most: int) -> Iterator[Found]:
             if number >= _MOST_MEMBERS or unpacked > bound:
                 yield Refused(name, _too_much(number))
                 return
-            reason = _unfit(info.filename)
-            if info.flag_bits & 1:
-                reason = "encrypted"
+            reason = "encrypted" if info.flag_bits & 1 else _unfit(info.filename)
             if reason:
                 yield Refused(name, reason)
                 continue

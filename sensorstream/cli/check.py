@@ -131,8 +131,7 @@ class _Checked:
         """Look for what is wrong between the parts, which keeps the server from starting, too."""
         from sensorstream.analysis import Note
         from sensorstream.app.wiring import read_deployment, read_rules
-        from sensorstream.reasoning.clashes import clashes
-        from sensorstream.reasoning.survey import without_rules
+        from sensorstream.reasoning.survey import clashes, without_rules
 
         settings = self.settings
         deployment = read_deployment(settings)
@@ -202,8 +201,8 @@ def _data(place: Position, code: str, message: str) -> dict[str, object]:
 
 def _reasoning(settings: Settings, deployment: Deployment) -> Iterator[str]:
     """What reasoning comes to, after a start of the reasoner; a contradiction is an error."""
+    from sensorstream.reasoning.dl.reasoner import ResilientReasoner
     from sensorstream.reasoning.profiles import make_reasoner
-    from sensorstream.reasoning.resilient import ResilientReasoner
     from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
     from sensorstream.reasoning.survey import (
         costs,

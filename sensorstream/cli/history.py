@@ -320,7 +320,7 @@ def replay(
 
 
 def _plain(compared: Comparison, line: Timeline) -> dict[str, object]:
-    from sensorstream.alerts.cloudevents import plain_alert
+    from sensorstream.alerts.formats import plain_alert
 
     told = dict(plain_alert(compared.alert, line))
     # It depends on how many alerts a message raises.

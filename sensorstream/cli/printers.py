@@ -270,7 +270,7 @@ class MessagePrinter(_Counted):
                 yield f"  report  {row.text(self.prefixes)}  at {time}"
 
     def _data(self, outcome: Outcome) -> dict[str, Any]:
-        from sensorstream.alerts.cloudevents import plain_alert, plain_time
+        from sensorstream.alerts.formats import plain_alert, plain_time
         from sensorstream.streams.report_data import report_data
 
         line, rejection = self.timeline, outcome.rejection

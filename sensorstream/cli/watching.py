@@ -19,7 +19,7 @@ from sensorstream.app.rule_sets import rule_set_files
 from sensorstream.cli.signals import signalled
 from sensorstream.errors import SensorStreamError
 from sensorstream.language.parser import parse_with_faults
-from sensorstream.reasoning.imports import surroundings
+from sensorstream.reasoning.documents import surroundings
 from sensorstream.settings_file import load_settings
 
 _PERIOD: Final = 0.3

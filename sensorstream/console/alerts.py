@@ -1,4 +1,4 @@
-"""The alerts that somebody must see to, and the silences."""
+"""The alerts that somebody must see to, the silences, and the webhooks with their deliveries."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from nicegui import ui
 
 from sensorstream.console import places
 from sensorstream.console.elements import (
-    Action,
     Column,
     Facts,
+    LiveTable,
     Notice,
     Row,
     Table,
@@ -22,8 +22,8 @@ from sensorstream.console.elements import (
     keep_fresh,
     link,
 )
-from sensorstream.console.pages import Visit
 from sensorstream.console.texts import moment
+from sensorstream.console.visits import Visit
 from sensorstream.console.why_tree import show_alert
 
 _PAUSE: Final = 2.0
@@ -73,11 +73,12 @@ async def build(visit: Visit) -> None:
     state = visit.asked.get("state", "open")
     if state not in _STATES:
         state = "open"
-    there = {
-        each: (name, places.address(places.ALERTS.path, state=each))
-        for each, name in _STATES.items()
-    }
-    choices("States of alerts", there, state)
+    choices(
+        "States of alerts",
+        _STATES,
+        state,
+        lambda each: places.address(places.ALERTS.path, state=each),
+    )
     _list(visit, state)
     link("Receivers and deliveries", places.address("/receivers"))
     heading("Silences")
@@ -87,18 +88,13 @@ async def build(visit: Visit) -> None:
 def _list(visit: Visit, state: str) -> None:
     of = "" if state == _RAISED else f"state={state}&"
     columns = _ALERTS if state == _RAISED else _INCIDENTS
-    table = Table(
-        columns, key="id", path=f"/alerts?{of}limit={_MOST}", empty="There are none.", most=_MOST
-    )
 
-    async def read() -> None:
+    async def rows() -> list[Row]:
         if state == _RAISED:
-            found = await visit.client.alerts(_MOST)
-            table.show([_raised(each) for each in found])
-        else:
-            table.show([_incident(each) for each in await visit.client.alerts_in(state, _MOST)])
+            return [_raised(each) for each in await visit.client.alerts(_MOST)]
+        return [_incident(each) for each in await visit.client.alerts_in(state, _MOST)]
 
-    keep_fresh(_PAUSE, read)
+    LiveTable(columns, rows, _PAUSE, f"/alerts?{of}limit={_MOST}", key="id", most=_MOST)
 
 
 def cause(row: Row) -> str:
@@ -119,21 +115,13 @@ def _incident(row: Row) -> Row:
 
 
 def _silences(visit: Visit) -> None:
-    notice = Notice()
-    table = Table(_SILENCES, key="id", path="/silences", empty="There are none.")
-
-    async def read() -> None:
+    async def rows() -> list[Row]:
         found = await visit.client.silences()
-        table.show([{**each, "ends_at": moment(each["ends_at"])} for each in found])
+        return [{**each, "ends_at": moment(each["ends_at"])} for each in found]
 
-    async def end(row: Row) -> None:
-        with notice.of():
-            await visit.client.end_silence(int(row["id"]))
-            await read()
-
-    table.add(Action("end", "End this silence", end))
-    silence_form(visit, notice, {}, read)
-    keep_fresh(_PAUSE, read)
+    table = LiveTable(_SILENCES, rows, _PAUSE, "/silences", key="id")
+    table.act("end", "End this silence", lambda row: visit.client.end_silence(int(row["id"])))
+    silence_form(visit, table.notice, {}, table.read)
 
 
 def silence_form(
@@ -188,13 +176,9 @@ async def build_one(visit: Visit) -> None:
     heading("Why")
     reason = ui.element("div")
     heading("What became of it")
-    changes = Table(
-        _CHANGES, key="seq", path=f"/alerts/{id_}/history", empty="Nothing has happened yet."
-    )
+    changes = Table(_CHANGES, f"/alerts/{id_}/history", "Nothing has happened yet.", key="seq")
     heading("Messages behind it")
-    messages = Table(
-        _MESSAGES, key="message_id", path=f"/alerts/{id_}/messages", empty="No message is known."
-    )
+    messages = Table(_MESSAGES, f"/alerts/{id_}/messages", "No message is known.")
 
     async def read() -> None:
         facts.show(_facts(await visit.client.alert(id_)))
@@ -249,3 +233,114 @@ def _actions(visit: Visit, id_: str, notice: Notice, read: Callable[[], Awaitabl
     button("Comment", lambda said: client.comment(id_, said))
     button("Assign to (text)", lambda said: client.assign(id_, said))
     button("Clear", lambda said: client.clear_alert(id_, said))
+
+
+_PAUSE_OF_RECEIVERS: Final = 3.0
+_MOST_DELIVERIES: Final = 100
+_DELIVERY_STATES: Final = {
+    "": "all",
+    "pending": "waiting",
+    "delivered": "delivered",
+    "dead": "given up",
+}
+_WEBHOOKS: Final = (
+    Column("url", "Address", lambda row: places.address("/receivers", webhook=row["id"])),
+    Column("format", "Format"),
+    Column("queries", "Queries"),
+    Column("state", "State"),
+    Column("last", "Last delivery"),
+)
+_DELIVERIES: Final = (
+    Column("id", "Delivery", is_number=True),
+    Column("event_id", "Event", lambda row: _event(row)),
+    Column("state", "State"),
+    Column("attempts", "Attempts that failed", is_number=True),
+    Column("attempted_at", "Last attempt"),
+    Column("status", "Status", is_number=True),
+    Column("error", "Error"),
+)
+
+
+def _event(row: Row) -> str:
+    return places.alert(str(row["event_id"])) if row["query"] is None else ""
+
+
+async def build_receivers(visit: Visit) -> None:
+    """All webhooks; with ``asked["webhook"]`` what became of the deliveries of one."""
+    client = visit.client
+
+    async def rows() -> list[Row]:
+        return [_webhook(each) for each in await client.webhooks()]
+
+    async def test(row: Row) -> None:
+        came = await client.test_webhook(str(row["id"]))
+        outcome.set_text(f"{row['url']}: {_came(came)}")
+
+    table = LiveTable(
+        _WEBHOOKS, rows, _PAUSE_OF_RECEIVERS, "/webhooks", "No webhook is registered.", key="id"
+    )
+    table.act("test", "Send a test event", test)
+    table.act(
+        "enable",
+        "Deliver again",
+        lambda row: client.enable_webhook(str(row["id"])),
+        lambda row: not row["enabled"],
+    )
+    outcome = ui.label().props("role=status")
+    webhook_id = visit.asked.get("webhook")
+    if webhook_id is not None:
+        await _deliveries(visit, webhook_id)
+
+
+async def _deliveries(visit: Visit, webhook_id: str) -> None:
+    client = visit.client
+    webhook = await client.webhook(webhook_id)
+    heading("Deliveries")
+    ui.label(str(webhook["url"]))
+    state = visit.asked.get("state", "")
+    choices(
+        "States of deliveries",
+        _DELIVERY_STATES,
+        state,
+        lambda each: places.address("/receivers", webhook=webhook_id, state=each or None),
+    )
+
+    async def rows() -> list[Row]:
+        found = await client.deliveries(webhook_id, state or None, _MOST_DELIVERIES)
+        return [{**each, "attempted_at": moment(each["attempted_at"])} for each in found]
+
+    chosen = f"&state={state}" if state else ""
+    path = f"/webhooks/{webhook_id}/deliveries?limit={_MOST_DELIVERIES}{chosen}"
+    table = LiveTable(_DELIVERIES, rows, _PAUSE_OF_RECEIVERS, path, most=_MOST_DELIVERIES)
+    table.act("resend", "Send again", lambda row: client.resend(int(row["id"])))
+    with ui.element("div").classes("form"):
+        hours = ui.number("Hours back", value=24, min=0.1)
+        outcome = ui.label().props("role=status")
+
+        async def recover() -> None:
+            with table.notice.of():
+                since = datetime.now(UTC) - timedelta(hours=float(hours.value or 24))
+                number = await client.recover(webhook_id, since)
+                outcome.set_text(f"{number} deliveries are sent again")
+                await table.read()
+
+        change_button("Send again all that were given up", recover)
+
+
+def _webhook(row: Row) -> Row:
+    last = row["last_delivery"]
+    if not row["enabled"]:
+        state = f"disabled since {moment(row['disabled_at'])}"
+    elif row["failing_since"]:
+        state = f"failing since {moment(row['failing_since'])}"
+    else:
+        state = "enabled"
+    told = "" if last is None else f"{last['state']} {moment(last['attempted_at'])}"
+    return {**row, "queries": ", ".join(row["queries"]), "state": state, "last": told}
+
+
+def _came(came: Row) -> str:
+    said = "delivered" if came["delivered"] else "not delivered"
+    status = "" if came["status"] is None else f", status {came['status']}"
+    error = f": {came['error']}" if came["error"] else ""
+    return f"{said} in {came['seconds']:.2f} s{status}{error}"

@@ -11,9 +11,8 @@ from nicegui import ui
 
 from sensorstream.client.results import Results
 from sensorstream.console import places
-from sensorstream.console.charts import LineChart
+from sensorstream.console.drawings import LineChart, Map, Shape, coordinates, shape_of
 from sensorstream.console.elements import Column, Listing, Row, Table
-from sensorstream.console.maps import Map, Shape, coordinates, shape_of
 from sensorstream.console.texts import local_name
 
 _MOST: Final = 5000
@@ -28,9 +27,7 @@ def show_answer(results: Results, path: str) -> None:
     ui.label(told if count <= _MOST else f"{told}; the first {_MOST} are shown")
     ui.button("Download as CSV", on_click=lambda: _download(results)).props("no-caps flat")
     rows = results.rows[:_MOST]
-    table = Table(
-        columns_of(results.columns), key="@row", path=path, empty="The answer has no rows."
-    )
+    table = Table(columns_of(results.columns), path, "The answer has no rows.", key="@row")
     table.show(rows_of(rows))
     lines = lines_of(results.columns, rows)
     with ui.element("div").classes("charts"):
@@ -112,7 +109,7 @@ def lines_of(
     numbers = [
         at
         for at, _ in enumerate(columns)
-        if all(row[at] is None or _is_number(row[at]) for row in rows)
+        if all(row[at] is None or is_number(row[at]) for row in rows)
         and any(row[at] is not None for row in rows)
     ]
     others = [at for at, _ in enumerate(columns) if at not in numbers]
@@ -131,7 +128,8 @@ def lines_of(
     }
 
 
-def _is_number(cell: object) -> bool:
+def is_number(cell: object) -> bool:
+    """Whether a value of an answer is a number."""
     return hasattr(cell, "__float__") and not isinstance(cell, bool | str)
 
 
@@ -146,7 +144,7 @@ def places_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[
         told = [each for each in shapes if each is not None]
         if not told and pair is not None:
             east, north = (row[columns.index(each)] for each in pair[:2])
-            if _is_number(east) and _is_number(north):
+            if is_number(east) and is_number(north):
                 place = float(east), float(north)  # type: ignore[arg-type]
                 told = [Shape(pair[2], (place,))]
         found.extend((name, each) for each in told)

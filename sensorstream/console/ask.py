@@ -26,8 +26,8 @@ from sensorstream.console.elements import (
     keep_fresh,
     stand_at,
 )
-from sensorstream.console.pages import Visit
 from sensorstream.console.texts import moment, seconds
+from sensorstream.console.visits import Visit
 
 SPARQL: Final = {
     "All individuals of a class": "SELECT ?class (COUNT(?s) AS ?number) { ?s a ?class }\n"
@@ -154,7 +154,7 @@ async def build(visit: Visit) -> None:
 
     offer()
     heading("Jobs")
-    jobs = Table(_JOBS, key="id", path="/jobs", empty="There are none.")
+    jobs = Table(_JOBS, "/jobs")
 
     async def read() -> None:
         jobs.show([_job(each) for each in await client.jobs()])

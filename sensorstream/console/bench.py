@@ -8,6 +8,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from sensorstream.console import places
+from sensorstream.console.changes import Trial, fault_text
 from sensorstream.console.code_editor import Completion, code_editor, keep_draft, mark_faults
 from sensorstream.console.elements import (
     Column,
@@ -21,11 +22,10 @@ from sensorstream.console.elements import (
     stand_at,
 )
 from sensorstream.console.ontology import terms_of
-from sensorstream.console.pages import Visit
 from sensorstream.console.rules import COLOURS, language, put_over, text_in_force
 from sensorstream.console.texts import local_name
 from sensorstream.console.texts import text_of as read_text
-from sensorstream.console.trials import Trial, fault_text
+from sensorstream.console.visits import Visit
 
 _RECENT: Final = 20
 _MOST: Final = 100
@@ -173,10 +173,10 @@ class _Outcome:
             ui.label(tried["unexplained"])
             return
         heading("What the expressions found", "h3")
-        found = Table(_FOUND, key="@row", path="", empty="There is no mapping rule.")
+        found = Table(_FOUND, "", "There is no mapping rule.", key="@row")
         found.show(found_rows(tried))
         heading("What no rule read", "h3")
-        left = Table(_UNMAPPED, key="@row", path="", empty="Everything is mapped.")
+        left = Table(_UNMAPPED, "", "Everything is mapped.", key="@row")
         parts = [each for one in tried["explanations"] for each in one["unmapped"]]
         left.show([{**each, "@row": number} for number, each in enumerate(parts)])
 

@@ -27,12 +27,12 @@ def link(text: str, address: str) -> ui.element:
     return made
 
 
-def choices(title: str, there: dict[str, tuple[str, str]], here: str) -> None:
-    """Links side by side, each with its name and address, of which ``here`` is where we are."""
+def choices(title: str, names: Mapping[str, str], here: str, address: Callable[[str], str]) -> None:
+    """Links side by side, with their names, to addresses; ``here`` is where we are."""
     with ui.element("nav").classes("choices") as nav:
         nav.props["aria-label"] = title
-        for key, (name, address) in there.items():
-            made = link(name, address).classes("choice")
+        for key, name in names.items():
+            made = link(name, address(key)).classes("choice")
             if key == here:
                 made.props("aria-current=page")
 
@@ -158,18 +158,18 @@ class Action:
 class Table:
     """A table that shows the latest rows it was given.
 
-    ``key`` names the column whose values tell rows apart, ``path`` the operation of the HTTP
-    interface that the rows come from ("": they cannot be read by GET), ``empty`` what is said
-    where there are none. If there are ``most``, the table says that there may be more.
+    ``path`` is the operation of the HTTP interface that the rows come from ("": they cannot be read
+    by GET), ``empty`` what is said where there are none; ``key`` names the column whose values tell
+    rows apart (the first one). If there are ``most``, the table says that there may be more.
     """
 
     def __init__(
         self,
         columns: Sequence[Column],
-        *,
-        key: str,
         path: str,
-        empty: str,
+        empty: str = "There are none.",
+        *,
+        key: str = "",
         rows_a_page: int = 20,
         most: int | None = None,
     ) -> None:
@@ -190,7 +190,7 @@ class Table:
         ]
         with ui.element("div").classes("table"):
             self.table = ui.table(
-                rows=[], columns=drawn, row_key=key, pagination=rows_a_page
+                rows=[], columns=drawn, row_key=key or columns[0].name, pagination=rows_a_page
             ).props("flat dense wrap-cells hide-pagination")
             self._twin = link("as JSON", twin(path)).classes("twin")
             self._twin.set_visibility(bool(path))
@@ -225,6 +225,46 @@ class Table:
         links = {f"{name}{_LINK}": link(row) for name, link in self._links.items()}
         offers = {f"{each.name}{_OFFERED}": each.is_offered(row) for each in self._actions}
         return {**links, **offers}
+
+
+class LiveTable(Table):
+    """A table that is read again and again; errors of its buttons stand above it."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        rows: Callable[[], Awaitable[Sequence[Row] | None]],
+        pause: float,
+        *given: str,
+        **how: Any,
+    ) -> None:
+        """``rows`` reads them, again after so many seconds; None: what is shown stays."""
+        self.notice = Notice()
+        super().__init__(columns, *given, **how)
+        self._rows = rows
+        keep_fresh(pause, self.read)
+
+    async def read(self) -> None:
+        """Show what there is now."""
+        found = await self._rows()
+        if found is not None:
+            self.show(found)
+
+    def act(
+        self,
+        name: str,
+        title: str,
+        do: Callable[[Row], Awaitable[object]],
+        is_offered: Callable[[Row], bool] = lambda row: True,
+    ) -> None:
+        """Offer an action, after which the table is read anew."""
+
+        async def acted(row: Row) -> None:
+            with self.notice.of():
+                await do(row)
+                await self.read()
+
+        self.add(Action(name, title, acted, is_offered))
 
 
 class Notice:

@@ -1,15 +1,30 @@
-"""The individuals in the window; the members of a class, now and before."""
+"""The individuals in the window, the members of a class, and the past of one up to now.
+
+That is a timeline, charts of its numbers, its way on a map.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Final
 
 from nicegui import ui
 
+from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
+from sensorstream.console.drawings import (
+    LineChart,
+    Map,
+    Named,
+    Points,
+    Shape,
+    coordinates,
+    shape_of,
+    time_axis,
+)
 from sensorstream.console.elements import (
     Action,
     Column,
@@ -20,14 +35,254 @@ from sensorstream.console.elements import (
     heading,
     keep_fresh,
 )
-from sensorstream.console.pages import Visit
-from sensorstream.console.past import Past, how
-from sensorstream.console.texts import TYPE, local_name
+from sensorstream.console.texts import TYPE, local_name, seconds
+from sensorstream.console.visits import Visit
 from sensorstream.console.why_tree import show_statement
 from sensorstream.errors import UnknownIndividual
 
+_MOST: Final = 2000
+_DRAWN: Final = 300
+"""Ended statements in the timeline: those that began last."""
+_NUMBERS: Final = frozenset({"integer", "decimal", "double", "float", "int", "long", "short"})
+_SHARED: Final = ("valid_from", "valid_to", "inferred", "rule", "message_id")
+_ENDED: Final = (
+    Column("property", "Property"),
+    Column("value", "Value"),
+    Column("valid_from", "Since"),
+    Column("valid_to", "Until"),
+    Column("how", ""),
+    Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
+)
+
+
+class Past:
+    """The place where the past of one individual stands."""
+
+    def __init__(self, client: AsyncClient, iri: str) -> None:
+        self._client, self._iri = client, iri
+        self._charts: dict[str, LineChart] = {}
+        self._rows: list[Row] = []
+        with ui.element("section") as self._section:
+            heading("Its past")
+            self._timeline = ui.html("").classes("timeline")
+            with ui.element("div").classes("charts") as self._lines:
+                self._map: Map | None = None
+            path = places.address("/individuals", iri=iri).removeprefix(places.BASE)
+            self._table = Table(_ENDED, path, "Nothing has ended yet.", key="key")
+        self._section.set_visibility(False)
+
+    async def show(self, found: Mapping[str, Any]) -> None:
+        """Show what has ended, and what the server says of the individual now."""
+        ended = [dict(row) for row in await self._client.sql(_question(self._iri))]
+        rows = sorted([*now_rows(found), *ended], key=lambda row: -seconds(row["valid_from"]))
+        if rows == self._rows:
+            return
+        self._rows = rows
+        self._section.set_visibility(bool(rows))
+        drawn = [_spell(row) for row in [*now_rows(found), *ended[:_DRAWN]]]
+        self._timeline.set_content(timeline(drawn) if drawn else "")
+        for name, points in lines_of(rows).items():
+            with self._lines:
+                axis = time_axis(points[0][0])
+                chart = self._charts.get(name) or LineChart(name, axis)
+            self._charts[name] = chart
+            chart.draw({name: points})
+        way = way_of(rows)
+        if way:
+            with self._lines:
+                self._map = self._map or Map("Where it was")
+            self._map.draw(way, is_a_way=len(way) > 1)
+        self._table.show([_ended(number, row) for number, row in enumerate(ended)])
+
+
+def _question(iri: str) -> str:
+    quoted = iri.replace("'", "''")
+    return (
+        "select predicate, object, number, valid_from, valid_to, inferred, message_id "
+        f"from history.statements where subject = '{quoted}' "
+        f"order by valid_from desc limit {_MOST}"
+    )
+
+
+def now_rows(found: Mapping[str, Any]) -> list[Row]:
+    """What holds now, from the answer of ``GET /individuals``, as rows of history."""
+    return [
+        {
+            "predicate": property_,
+            "object": value["value"],
+            "number": _number(value),
+            **{each: value[each] for each in _SHARED},
+        }
+        for property_, values in found["properties"].items()
+        for value in values
+        if value["valid_to"] is None and value["valid_from"] is not None
+    ]
+
+
+def _number(value: Mapping[str, Any]) -> float | None:
+    if value["kind"] == "literal" and local_name(str(value["datatype"])) in _NUMBERS:
+        with suppress(ValueError):
+            return float(value["value"])
+    return None
+
+
+def _spell(row: Row) -> Spell:
+    names = local_name(str(row["predicate"])), local_name(str(row["object"]))
+    return Spell(*names, row["valid_from"], row["valid_to"], how(row), str(row["message_id"]))
+
+
+def _ended(number: int, row: Row) -> Row:
+    return {
+        "key": number,
+        "property": local_name(str(row["predicate"])),
+        "value": local_name(str(row["object"])),
+        "valid_from": str(row["valid_from"]),
+        "valid_to": str(row["valid_to"]),
+        "how": how(row),
+        "message_id": row["message_id"],
+    }
+
+
+def how(row: Row) -> str:
+    """How a statement came to hold, if no message said it; of now, by which rule."""
+    if not row["inferred"]:
+        return ""
+    return f"inferred by {row['rule']}" if row.get("rule") else "inferred"
+
+
+def lines_of(rows: Sequence[Row]) -> dict[str, Points]:
+    """The numbers over time, by the names of their properties, oldest first."""
+    found: dict[str, list[tuple[Any, float]]] = {}
+    for row in reversed(rows):
+        if row["number"] is not None:
+            name = local_name(str(row["predicate"]))
+            at = row["valid_from"] if isinstance(row["valid_from"], int) else str(row["valid_from"])
+            found.setdefault(name, []).append((at, float(row["number"])))
+    return {name: points for name, points in found.items() if len(points) > 1}
+
+
+def way_of(rows: Sequence[Row]) -> list[Named]:
+    """Where an individual was, oldest first, by shapes in WKT or by two coordinates."""
+    shapes = [
+        (str(row["valid_from"]), shape)
+        for row in reversed(rows)
+        if (shape := shape_of(str(row["object"]))) is not None
+    ]
+    if shapes:
+        return shapes
+    names = sorted({local_name(str(row["predicate"])) for row in rows})
+    pair = coordinates(names)
+    if pair is None:
+        return []
+    east, north, frame = pair
+    by_time: dict[str, dict[str, float]] = {}
+    last: dict[str, float] = {}
+    for row in reversed(rows):
+        name = local_name(str(row["predicate"]))
+        if name in (east, north) and row["number"] is not None:
+            last[name] = float(row["number"])
+            by_time[str(row["valid_from"])] = dict(last)
+    return [
+        (at, Shape(frame, ((each[east], each[north]),)))
+        for at, each in by_time.items()
+        if east in each and north in each
+    ]
+
+
+_BAR: Final = 18
+_NAME: Final = 18
+"""The height of a bar, and of the name above those of a property."""
+_END: Final = 16
+_MOST_MOMENTS: Final = 40
+"""Bars below each other; what would need more is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """A value that held for a while; ``until`` is None: it still does."""
+
+    property: str
+    value: str
+    since: object
+    until: object | None
+    how: str
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Spells of one property that do not overlap, the oldest first."""
+
+    property: str
+    spells: tuple[Spell, ...]
+
+
+def lanes_of(spells: Sequence[Spell]) -> list[Lane]:
+    """The spells of each property in as few lanes as it takes; properties by name."""
+    found: dict[str, list[list[Spell]]] = {}
+    for spell in sorted(spells, key=lambda each: (seconds(each.since), each.value)):
+        lanes = found.setdefault(spell.property, [])
+        free = (lane for lane in lanes if _has_ended(lane[-1], spell.since))
+        lane = next(free, None)
+        if lane is None:
+            lanes.append([spell])
+        else:
+            lane.append(spell)
+    return [Lane(name, tuple(lane)) for name in sorted(found) for lane in found[name]]
+
+
+def _has_ended(spell: Spell, moment: object) -> bool:
+    return spell.until is not None and seconds(spell.until) <= seconds(moment)
+
+
+def timeline(spells: Sequence[Spell]) -> str:
+    """The picture as SVG, as wide as its place; a bar leads to the message that said it."""
+    lanes = lanes_of(spells)
+    shown = lanes[:_MOST_MOMENTS]
+    ends = [each for spell in spells for each in (spell.since, spell.until) if each is not None]
+    # What holds since long before begins at the edge.
+    begins = [spell.since for spell in spells if spell.until is not None]
+    first, last = min(begins or ends, key=seconds), max(ends, key=seconds)
+    begin, length = seconds(first), max(seconds(last) - seconds(first), 1e-9)
+    parts: list[str] = []
+    at, name = 0, ""
+    for lane in shown:
+        if lane.property != name:
+            name = lane.property
+            at += _NAME
+            parts.append(f'<text y="{at - 4}">{escape(name)}</text>')
+        parts.extend(_bars(lane, at, begin, length))
+        at += _BAR
+    left = len(lanes) - len(shown)
+    more = f" ({left} lines more are left out)" if left else ""
+    at += _END
+    parts.append(f'<text y="{at - 3}">{escape(str(first))}{more}</text>')
+    parts.append(f'<text x="100%" y="{at - 3}" text-anchor="end">{escape(str(last))}</text>')
+    return (
+        f'<svg width="100%" height="{at}" role="group" aria-label="Timeline">{"".join(parts)}</svg>'
+    )
+
+
+def _bars(lane: Lane, top: int, begin: float, length: float) -> Iterator[str]:
+    for spell in lane.spells:
+        left = max(100 * (seconds(spell.since) - begin) / length, 0.0)
+        right = 100.0 if spell.until is None else 100 * (seconds(spell.until) - begin) / length
+        until = "until now" if spell.until is None else f"to {spell.until}"
+        how = f", {spell.how}" if spell.how else ""
+        told = escape(f"{spell.property} {spell.value}, {spell.since} {until}{how}")
+        kind = "inferred" if spell.how else "said"
+        # The table below leads to the messages by keyboard: so many stops would be in the way.
+        yield (
+            f'<a href="{escape(places.message(spell.message_id))}" tabindex="-1" '
+            f'aria-label="{told}"><svg class="{kind}" x="{left:.3f}%" y="{top}" '
+            f'width="{max(right - left, 0.15):.3f}%" height="{_BAR - 2}"><title>{told}</title>'
+            f'<rect width="100%" height="100%"/><text x="3" y="12">{escape(spell.value)}</text>'
+            "</svg></a>"
+        )
+
+
 _PAUSE: Final = 3.0
-_MOST: Final = 500
+_MOST_SHOWN: Final = 500
 _COLUMNS: Final = (
     Column("name", "Individual", lambda row: places.individual(str(row["iri"]))),
     Column("types", "Classes"),
@@ -62,19 +317,21 @@ async def build(visit: Visit) -> None:
         await _members(visit, iri)
         return
     total = ui.label().props("role=status")
-    table = Table(_COLUMNS, key="iri", path=f"/window?limit={_MOST}", empty="The window is empty.")
+    table = Table(_COLUMNS, f"/window?limit={_MOST_SHOWN}", "The window is empty.", key="iri")
 
     skipped = 0
 
     async def read() -> None:
         nonlocal skipped
         # The oldest come first: how many there are besides the newest, the last reading told.
-        found = await visit.client.window(_MOST, skipped)
-        if skipped != (skipped := max(0, found["total"] - _MOST)):
-            found = await visit.client.window(_MOST, skipped)
+        found = await visit.client.window(_MOST_SHOWN, skipped)
+        if skipped != (skipped := max(0, found["total"] - _MOST_SHOWN)):
+            found = await visit.client.window(_MOST_SHOWN, skipped)
         count, statements = found["total"], found["statements"]
         told = f"{count} individuals, {statements} statements, {found['inferred']} inferred"
-        total.set_text(told if count <= _MOST else f"{told}; the newest {_MOST} are shown")
+        total.set_text(
+            told if count <= _MOST_SHOWN else f"{told}; the newest {_MOST_SHOWN} are shown"
+        )
         table.show([_row(each) for each in reversed(found["individuals"])])
 
     keep_fresh(_PAUSE, read)
@@ -82,8 +339,8 @@ async def build(visit: Visit) -> None:
 
 async def _members(visit: Visit, iri: str) -> None:
     path = places.address("/latest", **{"class": iri}).removeprefix(places.BASE)
-    table = Table(_MEMBERS, key="iri", path=path, empty="There is none, now or before.", most=_MOST)
-    found = await visit.client.latest(iri, _MOST)
+    table = Table(_MEMBERS, path, "There is none, now or before.", key="iri", most=_MOST_SHOWN)
+    found = await visit.client.latest(iri, _MOST_SHOWN)
     table.show(
         [
             {
@@ -178,9 +435,7 @@ async def build_one(visit: Visit) -> None:
     state = ui.label().props("role=status")
     path = places.address("/individuals", iri=iri).removeprefix(places.BASE)
     notice = Notice()
-    table = Table(
-        _STATEMENTS, key="key", path=path, empty="Nothing is known of it.", rows_a_page=50
-    )
+    table = Table(_STATEMENTS, path, "Nothing is known of it.", key="key", rows_a_page=50)
     reason = ui.element("div").props("role=status")
 
     async def why(row: Row) -> None:
@@ -218,7 +473,7 @@ def statements_of(found: Mapping[str, Any]) -> Iterator[Row]:
                 "key": f"{property_} {number}",
                 "property": local_name(property_),
                 "shown": local_name(value["value"]) if is_link else value["value"],
-                "there": _page_of(property_, value["value"]) if is_link else "",
+                "there": _page_of_value(property_, value["value"]) if is_link else "",
                 "how": how(value),
                 "valid_from": value["valid_from"],
                 "valid_to": "" if value["valid_to"] is None else value["valid_to"],
@@ -228,7 +483,7 @@ def statements_of(found: Mapping[str, Any]) -> Iterator[Row]:
             }
 
 
-def _page_of(property_: str, iri: str) -> str:
+def _page_of_value(property_: str, iri: str) -> str:
     return places.members(iri) if property_ == TYPE else places.individual(iri)
 
 

@@ -1,4 +1,4 @@
-"""The latest messages, and what became of them."""
+"""The latest messages, what became of them, and those that were not taken in."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from nicegui import ui
 
 from sensorstream.console import places
 from sensorstream.console.alerts import cause
+from sensorstream.console.code_editor import code_editor, keep_draft
 from sensorstream.console.elements import (
+    Action,
     Column,
     Facts,
     Listing,
+    LiveTable,
+    Notice,
     Row,
     Table,
+    change_button,
     choices,
     go,
     heading,
     keep_fresh,
     link,
 )
-from sensorstream.console.pages import Visit
 from sensorstream.console.texts import local_name, moment, text_of
+from sensorstream.console.visits import Visit
 from sensorstream.errors import UnknownMessage
 
 _PAUSE: Final = 2.0
@@ -51,11 +56,7 @@ async def build(visit: Visit) -> None:
     asked = visit.asked
     status, source = asked.get("status", ""), asked.get("source", "")
     before = int(asked["before"]) if asked.get("before", "").isdecimal() else None
-    there = {
-        each: (name, places.address(places.MESSAGES.path, status=each or None))
-        for each, name in {"": "all", **STATES}.items()
-    }
-    choices("Kinds of messages", there, status)
+    choices("Kinds of messages", {"": "all", **STATES}, status, lambda each: _here(each, "", None))
 
     def choose() -> None:
         go(_here(status, name.value or "", None))
@@ -68,34 +69,29 @@ async def build(visit: Visit) -> None:
     said = {"status": status, "source": source, "before": before}
     chosen = "".join(f"&{key}={value}" for key, value in said.items() if value)
     path = f"/messages?limit={_MOST}{chosen}"
-    table = Table(_COLUMNS, key="seq", path=path, empty="There are none.", rows_a_page=_MOST)
     shown: list[dict[str, Any]] = []
 
     def turn() -> None:
         if shown:
             go(_here(status, source, int(shown[-1]["seq"])))
 
-    async def read() -> None:
+    async def rows() -> list[Row] | None:
         if shown and not goes_on.value:
-            return
+            return None
         found = await visit.client.messages(
             _MOST, before, status=status or None, source=source or None
         )
         shown[:] = found
         older.set_enabled(len(found) == _MOST)
-        table.show([_row(each) for each in found])
+        return [{**each, "received_at": moment(each["received_at"])} for each in found]
 
-    keep_fresh(_PAUSE, read)
+    LiveTable(_COLUMNS, rows, _PAUSE, path, key="seq", rows_a_page=_MOST)
 
 
 def _here(status: str, source: str, before: int | None) -> str:
     return places.address(
         places.MESSAGES.path, status=status or None, source=source or None, before=before
     )
-
-
-def _row(row: dict[str, Any]) -> Row:
-    return {**row, "received_at": moment(row["received_at"])}
 
 
 _PAUSE_OF_ONE: Final = 3.0
@@ -120,11 +116,9 @@ async def build_one(visit: Visit) -> None:
     individuals = ui.element("p").classes("names")
     shown: list[str] = []
     heading("Alerts")
-    alerts = Table(_ALERTS, key="id", path=f"/messages/{id_}", empty="It raised none.")
+    alerts = Table(_ALERTS, f"/messages/{id_}", "It raised none.", key="id")
     heading("Deliveries of its alerts")
-    deliveries = Table(
-        _DELIVERIES, key="id", path=f"/messages/{id_}", empty="Nothing was to be delivered."
-    )
+    deliveries = Table(_DELIVERIES, f"/messages/{id_}", "Nothing was to be delivered.")
 
     async def read() -> None:
         life = await visit.client.message(id_)
@@ -180,3 +174,79 @@ def _count(number: dict[str, Any] | None) -> str:
     if number is None:
         return ""
     return f"{number['asserted']} statements, {number['inferred']} inferred because of it"
+
+
+_PAUSE_OF_KEPT: Final = 3.0
+_MOST_KEPT: Final = 200
+KEPT: Final = ("unmatched", "rejected", "partial", "skipped")
+"""What became of the messages that stand here."""
+_KEPT_STATES: Final = {"": "all", **{each: STATES[each] for each in KEPT}}
+_KEPT_COLUMNS: Final = (
+    Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
+    Column("status", "Status"),
+    Column("source", "Source"),
+    Column("received_at", "Received"),
+    Column("reason", "Why"),
+)
+
+
+async def build_quarantine(visit: Visit) -> None:
+    """Those of a status; with ``asked["message"]`` one of them, to be edited."""
+    client, status = visit.client, visit.asked.get("status", "")
+    choices(
+        "Kinds of messages",
+        _KEPT_STATES,
+        status,
+        lambda each: places.address(places.QUARANTINE.path, status=each or None),
+    )
+    outcome = ui.label().props("role=status")
+
+    async def rows() -> list[Row]:
+        said: Any = {"status": status} if status else {}
+        return [_shown(each) for each in await client.quarantine(_MOST_KEPT, **said)]
+
+    async def replay(row: Row) -> None:
+        outcome.set_text(_came(row, await client.replay(str(row["message_id"]))))
+
+    async def dismiss(row: Row) -> None:
+        await client.dismiss(str(row["message_id"]))
+        outcome.set_text(f"{row['message_id']} is out of quarantine; the journal keeps it")
+
+    async def edit(row: Row) -> None:
+        go(places.address(places.QUARANTINE.path, message=row["message_id"]))
+
+    path = f"/quarantine?{f'status={status}&' if status else ''}limit={_MOST_KEPT}"
+    table = LiveTable(_KEPT_COLUMNS, rows, _PAUSE_OF_KEPT, path, most=_MOST_KEPT)
+    table.add(Action("edit", "Edit", edit))
+    table.act("replay", "Take in anew", replay)
+    table.act("dismiss", "Take out", dismiss)
+    message_id = visit.asked.get("message")
+    if message_id is not None:
+        await _edit(visit, message_id)
+
+
+async def _edit(visit: Visit, message_id: str) -> None:
+    content = await visit.client.message_content(message_id)
+    heading("Edit and take in anew")
+    ui.label(message_id)
+    text = content.decode("utf-8", "replace")
+    editor = code_editor(f"Content of {message_id}", text, "XML")
+    notice = Notice()
+    outcome = ui.label().props("role=status")
+
+    async def send() -> None:
+        with notice.of():
+            came = await visit.client.replay(message_id, editor.value.encode())
+            outcome.set_text(_came({"message_id": message_id}, came))
+
+    change_button("Take this in instead", send)
+    await keep_draft(editor, message_id)
+
+
+def _shown(row: Row) -> Row:
+    shown = {name: row[name] for name in ("message_id", "status", "source", "reason")}
+    return {**shown, "received_at": moment(row["received_at"])}
+
+
+def _came(row: Row, came: Row) -> str:
+    return f"{row['message_id']} was taken in anew as {came['message_id']}: {came['status']}"

@@ -10,10 +10,10 @@ from nicegui import ui
 
 from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
+from sensorstream.console.changes import Versions
 from sensorstream.console.elements import Notice, change_button, heading, link, stand_at
-from sensorstream.console.pages import Visit
 from sensorstream.console.texts import local_name
-from sensorstream.console.versions import Versions
+from sensorstream.console.visits import Visit
 
 _PREFIXES: Final = """
 PREFIX owl: <http://www.w3.org/2002/07/owl#>

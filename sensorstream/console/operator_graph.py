@@ -16,7 +16,7 @@ from sensorstream.client.clients import AsyncClient
 from sensorstream.console.elements import Facts, Notice, change_button, heading
 from sensorstream.console.scripts import run
 from sensorstream.console.texts import short
-from sensorstream.console.watches import TOGETHER
+from sensorstream.console.visits import TOGETHER
 
 _WIDTH: Final = 180
 _HEIGHT: Final = 62

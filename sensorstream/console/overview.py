@@ -10,12 +10,10 @@ from typing import Any, Final, TypeAlias
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.charts import Bars, LineChart
+from sensorstream.console.drawings import Bars, LineChart
 from sensorstream.console.elements import Facts, heading, keep_fresh, link
-from sensorstream.console.messages import STATES
-from sensorstream.console.pages import Visit
-from sensorstream.console.quarantine import KEPT
-from sensorstream.console.watches import Watch
+from sensorstream.console.messages import KEPT, STATES
+from sensorstream.console.visits import Visit, Watch
 
 _Value: TypeAlias = Callable[[Watch], float | None]
 _UNKNOWN: Final = "-"

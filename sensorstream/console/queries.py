@@ -13,14 +13,15 @@ from nicegui import ui
 
 from sensorstream.client.reports import QueryReport
 from sensorstream.console import places
-from sensorstream.console.answers import columns_of, rows_of
-from sensorstream.console.charts import LineChart, time_axis
+from sensorstream.console.answers import columns_of, is_number, rows_of
+from sensorstream.console.changes import Trial, Versions
 from sensorstream.console.code_editor import Completion, code_editor, keep_draft, mark_faults
+from sensorstream.console.drawings import LineChart, time_axis
 from sensorstream.console.elements import (
-    Action,
     Column,
     Facts,
     Listing,
+    LiveTable,
     Notice,
     Row,
     Table,
@@ -34,9 +35,7 @@ from sensorstream.console.elements import (
 )
 from sensorstream.console.ontology import terms_of
 from sensorstream.console.operator_graph import OperatorGraph, Steps
-from sensorstream.console.pages import Visit
-from sensorstream.console.trials import Trial
-from sensorstream.console.versions import Versions
+from sensorstream.console.visits import Visit
 from sensorstream.errors import SensorStreamError, UnknownQuery
 from sensorstream.resources import bundled
 
@@ -81,19 +80,12 @@ _COLUMNS: Final = (
 
 async def build(visit: Visit) -> None:
     """The queries; below them the editor."""
-    doing = Notice()
-    table = Table(_COLUMNS, key="name", path="/queries", empty="No query runs.")
 
-    async def read() -> None:
-        table.show([_row(each) for each in await visit.client.queries()])
+    async def rows() -> list[Row]:
+        return [_row(each) for each in await visit.client.queries()]
 
-    async def stop(row: Row) -> None:
-        with doing.of():
-            await visit.client.unregister(str(row["name"]))
-            await read()
-
-    table.add(Action("stop", "Stop", stop))
-    keep_fresh(_PAUSE, read)
+    table = LiveTable(_COLUMNS, rows, _PAUSE, "/queries", "No query runs.")
+    table.act("stop", "Stop", lambda row: visit.client.unregister(str(row["name"])))
     heading("A new query")
     _editor(visit, visit.asked.get("preset", ""))
 
@@ -219,7 +211,7 @@ class _Results:
         self._chart = LineChart("Numbers of the reports", {"type": "value"})
         columns = columns_of(f"?{each}" for each in variables)
         path = f"/queries/{name}/results"
-        self._table = Table(columns, key="@row", path=path, empty="There is no result now.")
+        self._table = Table(columns, path, "There is no result now.", key="@row")
         self._given: list[tuple[int, int, int]] | None = None
         self._latest = ui.label().props("role=status")
         self._task: asyncio.Task[None] | None = None
@@ -289,7 +281,7 @@ def lines_of(
             continue
         for row in report.results:
             numbers = {
-                name: value for name, value in row.items() if name not in keys and _is_number(value)
+                name: value for name, value in row.items() if name not in keys and is_number(value)
             }
             others = [
                 str(value)
@@ -300,10 +292,6 @@ def lines_of(
                 key = " ".join([f"?{name}", *others])
                 lines.setdefault(key, []).append((report.time, float(value)))
     return lines
-
-
-def _is_number(value: object) -> bool:
-    return hasattr(value, "__float__") and not isinstance(value, bool | str)
 
 
 def _told(report: QueryReport) -> str:

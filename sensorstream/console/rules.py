@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
@@ -11,6 +11,7 @@ from nicegui import ui
 
 from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
+from sensorstream.console.changes import Trial, Versions
 from sensorstream.console.code_editor import (
     Completion,
     Language,
@@ -31,9 +32,7 @@ from sensorstream.console.elements import (
     link,
 )
 from sensorstream.console.ontology import terms_of
-from sensorstream.console.pages import Visit
-from sensorstream.console.trials import Trial
-from sensorstream.console.versions import Versions
+from sensorstream.console.visits import Visit
 from sensorstream.errors import SensorStreamError, UnknownRules
 from sensorstream.reasoning.rulesets.library import SUMMARIES, text_of
 
@@ -54,13 +53,27 @@ class RuleSets:
     """The table of the sets; the files in force say which are on."""
 
     def __init__(self, visit: Visit) -> None:
-        self._visit = visit
+        self._client = visit.client
         heading("Rule sets")
         self._notice = Notice()
         self._others = ui.label().props("role=status")
-        self._table = Table(_SETS, key="name", path="/rules", empty="")
-        self._table.add(Action("on", "Turn on", self._turn_on, _is_off))
-        self._table.add(Action("off", "Turn off", self._turn_off, _is_on))
+        self._table = Table(_SETS, "/rules", "")
+        for name, title, do, is_on in (
+            ("on", "Turn on", self._turn_on, False),
+            ("off", "Turn off", self._turn_off, True),
+        ):
+            self._offer(name, title, do, is_on)
+
+    def _offer(
+        self, name: str, title: str, do: Callable[[str], Awaitable[str]], is_on: bool
+    ) -> None:
+        async def turn(row: Row) -> None:
+            with self._notice.of():
+                await do(str(row["name"]))
+                found = await self._client.rule_files()
+                self.show(each["name"] for each in found["files"])
+
+        self._table.add(Action(name, title, turn, lambda row: (row["state"] == _ON) is is_on))
 
     def show(self, files: Iterable[str]) -> None:
         """Show which sets are on; ``files`` are the names of the rule files in force."""
@@ -68,20 +81,11 @@ class RuleSets:
         self._others.set_text("" if rows else _OTHERS)
         self._table.show(rows)
 
-    async def _turn_on(self, row: Row) -> None:
-        with self._notice.of():
-            name = str(row["name"])
-            await self._visit.client.put_rule_file(f"{name}{_END}", text_of(name))
-            await self._read()
+    async def _turn_on(self, name: str) -> str:
+        return await self._client.put_rule_file(f"{name}{_END}", text_of(name))
 
-    async def _turn_off(self, row: Row) -> None:
-        with self._notice.of():
-            await self._visit.client.delete_rule_file(f"{row['name']}{_END}")
-            await self._read()
-
-    async def _read(self) -> None:
-        found = await self._visit.client.rule_files()
-        self.show(each["name"] for each in found["files"])
+    async def _turn_off(self, name: str) -> str:
+        return await self._client.delete_rule_file(f"{name}{_END}")
 
 
 def rows_of(files: Iterable[str]) -> list[Row]:
@@ -92,14 +96,6 @@ def rows_of(files: Iterable[str]) -> list[Row]:
         for name, about in SUMMARIES.items()
     ]
     return rows if sets else []
-
-
-def _is_on(row: Row) -> bool:
-    return str(row["state"]) == _ON
-
-
-def _is_off(row: Row) -> bool:
-    return not _is_on(row)
 
 
 _PAUSE: Final = 5.0
@@ -142,7 +138,7 @@ _RULES: Final = (
 async def build(visit: Visit) -> None:
     """The files, then the rules in their order, and the rule sets that come along."""
     origin = ui.label().props("role=status")
-    files = Table(_FILES, key="name", path="/rules", empty="No rule file is in force.")
+    files = Table(_FILES, "/rules", "No rule file is in force.")
     with ui.element("div").classes("form"):
         name = ui.input("New file (name with its ending)")
 
@@ -152,7 +148,7 @@ async def build(visit: Visit) -> None:
 
         ui.button("Write it", on_click=begin).props("no-caps")
     heading("Rules")
-    rules = Table(_RULES, key="key", path="/rules", empty="No rule is in force.")
+    rules = Table(_RULES, "/rules", "No rule is in force.", key="key")
     sets = RuleSets(visit)
 
     async def read() -> None:

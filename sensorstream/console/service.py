@@ -31,66 +31,55 @@ from sensorstream.console import (
     messages,
     ontology,
     overview,
-    quarantine,
+    places,
     queries,
-    receivers,
+    routes,
     rules,
     settings,
-    sign_in,
-    twins,
 )
 from sensorstream.console.elements import TELL_VISIBLE, Notice, go, heading, link, while_visible
-from sensorstream.console.pages import Page, Visit, page_of
-from sensorstream.console.places import (
-    ALERTS,
-    ASK,
-    BASE,
-    BENCH,
-    ICON,
-    INDIVIDUALS,
-    MESSAGES,
-    ONTOLOGY,
-    OVERVIEW,
-    PLACES,
-    QUARANTINE,
-    QUERIES,
-    RULES,
-    SETTINGS,
-    Place,
-    address,
-)
+from sensorstream.console.places import BASE, ICON, PLACES, Place, address
+from sensorstream.console.routes import way_in
 from sensorstream.console.scripts import TELL_SHADE, shade_button
-from sensorstream.console.sign_in import way_in
 from sensorstream.console.texts import local_name
-from sensorstream.console.visits import Upstream, key_of
-from sensorstream.console.watches import Watch, Watches
+from sensorstream.console.visits import Page, Upstream, Visit, Watch, Watches, key_of, page_of
 from sensorstream.errors import InternalFault
 
 PAGES: Final = (
-    page_of(OVERVIEW, overview.build),
-    page_of(MESSAGES, messages.build),
-    Page("/messages/{message_id}", MESSAGES, lambda asked: asked["message_id"], messages.build_one),
-    page_of(INDIVIDUALS, individuals.build),
+    page_of(places.OVERVIEW, overview.build),
+    page_of(places.MESSAGES, messages.build),
+    Page(
+        "/messages/{message_id}",
+        places.MESSAGES,
+        lambda asked: asked["message_id"],
+        messages.build_one,
+    ),
+    page_of(places.INDIVIDUALS, individuals.build),
     Page(
         "/individual",
-        INDIVIDUALS,
+        places.INDIVIDUALS,
         lambda asked: local_name(asked.get("iri", "")),
         individuals.build_one,
     ),
-    page_of(QUERIES, queries.build),
-    Page("/query", QUERIES, lambda asked: local_name(asked.get("name", "")), queries.build_one),
-    page_of(ASK, ask.build),
-    page_of(ALERTS, alerts.build),
+    page_of(places.QUERIES, queries.build),
     Page(
-        "/alerts/{alert_id}", ALERTS, lambda asked: f"Alert {asked['alert_id']}", alerts.build_one
+        "/query", places.QUERIES, lambda asked: local_name(asked.get("name", "")), queries.build_one
     ),
-    Page("/receivers", ALERTS, lambda asked: "Receivers", receivers.build),
-    page_of(RULES, rules.build),
-    Page("/rules/{name}", RULES, lambda asked: asked["name"], rules.build_file),
-    page_of(BENCH, bench.build),
-    page_of(ONTOLOGY, ontology.build),
-    page_of(QUARANTINE, quarantine.build),
-    page_of(SETTINGS, settings.build),
+    page_of(places.ASK, ask.build),
+    page_of(places.ALERTS, alerts.build),
+    Page(
+        "/alerts/{alert_id}",
+        places.ALERTS,
+        lambda asked: f"Alert {asked['alert_id']}",
+        alerts.build_one,
+    ),
+    Page("/receivers", places.ALERTS, lambda asked: "Receivers", alerts.build_receivers),
+    page_of(places.RULES, rules.build),
+    Page("/rules/{name}", places.RULES, lambda asked: asked["name"], rules.build_file),
+    page_of(places.BENCH, bench.build),
+    page_of(places.ONTOLOGY, ontology.build),
+    page_of(places.QUARANTINE, messages.build_quarantine),
+    page_of(places.SETTINGS, settings.build),
 )
 _PACKETS: Final = 2000
 """In one request. Its bytes are limited too, by Engine.IO to 1,000,000."""
@@ -104,7 +93,7 @@ _RECONNECT: Final = 10.0
 
 def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], object]) -> None:
     """Serve the pages of a server on a socket, until the process is told to end."""
-    own = [*sign_in.routes(upstream), *twins.routes(upstream)]
+    own = [*routes.routes(upstream), *routes.twin_routes(upstream)]
     api = FastAPI(openapi_url=None, routes=own, middleware=[Middleware(Policy)])
     # Of the pages before they are compressed.
     pages.add_middleware(Policy)

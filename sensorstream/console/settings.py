@@ -8,7 +8,7 @@ from nicegui import ui
 
 from sensorstream.console import places
 from sensorstream.console.elements import Column, Row, Table, stand_at
-from sensorstream.console.pages import Visit
+from sensorstream.console.visits import Visit
 
 _DEFAULT: Final = "default"
 _COLUMNS: Final = (
@@ -24,7 +24,7 @@ async def build(visit: Visit) -> None:
     asked = visit.asked
     alone = ui.switch("Only those that are set", value="all" not in asked)
     name = ui.input("Name contains", value=asked.get("name", "")).props("clearable")
-    table = Table(_COLUMNS, key="name", path="/settings", empty="There are none.", rows_a_page=50)
+    table = Table(_COLUMNS, "/settings", rows_a_page=50)
 
     def choose() -> None:
         said = (name.value or "").strip().lower()

@@ -248,9 +248,7 @@ class Cursor:
                 return self.at - 1
         opened = self.tokens[start].value
         closed = _CLOSED[_OPEN.index(opened)]
-        raise QueryError(
-            f"'{opened}' has no end: expected '{closed}'", position=self.position(start)
-        )
+        raise self.error(f"'{opened}' has no end: expected '{closed}'", start)
 
     def between(self, first: int, last: int) -> str:
         """The text from one token to another one, as it is written, without the last one."""
@@ -285,6 +283,10 @@ class Cursor:
         start = Position(place.file, place.line, place.column - before)
         return partial(read_query, text, start=start, prefixes=self.prefixes, base=self.base)
 
+    def error(self, told: str, at: int) -> QueryError:
+        """What is wrong with the text at a token."""
+        return QueryError(told, position=self.position(at))
+
     def fail(self, expected: str) -> NoReturn:
         """Say what was expected here.
 
@@ -293,4 +295,4 @@ class Cursor:
         """
         token = self.token
         told = "the text ends here" if token is None else f"unexpected '{token.value[:40]}'"
-        raise QueryError(f"{told}: expected {expected}", position=self.position())
+        raise self.error(f"{told}: expected {expected}", self.at)

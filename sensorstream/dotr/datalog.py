@@ -120,9 +120,7 @@ def _read_atom(cursor: Cursor) -> TriplePattern:
         return _triple(cursor, at, first, name, second)
     cursor.expect(")")
     if not isinstance(name, IRI):
-        raise QueryError(
-            f"the name of a class is an IRI: expected {_ATOM}", position=cursor.position(at)
-        )
+        raise cursor.error(f"the name of a class is an IRI: expected {_ATOM}", at)
     return _triple(cursor, at, first, RDF_TYPE, name)
 
 
@@ -131,9 +129,9 @@ def _triple(
 ) -> TriplePattern:
     blank = isinstance(subject, BlankNode) or isinstance(object_, BlankNode)
     if not isinstance(predicate, IRI | Variable) or isinstance(subject, Literal) or blank:
-        raise QueryError(
+        raise cursor.error(
             f"not an atom, whose property is an IRI and whose subject no literal: expected {_ATOM}",
-            position=cursor.position(at),
+            at,
         )
     return TriplePattern(subject, predicate, object_)
 
@@ -185,4 +183,4 @@ def _iri(cursor: Cursor, token: Lexeme) -> IRI:
         told = f"unknown prefix '{prefix}:': expected 'PREFIX {prefix}: <…>' before it"
     except TermError as error:
         told = error.message
-    raise QueryError(told, position=cursor.position(cursor.at - 1))
+    raise cursor.error(told, cursor.at - 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Final, Literal
@@ -85,9 +85,8 @@ def _label(cursor: Cursor, known: Sequence[str]) -> str:
     at = cursor.at
     label = cursor.name("a label")
     if label not in known:
-        raise QueryError(
-            f"unknown label '{label}': expected one that stands before: {', '.join(known)}",
-            position=cursor.position(at),
+        raise cursor.error(
+            f"unknown label '{label}': expected one that stands before: {', '.join(known)}", at
         )
     return label
 
@@ -111,21 +110,19 @@ def _length(cursor: Cursor) -> timedelta:
         cursor.at = at
         cursor.fail(_LENGTH)
     if length < timedelta(0):
-        raise QueryError(
-            f"'{written}' is negative: expected {_LENGTH}", position=cursor.position(at)
-        )
+        raise cursor.error(f"'{written}' is negative: expected {_LENGTH}", at)
     return length
 
 
+@dataclass(slots=True)
 class Names:
     """The labels and variables of a rule, as far as it has been read."""
 
-    def __init__(self) -> None:
-        self.labels: dict[str, tuple[str, ...]] = {}
-        self.selected: list[str] = []
-        """The labels of events that the rule takes: the trigger, and each, first, last."""
-        self.values: list[str] = []
-        """The variables of aggregates."""
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    selected: list[str] = field(default_factory=list)
+    """The labels of events that the rule takes: the trigger, and each, first, last."""
+    values: list[str] = field(default_factory=list)
+    """The variables of aggregates."""
 
     def add(self, label: str, variables: tuple[str, ...]) -> None:
         """A selector; the first one is the trigger."""
@@ -171,21 +168,16 @@ class Names:
             if owners
             else "no selector has it: expected a variable that one of them selects"
         )
-        raise QueryError(f"?{name}: {told}", position=cursor.position(at))
+        raise cursor.error(f"?{name}: {told}", at)
 
     def _attribute(self, cursor: Cursor, at: int) -> str:
         label, name = cursor.tokens[at].value, cursor.tokens[at + 2].value.lstrip("?$")
         if label not in self.labels:
             known = ", ".join(self.labels)
-            raise QueryError(
-                f"unknown label '{label}': expected one of {known}", position=cursor.position(at)
-            )
+            raise cursor.error(f"unknown label '{label}': expected one of {known}", at)
         if name not in self.labels[label]:
             known = ", ".join(f"?{each}" for each in self.labels[label])
-            raise QueryError(
-                f"{label} has no ?{name}: expected one of {known}",
-                position=cursor.position(at + 2),
-            )
+            raise cursor.error(f"{label} has no ?{name}: expected one of {known}", at + 2)
         return f"?{attribute(label, name)}"
 
 
@@ -236,20 +228,16 @@ def read_program(text: str, *, name: str, start: Position, base: str | None = No
         else:
             clauses.append(read_clause(cursor))
     rules: list[Rule] = []
-    unnamed = 0
     while cursor.token is not None:
-        rule = _read_rule(cursor)
-        if not rule.name:
-            unnamed += 1
-        rules.append(rule)
+        rules.append(_read_rule(cursor))
     if not rules and not clauses:
         cursor.fail("'define', 'rule' or a Datalog rule")
-    return Program(tuple(clauses), _named(rules, name, several=unnamed > 1), dict(cursor.prefixes))
+    return Program(tuple(clauses), _named(rules, name), dict(cursor.prefixes))
 
 
-def _named(rules: list[Rule], name: str, *, several: bool) -> tuple[Rule, ...]:
+def _named(rules: list[Rule], name: str) -> tuple[Rule, ...]:
     found: dict[str, Rule] = {}
-    number = 0
+    number, several = 0, sum(not rule.name for rule in rules) > 1
     for rule in rules:
         if not rule.name:
             number += 1
@@ -344,9 +332,7 @@ def _read_template(cursor: Cursor) -> tuple[tuple[TriplePattern, ...], frozenset
     form = cursor.query("CONSTRUCT ", text, " WHERE {}", start).form
     assert isinstance(form, Construct)
     if not form.template:
-        raise QueryError(
-            "the rule makes no triple: expected at least one", position=cursor.position(start)
-        )
+        raise cursor.error("the rule makes no triple: expected at least one", start)
     return form.template, frozenset(found)
 
 
@@ -357,19 +343,17 @@ def _read_selector(cursor: Cursor, names: Names) -> Selector:
     if not cursor.is_word("("):
         cursor.fail("'(' and a SELECT query")
     if label in names.labels:
-        raise QueryError(f"a second '{label}': choose another label", position=cursor.position(at))
+        raise cursor.error(f"a second '{label}': choose another label", at)
     start = cursor.at + 1
     end = cursor.closing()
     text = cursor.between(start, end)
     query = cursor.query("", text, "", start)
-    where = cursor.position(start)
     if not isinstance(query.form, Select):
-        raise QueryError("a selector is a SELECT query: expected 'SELECT …'", position=where)
+        raise cursor.error("a selector is a SELECT query: expected 'SELECT …'", start)
     dataset = query.dataset
     if dataset.default or dataset.named or dataset.windows or query.registration or query.report:
-        raise QueryError(
-            "a selector sees what holds at one moment: leave out REGISTER, FROM and REPORT",
-            position=where,
+        raise cursor.error(
+            "a selector sees what holds at one moment: leave out REGISTER, FROM and REPORT", start
         )
     shown = tuple(each.name for each in visible(query.form.pattern))
     names.add(label, shown)
@@ -398,9 +382,8 @@ def _read_part(cursor: Cursor, names: Names) -> Part:
         variable = cursor.variable()
         if variable not in selector.variables:
             known_names = ", ".join(f"?{each}" for each in selector.variables)
-            raise QueryError(
-                f"{selector.label} has no ?{variable}: expected one of {known_names}",
-                position=cursor.position(cursor.at - 1),
+            raise cursor.error(
+                f"{selector.label} has no ?{variable}: expected one of {known_names}", cursor.at - 1
             )
         expression = Variable(attribute(selector.label, variable))
     elif function != "COUNT":
@@ -410,7 +393,7 @@ def _read_part(cursor: Cursor, names: Names) -> Part:
     at = cursor.at
     name = cursor.variable()
     if name in names.values:
-        raise QueryError(f"a second ?{name}: expected another name", position=cursor.position(at))
+        raise cursor.error(f"a second ?{name}: expected another name", at)
     scope = read_scope(cursor, known)
     names.values.append(name)
     return Aggregation(name, Aggregate(function, expression, distinct), selector, scope)
@@ -456,10 +439,7 @@ def _read_values(cursor: Cursor, names: Names) -> tuple[tuple[str, Expression], 
         at = cursor.at
         name = cursor.variable()
         if name in found:
-            raise QueryError(
-                f"a second value for ?{name}: expected one for each name",
-                position=cursor.position(at),
-            )
+            raise cursor.error(f"a second value for ?{name}: expected one for each name", at)
         cursor.expect("=")
         found[name] = _read_expression(cursor, names, (",",))
         if not cursor.take_word(","):
@@ -473,10 +453,10 @@ def _read_consumed(cursor: Cursor, parts: list[Part]) -> tuple[str, ...]:
         at = cursor.at
         label = cursor.name("a label")
         if label not in labels:
-            raise QueryError(
+            raise cursor.error(
                 f"'{label}' cannot be consumed: expected a label of each, first or last: "
                 + (", ".join(labels) or "there is none"),
-                position=cursor.position(at),
+                at,
             )
         found.append(label)
         if not cursor.take_word(","):

@@ -16,7 +16,7 @@ from typing import Final
 
 from sensorstream.draft.naming import Names, Terms, class_name, property_name, rule_name
 from sensorstream.draft.ranges import pictures_of, range_of
-from sensorstream.draft.shape import Kind, Tag, Values
+from sensorstream.draft.shape import ElementKind, Tag, Values
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import (
     XSD_BOOLEAN,
@@ -46,10 +46,10 @@ _LONGEST_ID: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Spot:
     """Where values stand, seen from their individual: ``steps`` down, then an attribute or text."""
 
-    steps: tuple[Kind, ...]
+    steps: tuple[ElementKind, ...]
     attribute: Tag | None
     values: Values
     always: bool
@@ -67,22 +67,22 @@ class Place:
 class Drafted:
     """A kind of individual, and the mapping rule that makes it."""
 
-    kind: Kind
+    kind: ElementKind
     around: Drafted | None
-    steps: tuple[Kind, ...]
+    steps: tuple[ElementKind, ...]
     """The elements from the individual around it down to this one."""
     rule: str
     variable: str
     class_name: str
-    places: list[Place] = field(default_factory=list)
-    properties: list[tuple[str, Place]] = field(default_factory=list)
-    identifier: tuple[Place, ...] = ()
+    places: list[Spot] = field(default_factory=list)
+    properties: list[tuple[str, Spot]] = field(default_factory=list)
+    identifier: tuple[Spot, ...] = ()
     alone: bool = False
     """Whether the identifier tells all of them apart in each message."""
     guess: str = ""
     """Why the identifier may be another one; "": it is one by its name."""
-    time: tuple[Drafted, Place] | None = None
-    other_times: tuple[Place, ...] = ()
+    time: tuple[Drafted, Spot] | None = None
+    other_times: tuple[Spot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Plan:
     part_of: str
 
 
-def plan_of(roots: Iterable[Kind]) -> Plan:
+def plan_of(roots: Iterable[ElementKind]) -> Plan:
     """The individuals of messages, and their names."""
     rules, variables = Names(), Names()
     individuals = [each for root in roots for each in _individuals(root, rules, variables)]
@@ -122,40 +122,41 @@ def plan_of(roots: Iterable[Kind]) -> Plan:
     return Plan(tuple(individuals), ranges, timeline, part_of)
 
 
-def _individuals(root: Kind, rules: Names, variables: Names) -> Iterator[Drafted]:
-    waiting: list[tuple[Kind, Drafted | None, tuple[Kind, ...]]] = [(root, None, ())]
-    while waiting:
-        kind, around, steps = waiting.pop()
-        local = kind.tag[1]
-        variable = variables.new(property_name(local))
-        drafted = Drafted(kind, around, steps, rules.new(rule_name(local)), variable, "")
-        below: list[tuple[Kind, Drafted | None, tuple[Kind, ...]]] = []
-        _collect(drafted, below)
-        waiting.extend(reversed(below))
-        yield drafted
+def _individuals(
+    kind: ElementKind,
+    rules: Names,
+    variables: Names,
+    around: Drafted | None = None,
+    steps: tuple[ElementKind, ...] = (),
+) -> Iterator[Drafted]:
+    """The individual that a kind is, and those below it."""
+    local = kind.tag[1]
+    variable = variables.new(property_name(local))
+    drafted = Drafted(kind, around, steps, rules.new(rule_name(local)), variable, "")
+    below = list(_collected(drafted, kind, (), always=True))
+    yield drafted
+    for path in below:
+        yield from _individuals(path[-1], rules, variables, drafted, path)
 
 
-def _collect(drafted: Drafted, below: list[tuple[Kind, Drafted | None, tuple[Kind, ...]]]) -> None:
-    """The places of an individual, and the individuals directly below it."""
-    waiting: list[tuple[Kind, tuple[Kind, ...], bool]] = [(drafted.kind, (), True)]
-    while waiting:
-        kind, steps, always = waiting.pop()
-        for tag, values in kind.attributes.items():
-            if values.seen:
-                drafted.places.append(Place(steps, tag, values, always and values.always))
-        if kind.text.seen:
-            drafted.places.append(Place(steps, None, kind.text, always and kind.text.always))
-        further = []
-        for child in kind.children.values():
-            path = (*steps, child)
-            if _is_individual(child):
-                below.append((child, drafted, path))
-            else:
-                further.append((child, path, always and child.always))
-        waiting.extend(reversed(further))
+def _collected(
+    drafted: Drafted, kind: ElementKind, steps: tuple[ElementKind, ...], *, always: bool
+) -> Iterator[tuple[ElementKind, ...]]:
+    """Collect the places of an individual; yields the paths to the individuals directly below."""
+    for tag, values in (*kind.attributes.items(), (None, kind.text)):
+        if values.seen:
+            drafted.places.append(Spot(steps, tag, values, always and values.always))
+    further = []
+    for child in kind.children.values():
+        if _is_individual(child):
+            yield *steps, child
+        else:
+            further.append(child)
+    for child in further:
+        yield from _collected(drafted, child, (*steps, child), always=always and child.always)
 
 
-def _is_individual(kind: Kind) -> bool:
+def _is_individual(kind: ElementKind) -> bool:
     if kind.is_value:
         return False
     if kind.most > 1:
@@ -165,7 +166,7 @@ def _is_individual(kind: Kind) -> bool:
 
 def _set_identifier(drafted: Drafted) -> None:
     """What tells the individuals of a kind apart, and whether it does so in the whole message."""
-    found: list[tuple[tuple[bool, bool, int, bool], int, Place, bool]] = []
+    found: list[tuple[tuple[bool, bool, int, bool], int, Spot, bool]] = []
     for number, place in enumerate(drafted.places):
         strong = _is_id(place)
         if not _may_name(place) or not (strong or _LIKE_AN_ID.fullmatch(place.local)):
@@ -213,33 +214,33 @@ def _guess_identifier(drafted: Drafted) -> None:
         drafted.guess = f"it gives {samples} messages {different} names: some would be one"
 
 
-def _is_id(place: Place) -> bool:
+def _is_id(place: Spot) -> bool:
     if _ID.fullmatch(place.local):
         return True
     within = place.steps and _ID.fullmatch(place.steps[-1].tag[1])
     return bool(within) and place.local in ("extension", "value")
 
 
-def _may_name(place: Place) -> bool:
+def _may_name(place: Spot) -> bool:
     return place.always and max(map(len, place.values.seen)) <= _LONGEST_ID and not _measures(place)
 
 
-def _measures(place: Place) -> bool:
+def _measures(place: Spot) -> bool:
     """Whether it is a measured value or a time rather than a name."""
     return range_of(place.values.seen) in (XSD_DECIMAL, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DATE)
 
 
-def _likeness(place: Place) -> int:
+def _likeness(place: Spot) -> int:
     if _THING.fullmatch(place.local):
         return 0
     return 1 if _LIKE_AN_ID.fullmatch(place.local) else 2
 
 
-def _names(drafted: Drafted, places: Sequence[Place]) -> set[tuple[str, ...]]:
+def _names(drafted: Drafted, places: Sequence[Spot]) -> set[tuple[str, ...]]:
     return set(zip(*(each.values.seen for each in places), strict=True))
 
 
-def _tells_apart(drafted: Drafted, places: Sequence[Place], *, each_message: bool = False) -> bool:
+def _tells_apart(drafted: Drafted, places: Sequence[Spot], *, each_message: bool = False) -> bool:
     """Whether no two individuals of a kind have the same values, in a message or in all."""
     if not places:
         return False
@@ -262,7 +263,7 @@ def _timeline(individuals: list[Drafted]) -> Timeline:
     return Timeline.DATETIME
 
 
-def _is_time(place: Place, timeline: Timeline) -> bool:
+def _is_time(place: Spot, timeline: Timeline) -> bool:
     """Whether each of its values is a time of a line, and one of the message itself."""
     names = _near_names(place)
     if not place.always or any(_OF_ANOTHER.search(name) for name in names):
@@ -274,7 +275,7 @@ def _is_time(place: Place, timeline: Timeline) -> bool:
     return counted and range_ == XSD_INTEGER
 
 
-def _near_names(place: Place) -> list[str]:
+def _near_names(place: Spot) -> list[str]:
     return [place.local, *(step.tag[1] for step in place.steps[-1:])]
 
 
@@ -289,14 +290,14 @@ def _set_time(drafted: Drafted, timeline: Timeline) -> None:
         at = at.around
 
 
-def _time_rank(place: Place) -> int:
+def _time_rank(place: Spot) -> int:
     names = _near_names(place)
     if any(_OF_A_READING.search(name) for name in names):
         return 0
     return 1 if any(_TIME.search(name) for name in names) else 2
 
 
-def _wanted(drafted: Drafted) -> list[tuple[str, Place]]:
+def _wanted(drafted: Drafted) -> list[tuple[str, Spot]]:
     """The places of an individual with names that tell them apart."""
     own = "text" if drafted.kind.children else "value"
     short = [property_name(place.local or own) for place in drafted.places]

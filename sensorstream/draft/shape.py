@@ -36,11 +36,11 @@ class Values:
 
 
 @dataclass(slots=True, eq=False)
-class Kind:
+class ElementKind:
     """All elements with the same path of names."""
 
     tag: Tag
-    parent: Kind | None
+    parent: ElementKind | None
     count: int = 0
     most: int = 0
     """The most of them in one parent."""
@@ -48,27 +48,25 @@ class Kind:
     """Whether each parent has exactly one."""
     attributes: dict[Tag, Values] = field(default_factory=dict)
     text: Values = field(default_factory=Values)
-    children: dict[Tag, Kind] = field(default_factory=dict)
+    children: dict[Tag, ElementKind] = field(default_factory=dict)
 
     @property
     def is_value(self) -> bool:
         """Whether it holds a text and nothing else."""
         return not self.children and not self.attributes
 
-    def walk(self) -> Iterator[Kind]:
+    def walk(self) -> Iterator[ElementKind]:
         """This kind and all below it, in the order of the message."""
-        waiting = [self]
-        while waiting:
-            kind = waiting.pop()
-            yield kind
-            waiting.extend(reversed(kind.children.values()))
+        yield self
+        for child in self.children.values():
+            yield from child.walk()
 
 
 @dataclass(slots=True)
 class Shape:
     """The kinds of messages, by those of their roots; ``left_out`` are paths not in it."""
 
-    roots: dict[Tag, Kind] = field(default_factory=dict)
+    roots: dict[Tag, ElementKind] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
 
 
@@ -82,21 +80,23 @@ def shape_of(roots: Iterable[Element]) -> Shape:
     for number, root in enumerate(roots):
         tag = tag_of(root.tag)
         kinds += tag not in shape.roots
-        kinds = _note(root, shape.roots.setdefault(tag, Kind(tag, None)), number, shape, kinds)
+        kinds = _note(
+            root, shape.roots.setdefault(tag, ElementKind(tag, None)), number, shape, kinds
+        )
     return shape
 
 
-def _note(root: Element, start: Kind, number: int, shape: Shape, kinds: int) -> int:
+def _note(root: Element, start: ElementKind, number: int, shape: Shape, kinds: int) -> int:
     """Note a message; how many kinds there are then."""
-    waiting: list[tuple[Element, Kind, int]] = [(root, start, 1)]
+    waiting: list[tuple[Element, ElementKind, int]] = [(root, start, 1)]
     while waiting:
         element, kind, nth = waiting.pop()
         kind.count += 1
         kind.most = max(kind.most, nth)
         _note_attributes(element, kind, shape, number)
         _note_texts(element, kind, number)
-        counts: dict[Kind, int] = {}
-        below: list[tuple[Element, Kind, int]] = []
+        counts: dict[ElementKind, int] = {}
+        below: list[tuple[Element, ElementKind, int]] = []
         for child in element:
             tag = tag_of(child.tag)
             found = kind.children.get(tag)
@@ -106,7 +106,7 @@ def _note(root: Element, start: Kind, number: int, shape: Shape, kinds: int) -> 
                     shape.left_out[path] = sum(1 for _ in child.iter())
                     continue
                 kinds += 1
-                found = kind.children[tag] = Kind(tag, kind, always=kind.count == 1)
+                found = kind.children[tag] = ElementKind(tag, kind, always=kind.count == 1)
             counts[found] = counts.get(found, 0) + 1
             below.append((child, found, counts[found]))
         for each in kind.children.values():
@@ -121,7 +121,7 @@ def tag_of(name: object) -> Tag:
     return str(parts.namespace or ""), str(parts.localname)
 
 
-def _note_attributes(element: Element, kind: Kind, shape: Shape, number: int) -> None:
+def _note_attributes(element: Element, kind: ElementKind, shape: Shape, number: int) -> None:
     present = set()
     for name, value in element.attrib.items():
         if name in _LEFT_OUT:
@@ -136,7 +136,7 @@ def _note_attributes(element: Element, kind: Kind, shape: Shape, number: int) ->
         values.always = values.always and tag in present
 
 
-def _note_texts(element: Element, kind: Kind, number: int) -> None:
+def _note_texts(element: Element, kind: ElementKind, number: int) -> None:
     texts = [element.text, *(child.tail for child in element)]
     said = [text.strip() for text in texts if text and text.strip()]
     for each in said:

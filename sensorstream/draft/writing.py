@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.draft.naming import Names
-from sensorstream.draft.plan import Drafted, Place, Plan, plan_of
+from sensorstream.draft.plan import Drafted, Plan, Spot, plan_of
 from sensorstream.draft.ranges import pictures_of
-from sensorstream.draft.shape import Kind, Shape, Tag
+from sensorstream.draft.shape import ElementKind, Shape, Tag
+from sensorstream.language.printer import escaped
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import XSD
 
 _XML: Final = "http://www.w3.org/XML/1998/namespace"
 _PREFIX: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _PLAIN: Final = re.compile(r"[^\W\d][\w.-]*")
-_ESCAPES: Final = str.maketrans(
-    {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "{": "{{", "}": "}}"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def draft_of(shape: Shape, namespaces: Mapping[str | None, str], start: str, nam
     return Draft(f"{ontology}\n", f"{rules}\n", plan.timeline, classes, shape.left_out, guesses)
 
 
-def _prefixes(roots: Iterable[Kind], namespaces: Mapping[str | None, str]) -> dict[str, str]:
+def _prefixes(roots: Iterable[ElementKind], namespaces: Mapping[str | None, str]) -> dict[str, str]:
     """A prefix for each namespace that a path needs, by its name."""
     used = dict.fromkeys(
         tag[0]
@@ -95,7 +93,7 @@ def _head(start: str, prefixes: Mapping[str, str], name: str) -> Iterator[str]:
     yield f"prefix : <{start}>"
     if prefixes:
         yield ""
-        yield from (f'xmlns {each} = "{uri.translate(_ESCAPES)}"' for uri, each in prefixes.items())
+        yield from (f'xmlns {each} = "{escaped(uri)}"' for uri, each in prefixes.items())
 
 
 def _rule(drafted: Drafted, plan: Plan, prefixes: Mapping[str, str]) -> Iterator[str]:
@@ -187,7 +185,7 @@ class _Paths:
     root: Drafted
     prefixes: Mapping[str, str]
 
-    def step(self, kind: Kind) -> str:
+    def step(self, kind: ElementKind) -> str:
         return self._tag(kind.tag)
 
     def down(self, drafted: Drafted) -> str:
@@ -195,7 +193,7 @@ class _Paths:
         assert drafted.around is not None
         return "/".join((*self._from(drafted.around), *map(self.step, drafted.steps)))
 
-    def place(self, drafted: Drafted, place: Place) -> str:
+    def place(self, drafted: Drafted, place: Spot) -> str:
         steps = [*self._from(drafted), *map(self.step, place.steps)]
         kind = place.steps[-1] if place.steps else drafted.kind
         if place.attribute is not None:

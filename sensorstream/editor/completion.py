@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -12,10 +12,8 @@ from lark import Token
 
 from sensorstream.app.file_kinds import is_over_time, is_rule_set
 from sensorstream.editor.cursor import Cursor, Inside, cursor_in_rules, cursor_in_sparql
-from sensorstream.editor.document import OpenDocument
-from sensorstream.editor.paths import last_path, next_steps
-from sensorstream.editor.samples import scope_of
-from sensorstream.editor.text import Span
+from sensorstream.editor.document import OpenDocument, Span
+from sensorstream.editor.samples import last_path, next_steps, scope_of
 from sensorstream.editor.vocabulary import OntologyName
 from sensorstream.language.hole import split
 from sensorstream.language.lexer import KEYWORDS
@@ -140,6 +138,9 @@ class Sort(Enum):
     VALUE = "value"
 
 
+_NOWHERE: Final = Span(0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """A text that may replace the word before the place; ``span`` is that word.
@@ -149,21 +150,10 @@ class Completion:
 
     text: str
     sort: Sort
-    span: Span
     detail: str = ""
     documentation: str = ""
     iri: IRI | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Offer:
-    """A completion without its place."""
-
-    text: str
-    sort: Sort
-    detail: str = ""
-    documentation: str = ""
-    iri: IRI | None = None
+    span: Span = _NOWHERE
 
 
 _NAME_SORTS: Final = {
@@ -204,47 +194,47 @@ def completions(document: OpenDocument, offset: int) -> list[Completion]:
                 return []
     span = Span(offset - len(word), offset)
     typed = word.lower()
-    fitting: dict[str, _Offer] = {}
+    fitting: dict[str, Completion] = {}
     for offer in offers:
         if typed in offer.text.lower():
             fitting.setdefault(offer.text, offer)
     best = sorted(fitting.values(), key=lambda offer: not offer.text.lower().startswith(typed))
-    return [Completion(o.text, o.sort, span, o.detail, o.documentation, o.iri) for o in best[:MOST]]
+    return [replace(each, span=span) for each in best[:MOST]]
 
 
 # In rules
 
 
-def _in_rules(document: OpenDocument, cursor: Cursor) -> Iterator[_Offer]:
+def _in_rules(document: OpenDocument, cursor: Cursor) -> Iterator[Completion]:
     expected = expected_in_rules(cursor.tokens)
     for word, kind in KEYWORDS.items():
         if kind in expected:
-            yield _Offer(word, Sort.KEYWORD)
+            yield Completion(word, Sort.KEYWORD)
     if cursor.last == "ALERT":
-        yield from (_Offer(word, Sort.VALUE) for word in SEVERITIES)
+        yield from (Completion(word, Sort.VALUE) for word in SEVERITIES)
     if cursor.last == "EVERY":
-        yield from (_Offer(word, Sort.VALUE) for word in DAYS)
+        yield from (Completion(word, Sort.VALUE) for word in DAYS)
     if cursor.last == "_PREFIX":
         for prefix, iri in _COMMON_PREFIXES.items():
-            yield _Offer(f"{prefix}: <{iri}>", Sort.PREFIX)
+            yield Completion(f"{prefix}: <{iri}>", Sort.PREFIX)
     if "VARIABLE" in expected and any(token.type == "_RULE" for token in cursor.tokens):
         yield from _variables(cursor.tokens)
     if "LOCAL_NAME" in expected or not expected:
         yield from _names(document, role_in_rules(cursor.tokens), document.prefixes)
 
 
-def _variables(tokens: Iterable[Token]) -> Iterator[_Offer]:
+def _variables(tokens: Iterable[Token]) -> Iterator[Completion]:
     """The variables of a semantic rule: those of its trigger, and of its queries."""
     for token in tokens:
         if token.type in ("VARIABLE", "SPARQL_TEXT"):
             yield from _variables_of(token.value)
 
 
-def _variables_of(text: str) -> Iterator[_Offer]:
-    return (_Offer(name, Sort.VARIABLE) for name in dict.fromkeys(re.findall(r"\?\w+", text)))
+def _variables_of(text: str) -> Iterator[Completion]:
+    return (Completion(name, Sort.VARIABLE) for name in dict.fromkeys(re.findall(r"\?\w+", text)))
 
 
-def _names(document: OpenDocument, role: Role, prefixes: Mapping[str, str]) -> Iterator[_Offer]:
+def _names(document: OpenDocument, role: Role, prefixes: Mapping[str, str]) -> Iterator[Completion]:
     names = document.names
     match role:
         case Role.CLASS:
@@ -253,20 +243,20 @@ def _names(document: OpenDocument, role: Role, prefixes: Mapping[str, str]) -> I
             found = names.of_kind("object property", "datatype property")
             yield from _ontology_names(found, document, prefixes)
             if prefixes.get("rdfs") == RDFS:
-                yield _Offer("rdfs:label", Sort.PROPERTY)
+                yield Completion("rdfs:label", Sort.PROPERTY)
         case Role.INDIVIDUAL:
             found = names.of_kind("individual", "class")
             yield from _ontology_names(found, document, prefixes)
         case Role.DATATYPE:
             for local in XSD_TYPES:
-                yield _Offer(shortened(f"{XSD}{local}", prefixes), Sort.CLASS)
+                yield Completion(shortened(f"{XSD}{local}", prefixes), Sort.CLASS)
     for prefix, iri in prefixes.items():
-        yield _Offer(f"{prefix}:", Sort.PREFIX, iri)
+        yield Completion(f"{prefix}:", Sort.PREFIX, iri)
 
 
 def _ontology_names(
     names: Iterable[OntologyName], document: OpenDocument, prefixes: Mapping[str, str]
-) -> Iterator[_Offer]:
+) -> Iterator[Completion]:
     for name in names:
         written = shortened(name.iri, prefixes)
         if not written.startswith("<") and not _LOCAL.fullmatch(written.partition(":")[2]):
@@ -274,17 +264,17 @@ def _ontology_names(
         label = document.names.schema.label(name.iri)
         comment = document.names.comments.get(name.iri, "")
         detail = name.kind if label == local_name(name.iri) else f"{name.kind}: {label}"
-        yield _Offer(written, _NAME_SORTS[name.kind], detail, comment, name.iri)
+        yield Completion(written, _NAME_SORTS[name.kind], detail, comment, name.iri)
 
 
 # In holes
 
 
-def _in_hole(document: OpenDocument, cursor: Cursor) -> tuple[str, Iterable[_Offer]]:
+def _in_hole(document: OpenDocument, cursor: Cursor) -> tuple[str, Iterable[Completion]]:
     if any(token.type == "_RULE" for token in cursor.tokens):
         word = re.search(r"[?\w]*\Z", cursor.inner)
         assert word is not None
-        return word.group(), (*_variables(cursor.tokens), _Offer("new", Sort.KEYWORD))
+        return word.group(), (*_variables(cursor.tokens), Completion("new", Sort.KEYWORD))
     expression, *calls = split(cursor.inner)
     if calls:
         return _in_call(document, calls[-1].text)
@@ -294,36 +284,36 @@ def _in_hole(document: OpenDocument, cursor: Cursor) -> tuple[str, Iterable[_Off
     return path.step, _steps(document, cursor, expression.text)
 
 
-def _in_call(document: OpenDocument, written: str) -> tuple[str, Iterable[_Offer]]:
+def _in_call(document: OpenDocument, written: str) -> tuple[str, Iterable[Completion]]:
     name, _, argument = written.lstrip().partition(" ")
     if not argument and not written.endswith(" "):
         return name, (
-            _Offer(each, Sort.FUNCTION, info.usage, info.meaning)
+            Completion(each, Sort.FUNCTION, info.usage, info.meaning)
             for each, info in document.functions.items()
         )
     if name == "" and not argument:
         return "", _in_call(document, "")[1]
     if name == "lookup":
         return argument.strip(), (
-            _Offer(table.name, Sort.VALUE, table.path) for table in document.head.tables
+            Completion(table.name, Sort.VALUE, table.path) for table in document.head.tables
         )
     return "", ()
 
 
-def _steps(document: OpenDocument, cursor: Cursor, expression: str) -> Iterator[_Offer]:
+def _steps(document: OpenDocument, cursor: Cursor, expression: str) -> Iterator[Completion]:
     path = last_path(expression)
     assert path is not None
     scope = scope_of(cursor.tokens, document.samples, document.head)
     if not path.base:
         for variable in _node_variables(cursor.tokens):
-            yield _Offer(f"${variable}", Sort.VARIABLE)
+            yield Completion(f"${variable}", Sort.VARIABLE)
     for step in next_steps(path, scope):
         detail = f"{step.count} in the sample messages"
         sort = Sort.ATTRIBUTE if step.name.startswith("@") else Sort.ELEMENT
-        yield _Offer(step.name, sort, detail, ", ".join(step.values))
+        yield Completion(step.name, sort, detail, ", ".join(step.values))
     if not path.base:
         for name in sorted(XPATH_FUNCTIONS):
-            yield _Offer(f"{name}(", Sort.FUNCTION, "XPath")
+            yield Completion(f"{name}(", Sort.FUNCTION, "XPath")
 
 
 def _node_variables(tokens: Sequence[Token]) -> Iterator[str]:
@@ -340,7 +330,7 @@ def _node_variables(tokens: Sequence[Token]) -> Iterator[str]:
 # In rules over time
 
 
-def _over_time(document: OpenDocument, before: str) -> tuple[str, Iterable[_Offer]]:
+def _over_time(document: OpenDocument, before: str) -> tuple[str, Iterable[Completion]]:
     cursor = cursor_in_sparql(before)
     if cursor.is_text:
         return "", ()
@@ -352,9 +342,9 @@ def _over_time(document: OpenDocument, before: str) -> tuple[str, Iterable[_Offe
     return cursor.word, _clause_offers(document, cursor.tokens)
 
 
-def _clause_offers(document: OpenDocument, tokens: Sequence[Token]) -> Iterator[_Offer]:
-    yield from (_Offer(word, Sort.KEYWORD) for word in WORDS)
-    yield from (_Offer(label, Sort.VALUE, "a label") for label in labels_of(tokens))
+def _clause_offers(document: OpenDocument, tokens: Sequence[Token]) -> Iterator[Completion]:
+    yield from (Completion(word, Sort.KEYWORD) for word in WORDS)
+    yield from (Completion(label, Sort.VALUE, "a label") for label in labels_of(tokens))
     yield from _variables_of(document.text)
     yield from _names(document, Role.CLASS, document.prefixes)
     yield from _names(document, Role.PROPERTY, document.prefixes)
@@ -365,7 +355,7 @@ def _clause_offers(document: OpenDocument, tokens: Sequence[Token]) -> Iterator[
 
 def _in_sparql(
     document: OpenDocument, before: str, prefixes: Mapping[str, str], start: str
-) -> tuple[str, Iterable[_Offer]]:
+) -> tuple[str, Iterable[Completion]]:
     cursor = cursor_in_sparql(before)
     if cursor.is_text:
         return "", ()
@@ -375,7 +365,7 @@ def _in_sparql(
 
 def _sparql_offers(
     document: OpenDocument, tokens: Sequence[Token], prefixes: Mapping[str, str], start: str
-) -> Iterator[_Offer]:
+) -> Iterator[Completion]:
     expected = expected_in_sparql(tokens, start)
     if "PREFIXED" in expected or not expected:
         role = role_in_sparql(tokens, expected)
@@ -386,13 +376,13 @@ def _sparql_offers(
             yield from _variables_of(document.text)
     for word, kind in SPARQL_KEYWORDS.items():
         if kind in expected:
-            yield _Offer(word, Sort.KEYWORD)
+            yield Completion(word, Sort.KEYWORD)
     if "_A" in expected:
-        yield _Offer("a", Sort.KEYWORD)
+        yield Completion("a", Sort.KEYWORD)
     if "FUNCTION" in expected:
-        yield from (_Offer(f"{word}(", Sort.FUNCTION) for word in SPARQL_FUNCTIONS)
+        yield from (Completion(f"{word}(", Sort.FUNCTION) for word in SPARQL_FUNCTIONS)
     if "AGGREGATE" in expected:
-        yield from (_Offer(f"{word}(", Sort.FUNCTION) for word in sorted(AGGREGATES))
+        yield from (Completion(f"{word}(", Sort.FUNCTION) for word in sorted(AGGREGATES))
     if tokens and tokens[-1].type == "_PREFIX":
         for prefix, iri in _COMMON_PREFIXES.items():
-            yield _Offer(f"{prefix}: <{iri}>", Sort.PREFIX)
+            yield Completion(f"{prefix}: <{iri}>", Sort.PREFIX)

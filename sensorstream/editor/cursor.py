@@ -12,7 +12,7 @@ from lark import Token
 
 from sensorstream.errors import LanguageError, Position, QueryError
 from sensorstream.language import lexer as rule_lexer
-from sensorstream.language.recovery import rule_starts
+from sensorstream.language.parser import rule_starts
 from sensorstream.sparql import lexer as sparql_lexer
 
 

@@ -12,7 +12,7 @@ from sensorstream.app.mapping_files import is_rule_file
 from sensorstream.app.query_files import check_query_files
 from sensorstream.app.rule_sets import faults_of
 from sensorstream.cli.check import deployment_notes
-from sensorstream.editor.deployment import Deployment, Ontologies, deployment_of
+from sensorstream.editor.files import Deployment, Ontologies, deployment_of
 from sensorstream.errors import Position, SensorStreamError
 from sensorstream.language.parser import parse
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC

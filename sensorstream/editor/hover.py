@@ -10,11 +10,8 @@ from typing import Final
 
 from sensorstream.app.file_kinds import is_rule_set
 from sensorstream.editor.cursor import Cursor, Inside, cursor_in_rules, cursor_in_sparql
-from sensorstream.editor.document import OpenDocument
-from sensorstream.editor.paths import last_path, shown_values
-from sensorstream.editor.samples import scope_of
-from sensorstream.editor.symbols import symbols_of_rule_set
-from sensorstream.editor.text import Span
+from sensorstream.editor.document import OpenDocument, Span, symbols_of_rule_set
+from sensorstream.editor.samples import last_path, scope_of, shown_values
 from sensorstream.language.hole import split
 from sensorstream.model.terms import IRI
 

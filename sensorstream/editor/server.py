@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from sensorstream.app.file_kinds import is_over_time, is_query_file, is_rule_set
-from sensorstream.editor import completion, hover, symbols
-from sensorstream.editor.completion import Sort, completions
+from sensorstream.editor.completion import MOST, Sort, completions
 from sensorstream.editor.diagnostics import Diagnostic, diagnostics
-from sensorstream.editor.open_files import OpenFiles, path_of
-from sensorstream.editor.text import SourceText, Span
+from sensorstream.editor.document import (
+    OpenDocument,
+    SourceText,
+    Span,
+    symbols,
+    symbols_of_rule_set,
+    symbols_over_time,
+)
+from sensorstream.editor.files import OpenFiles, path_of
+from sensorstream.editor.hover import definition, hover
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.layout import format_rules
 
@@ -109,7 +117,8 @@ def make_server() -> LanguageServer:
     )
     files = OpenFiles()
     _follow_files(server, files)
-    _answer(server, files)
+    for method in _ANSWERS:
+        _answer(server, files, method)
     return server
 
 
@@ -152,98 +161,113 @@ def _follow_files(server: LanguageServer, files: OpenFiles) -> None:
         checks.want(*files.unsaved())
 
 
-def _answer(server: LanguageServer, files: OpenFiles) -> None:
+def _at(
+    files: OpenFiles, params: types.CompletionParams | types.HoverParams | types.DefinitionParams
+) -> tuple[OpenDocument, int] | None:
+    """The open file that is asked about, and the offset of the place in it."""
+    document = files.document(params.text_document.uri)
+    if document is None:
+        return None
+    place = params.position
+    return document, document.source.offset(place.line, place.character)
+
+
+def _complete(files: OpenFiles, params: types.CompletionParams) -> types.CompletionList:
+    asked = _at(files, params)
+    if asked is None:
+        return types.CompletionList(is_incomplete=False, items=[])
+    document, offset = asked
+    found = completions(document, offset)
+    items = [
+        types.CompletionItem(
+            label=each.text,
+            kind=_KINDS[each.sort],
+            detail=each.detail or None,
+            documentation=each.documentation or None,
+            filter_text=each.text,
+            sort_text=f"{number:04}",
+            text_edit=types.TextEdit(_range(document.source, each.span), each.text),
+        )
+        for number, each in enumerate(found)
+    ]
+    return types.CompletionList(is_incomplete=len(found) == MOST, items=items)
+
+
+def _hover(files: OpenFiles, params: types.HoverParams) -> types.Hover | None:
+    asked = _at(files, params)
+    found = None if asked is None else hover(*asked)
+    if asked is None or found is None:
+        return None
+    content = types.MarkupContent(types.MarkupKind.Markdown, found.text)
+    return types.Hover(content, _range(asked[0].source, found.span))
+
+
+def _define(files: OpenFiles, params: types.DefinitionParams) -> types.Location | None:
+    asked = _at(files, params)
+    found = None if asked is None else definition(*asked)
+    if asked is None or found is None:
+        return None
+    return types.Location(params.text_document.uri, _range(asked[0].source, found))
+
+
+def _format(
+    files: OpenFiles, params: types.DocumentFormattingParams
+) -> list[types.TextEdit] | None:
+    path = path_of(params.text_document.uri)
+    source = files.source(path)
+    if is_query_file(path) or is_rule_set(path):
+        return None
+    try:
+        text = format_rules(source.text, str(path))
+    except LanguageError:  # its diagnostic says what and where
+        return None
+    if text == source.text:
+        return []
+    return [types.TextEdit(_range(source, Span(0, len(source.text))), text)]
+
+
+def _outline(files: OpenFiles, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+    path = path_of(params.text_document.uri)
+    source = files.source(path)
+    if is_over_time(path):
+        found = symbols_over_time(source.text)
+    elif is_rule_set(path):
+        found = [each for each in symbols_of_rule_set(source.text) if each.name]
+    else:
+        found = [] if is_query_file(path) else symbols(source.text)
+    kinds = {"mapping": types.SymbolKind.Function, "rule": types.SymbolKind.Event}
+    return [
+        types.DocumentSymbol(
+            name=each.name,
+            detail=each.kind,
+            kind=kinds[each.kind],
+            range=_range(source, each.whole),
+            selection_range=_range(source, each.name_at),
+        )
+        for each in found
+    ]
+
+
+_ANSWERS: Final[Mapping[str, Callable[[OpenFiles, Any], object]]] = {
+    types.TEXT_DOCUMENT_COMPLETION: _complete,
+    types.TEXT_DOCUMENT_HOVER: _hover,
+    types.TEXT_DOCUMENT_DEFINITION: _define,
+    types.TEXT_DOCUMENT_FORMATTING: _format,
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: _outline,
+}
+_OPTIONS: Final = {
+    types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(trigger_characters=_TRIGGERS)
+}
+
+
+def _answer(server: LanguageServer, files: OpenFiles, method: str) -> None:
+    answer = _ANSWERS[method]
+
     # Ontologies and samples may be large: the answers are made in threads.
-
-    @server.feature(
-        types.TEXT_DOCUMENT_COMPLETION,
-        types.CompletionOptions(trigger_characters=_TRIGGERS),
-    )
+    @server.feature(method, _OPTIONS.get(method))
     @server.thread()
-    def complete(params: types.CompletionParams) -> types.CompletionList:
-        document = files.document(params.text_document.uri)
-        if document is None:
-            return types.CompletionList(is_incomplete=False, items=[])
-        offset = document.source.offset(params.position.line, params.position.character)
-        found = completions(document, offset)
-        items = [
-            types.CompletionItem(
-                label=each.text,
-                kind=_KINDS[each.sort],
-                detail=each.detail or None,
-                documentation=each.documentation or None,
-                filter_text=each.text,
-                sort_text=f"{number:04}",
-                text_edit=types.TextEdit(_range(document.source, each.span), each.text),
-            )
-            for number, each in enumerate(found)
-        ]
-        return types.CompletionList(is_incomplete=len(found) == completion.MOST, items=items)
-
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
-    @server.thread()
-    def hovered(params: types.HoverParams) -> types.Hover | None:
-        document = files.document(params.text_document.uri)
-        if document is None:
-            return None
-        offset = document.source.offset(params.position.line, params.position.character)
-        found = hover.hover(document, offset)
-        if found is None:
-            return None
-        content = types.MarkupContent(types.MarkupKind.Markdown, found.text)
-        return types.Hover(content, _range(document.source, found.span))
-
-    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
-    @server.thread()
-    def declared(params: types.DefinitionParams) -> types.Location | None:
-        document = files.document(params.text_document.uri)
-        if document is None:
-            return None
-        offset = document.source.offset(params.position.line, params.position.character)
-        found = hover.definition(document, offset)
-        if found is None:
-            return None
-        return types.Location(params.text_document.uri, _range(document.source, found))
-
-    @server.feature(types.TEXT_DOCUMENT_FORMATTING)
-    @server.thread()
-    def formatted(params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
-        path = path_of(params.text_document.uri)
-        source = files.source(path)
-        if is_query_file(path) or is_rule_set(path):
-            return None
-        try:
-            text = format_rules(source.text, str(path))
-        except LanguageError:  # its diagnostic says what and where
-            return None
-        if text == source.text:
-            return []
-        return [types.TextEdit(_range(source, Span(0, len(source.text))), text)]
-
-    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-    @server.thread()
-    def outlined(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
-        path = path_of(params.text_document.uri)
-        source = files.source(path)
-        if is_over_time(path):
-            found = symbols.symbols_over_time(source.text)
-        elif is_rule_set(path):
-            named = symbols.symbols_of_rule_set(source.text)
-            found = [each for each in named if each.name]
-        else:
-            found = [] if is_query_file(path) else symbols.symbols(source.text)
-        return [
-            types.DocumentSymbol(
-                name=each.name,
-                detail=each.kind,
-                kind=types.SymbolKind.Function
-                if each.kind == "mapping"
-                else types.SymbolKind.Event,
-                range=_range(source, each.whole),
-                selection_range=_range(source, each.name_at),
-            )
-            for each in found
-        ]
+    def answered(params: Any) -> object:
+        return answer(files, params)
 
 
 def _diagnostic(source: SourceText, found: Diagnostic) -> types.Diagnostic:

@@ -84,14 +84,12 @@ DEEPEST: Final = 64
 class Arrived:
     """Events that are taken in as one unit: all of them or none, with one outcome.
 
-    ``seconds`` is what reading and mapping the message took. ``silent``: no message has come, only
-    time has passed.
+    ``seconds`` is what reading and mapping the message took.
     """
 
     message: Message
     mapped: Mapped
     seconds: float = field(default=0.0, compare=False)
-    silent: bool = False
 
     @classmethod
     def of(cls, event: Event) -> Arrived:
@@ -129,36 +127,23 @@ def _no_time() -> float:
     return 0.0
 
 
+@dataclass(slots=True, eq=False)
 class Mapper:
-    """Reads messages and applies the mapping rules.
+    """Reads messages and applies the mapping rules."""
 
-    ``plan`` may be exchanged between two messages. ``counter`` gives seconds for the phase times
-    (:meth:`sensorstream.clock.Clock.counter`).
-    """
-
-    def __init__(
-        self,
-        plan: MappingPlan,
-        max_depth: int = DEEPEST,
-        counter: Callable[[], float] = _no_time,
-        max_bytes: int | None = None,
-        seconds: float | None = None,
-        ahead: int | Spacing | None = None,
-    ) -> None:
-        """Messages of more than ``max_bytes`` are refused; None: no limit.
-
-        ``seconds`` is how long the rules may take for a message that is so large that they could
-        take long (:attr:`.MappingPlan.largest`): these are mapped in a fork. None: no limit.
-        ``ahead`` is how far the times of a message may be after its arrival, or after the times of
-        those before it: windows and lateness follow the latest time that any message has said.
-        None: however far.
-        """
-        self.plan = plan
-        self._max_bytes = max_bytes
-        self._max_depth = max_depth
-        self._counter = counter
-        self._seconds = seconds
-        self._ahead = ahead
+    plan: MappingPlan
+    """It may be exchanged between two messages."""
+    max_depth: int = DEEPEST
+    counter: Callable[[], float] = _no_time
+    """Gives seconds for the phase times (:meth:`sensorstream.clock.Clock.counter`)."""
+    max_bytes: int | None = None
+    """Messages of more are refused; None: no limit."""
+    seconds: float | None = None
+    """How long the rules may take for a message that is so large that they could take long
+    (:attr:`.MappingPlan.largest`): these are mapped in a fork. None: no limit."""
+    ahead: int | Spacing | None = None
+    """How far the times of a message may be after its arrival, or after the times of those before
+    it: windows and lateness follow the latest time that any message has said. None: however far."""
 
     def read(self, content: bytes) -> Reading:
         """Parse a message; safe to call from any thread.
@@ -167,13 +152,13 @@ class Mapper:
             MalformedMessage: not well-formed XML, or XML that is refused.
             MessageTooLarge: more bytes than the limit.
         """
-        start = self._counter()
-        if self._max_bytes is not None and len(content) > self._max_bytes:
+        start = self.counter()
+        if self.max_bytes is not None and len(content) > self.max_bytes:
             raise MessageTooLarge(
-                f"the message holds {len(content)} bytes, the limit is {self._max_bytes}"
+                f"the message holds {len(content)} bytes, the limit is {self.max_bytes}"
             )
-        document = parse_document(content, max_depth=self._max_depth)
-        return Reading(document, self._counter() - start)
+        document = parse_document(content, max_depth=self.max_depth)
+        return Reading(document, self.counter() - start)
 
     def map(
         self, message: Message, reading: Reading | None = None, *, again: bool = False
@@ -183,7 +168,7 @@ class Mapper:
         ``reading`` is what :meth:`read` made of its content; without it that is done here.
         ``again``: it was mapped before, within the limits, and is now whatever it takes.
         """
-        start, seconds = self._counter(), 0.0
+        start, seconds = self.counter(), 0.0
         try:
             if reading is None:
                 reading = self.read(message.content)
@@ -194,8 +179,8 @@ class Mapper:
                 self._check_times(mapped, message)
         except Exception as error:
             # Its own fault or one of ours: the engine tells it, and goes on with the next.
-            return Unmapped(message, error, seconds=seconds + self._counter() - start)
-        seconds += self._counter() - start
+            return Unmapped(message, error, seconds=seconds + self.counter() - start)
+        seconds += self.counter() - start
         if mapped.matched:
             return Arrived(message, mapped, seconds)
         root = str(reading.document.getroot().tag)
@@ -203,24 +188,24 @@ class Mapper:
 
     def hear(self, times: Iterable[Instant]) -> None:
         """Learn how far apart the times of messages are from some that were taken in."""
-        if isinstance(self._ahead, Spacing):
-            self._ahead.hear(times)
+        if isinstance(self.ahead, Spacing):
+            self.ahead.hear(times)
 
     def _check_times(self, mapped: Mapped, message: Message) -> None:
-        if self._ahead is None or not mapped.events:
+        if self.ahead is None or not mapped.events:
             return
         latest = max(event.time for event in mapped.events)
-        if isinstance(self._ahead, Spacing):
-            if latest != message.received and (reason := self._ahead.refuses(latest)):
+        if isinstance(self.ahead, Spacing):
+            if latest != message.received and (reason := self.ahead.refuses(latest)):
                 raise MappingError(f"the message is of a time ({latest}) that is {reason}")
-        elif latest > message.received + self._ahead:
+        elif latest > message.received + self.ahead:
             raise MappingError(
                 f"the message is of a time ({latest}) that is further ahead of its arrival "
                 f"({message.received}) than time.ahead allows: expected one of the present or past"
             )
 
     def _mapped(self, reading: Reading, message: Message, again: bool) -> Mapped:
-        plan, seconds = self.plan, self._seconds
+        plan, seconds = self.plan, self.seconds
         apart = plan.largest is not None and size_of(message.content) > plan.largest
         if seconds is None or again or not apart:
             return plan.apply(reading.document, message, again=again)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sensorstream.engine.arrival import Admission, Arrived
@@ -25,8 +25,8 @@ from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Cleared, Message
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import RuleIndex
@@ -74,7 +74,7 @@ class Parts:
     """What of a message enters the window."""
     shedding: Shedding | None = None
     """The load to be shed."""
-    queries: QueryTerms | None = None
+    queries: QueryTerms = field(default_factory=QueryTerms)
     """What continuous queries may count on."""
     answers: bool = True
     """Whether senders wait for the outcome of their own message and see no other, so that the
@@ -120,7 +120,11 @@ class Core:
         """What the semantic rules remember."""
         self.clock = StreamClock(parts.silence, parts.timeline, parts.disorder)
         self.queries = LiveQueries(
-            self.kb, parts.timeline, parts.queries, lambda triple: self.reasoner.conclusions(triple)
+            self.kb,
+            parts.timeline,
+            parts.queries,
+            parts.disorder,
+            lambda triple: self.reasoner.conclusions(triple),
         )
         self.notices = Notices()
         self.dropped: list[str] = []
@@ -133,7 +137,7 @@ class Core:
     @property
     def now(self) -> Instant | None:
         """Application time: the latest time any event brought; None before the first."""
-        return self.queries.now if self.parts.window is None else self.window.now
+        return self.queries.processor.now if self.parts.window is None else self.window.now
 
     @property
     def held(self) -> int:

@@ -66,13 +66,15 @@ class Dues:
 
         It is said in the tick, for a replay cannot know how long the server did not run.
         """
-        clock, queries = self._core.clock, self._core.queries
-        due = self._of_queries
-        present = None if due is None or received < due else queries.present(received)
-        for_queries = "" if present is None else str(present - clock.margin)
-        due = self._of_rules
-        present = None if due is None or received < due else clock.present(received)
-        return (for_queries if present is None else f"{for_queries or '-'} {present}").encode()
+        told: list[Instant | None] = []
+        for due, clock in (
+            (self._of_queries, self._core.queries.clock),
+            (self._of_rules, self._core.clock),
+        ):
+            told.append(None if due is None or received < due else clock.present(received))
+        while told and told[-1] is None:
+            told.pop()
+        return " ".join("-" if each is None else str(each) for each in told).encode()
 
     @property
     def _of_arrival(self) -> Instant | None:
@@ -94,11 +96,8 @@ class Dues:
     @property
     def _of_queries(self) -> Instant | None:
         """From which time of arrival on silence makes a query's window move, or a report due."""
-        if self._core.held:
-            return None
         # While a source is waited for, application time is what it says.
-        clock = self._core.clock
-        return self._core.queries.due(clock.margin, clock.patience)
+        return None if self._core.held else self._core.queries.due
 
 
 def times_of(content: bytes) -> tuple[Instant | None, Instant | None]:

@@ -22,11 +22,12 @@ from sensorstream.engine.arrival import Arrived, Unmapped
 from sensorstream.engine.core import Core, Parts, told_as
 from sensorstream.engine.elapsing import Dues, elapse, step, times_of
 from sensorstream.engine.inferences import InferredState
-from sensorstream.engine.live_queries import Moved, QueriesState
+from sensorstream.engine.live_queries import QueriesState
 from sensorstream.engine.notices import Notices, over
 from sensorstream.engine.outcome import Outcome, Status, Timings, following
 from sensorstream.engine.reorder import ReorderState
 from sensorstream.engine.shedding import LoadState
+from sensorstream.engine.stream_clock import Moved
 from sensorstream.engine.taking import release, take_in, take_in_turn
 from sensorstream.errors import InvalidTerm, MessageError, Overrun
 from sensorstream.kb.graph import Origin
@@ -124,7 +125,7 @@ class Engine(Core):
         """The streams have ended: all that waits is released, and windows close once more."""
         self.order.complete(None)
         released = release(self)
-        self.queries.finish()
+        self.queries.processor.finish()
         return self.marked(replace(self.accepted(_NO_MESSAGE), released=released))
 
     def accepted(self, message: Message) -> Outcome:

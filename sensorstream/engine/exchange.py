@@ -18,8 +18,8 @@ from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Delta, Departure, Individual, Message
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Aside, without_limits
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.rules.conditions import unlimited
 from sensorstream.rules.rounds import RuleIndex
 from sensorstream.rules.rule_compiler import CompiledRule

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sensorstream.engine.core import Core
 from sensorstream.engine.filters import kinds_of
 from sensorstream.engine.outcome import Withheld
-from sensorstream.engine.shedding import LoadShedder, Summary
+from sensorstream.engine.shedding import LoadShedder, Summary, add_to
 from sensorstream.model.events import Departure, Event, Individual, Provenance
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
@@ -77,11 +77,6 @@ class Verdicts:
             for cause, count in Counter(each.cause for each in withheld).items():
                 yield f"{what} '{cause}' kept {count} out of the window"
 
-    def sum_up(self, about: IRI, summary: Summary) -> None:
-        """Count an individual in the synopsis of its class."""
-        known = self.summaries.get(about)
-        self.summaries[about] = summary if known is None else known.with_(summary)
-
 
 def admit(core: Core, event: Event, verdicts: Verdicts) -> Event | None:
     """The part of an event that enters the window; None where nothing does.
@@ -129,7 +124,8 @@ def _shed(
     """Whether an individual stays out for there is too much."""
     shedding, time = shedder.shedding, event.time
     earlier = verdicts.entered.get(name)
-    first = shedder.is_first(name, time) and (earlier is None or time >= earlier)
+    known = shedder.state.entered.holds(name, time)
+    first = not known and (earlier is None or time >= earlier)
     about = shedding.verdict(name, kinds, first)
     if about is None:
         if first and shedding.thins_out:
@@ -137,5 +133,5 @@ def _shed(
         return False
     verdicts.shed.append(Withheld(name, about))
     verdicts.archive(event, name, said)
-    verdicts.sum_up(about, Summary.of(name, said, time))
+    add_to(verdicts.summaries, about, Summary.of(name, said, time))
     return True

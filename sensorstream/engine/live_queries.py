@@ -24,6 +24,8 @@ from urllib.parse import quote
 from sensorstream.dotr.reader import is_rules, read_program
 from sensorstream.dotr.syntax import Program
 from sensorstream.engine.query_alerts import Holding, QueryAlerts
+from sensorstream.engine.reorder import Disorder
+from sensorstream.engine.stream_clock import Moved, StreamClock
 from sensorstream.errors import (
     DamagedCheckpoint,
     Overrun,
@@ -36,9 +38,9 @@ from sensorstream.errors import (
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
-from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.waits import Silence
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.recursion.kinds import Conclusions
@@ -122,14 +124,6 @@ class Stopped:
     reason: str
 
 
-@frozen
-class Moved:
-    """When time of the queries last moved by an event: to which time, and its time of arrival."""
-
-    time: Instant
-    received: Instant
-
-
 @dataclass(frozen=True, slots=True)
 class QueriesState:
     """The continuous queries of an engine at rest."""
@@ -143,10 +137,6 @@ class QueriesState:
 
 Fault: TypeAlias = tuple[str, str, Exception]
 """A query that was stopped: its name, the entry of its registration, and why."""
-
-
-def _nothing(_triple: Triple) -> tuple[Triple, ...]:
-    return ()
 
 
 def stream_of(source: str) -> IRI | None:
@@ -172,10 +162,11 @@ class LiveQueries:
         self,
         knowledge: KnowledgeBase,
         timeline: Timeline,
-        terms: QueryTerms | None = None,
-        conclusions: Conclusions = _nothing,
+        terms: QueryTerms,
+        disorder: Disorder | None,
+        conclusions: Conclusions,
     ) -> None:
-        self._terms = QueryTerms() if terms is None else terms
+        self._terms = terms
         self.processor = StreamProcessor(
             knowledge.index,
             instant=partial(_instant, timeline),
@@ -188,20 +179,19 @@ class LiveQueries:
                 conclusions,
             ),
         )
-        self._knowledge = knowledge.index
         self._kb = knowledge
         self._conclusions = conclusions
         self.alerts = QueryAlerts()
         self._registered: dict[str, _Counted] = {}
         self._reports: list[QueryReport] = []
-        self._moved: Moved | None = None
         self.lost: list[Fault] = []
         """Queries that could not be started again, or not with all they knew, and nobody knows."""
         self.stopped: dict[str, Stopped] = {}
         """Those that were stopped, by name, until another one has the name."""
         self._overruns: list[Stopped] = []
-        # No part of the state: what it leads to stands in the journal, as ticks.
-        self._resumed: Instant = 0
+        # Whence it goes on is no part of the state: what that leads to is in the journal, as ticks.
+        self.clock = StreamClock(Silence.QUERIES, timeline, disorder, resumed=0)
+        """Their time while no message comes."""
 
     # -- queries ----------------------------------------------------------------------------
 
@@ -248,18 +238,18 @@ class LiveQueries:
         return running
 
     def _start(self, name: str, text: str, *, replaces: bool = False) -> ContinuousQuery:
-        parsed = self._parsed(name, text)
+        parsed, running = self._parsed(name, text), self.processor
+        started: ContinuousQuery
         if isinstance(parsed, Program):
-            rules = self.processor.register_rules(
+            started = running.register_rules(
                 name, text, parsed, self._take_report, replaces=replaces
             )
-            self.alerts.begin(rules)
-            return rules
-        running = self.processor.register(
-            name, text, parsed, self._take_report, self._graphs(parsed), replaces=replaces
-        )
-        self.alerts.begin(running)
-        return running
+        else:
+            started = running.register(
+                name, text, parsed, self._take_report, self._graphs(parsed), replaces=replaces
+            )
+        self.alerts.begin(started)
+        return started
 
     def _parsed(self, name: str, text: str) -> Query | Program:
         if is_rules(text):
@@ -396,7 +386,7 @@ class LiveQueries:
         if not said:
             processor.settle(first)
         assert processor.now is not None
-        self._moved = Moved(processor.now, received)
+        self.clock.heard(processor.now, received)
 
     def _inferred(self, events: Sequence[Event], changes: Sequence[Delta]) -> Sequence[Triple]:
         """What a reasoner infers since this message, beyond what follows from single triples."""
@@ -418,45 +408,20 @@ class LiveQueries:
         else:
             self.processor.settle(self.processor.now)
 
-    def take_back(self) -> None:
-        """A message was rejected, and the knowledge base is as it was before."""
-        self.processor.take_back()
-
     def advance(self, time: Instant) -> None:
         """Work off what is due before a time; nothing that is not sees its time pass."""
         while (due := self.processor.next_news) is not None and due < time:
             self.processor.advance(due + 1)
 
-    def finish(self) -> None:
-        """The streams have ended; see :meth:`.StreamProcessor.finish`."""
-        self.processor.finish()
-
-    @property
-    def now(self) -> Instant | None:
-        """The present of the queries; None before the first event."""
-        return self.processor.now
-
     def resume(self, received: Instant) -> None:
         """The server runs from this time of arrival on: before it, silence says nothing."""
-        self._resumed = received
+        self.clock.resumed = received
 
-    def present(self, received: Instant) -> Instant | None:
-        """Application time in silence; None before the first message."""
-        if self._moved is None:
-            return None
-        return self._moved.time + received - max(self._moved.received, self._resumed)
-
-    def due(self, margin: int, patience: int) -> Instant | None:
-        """From which time of arrival on something is due in silence; None: never.
-
-        ``margin`` is how much later than it says time may be; ``patience`` how long it must have
-        been silent, in time of arrival.
-        """
+    @property
+    def due(self) -> Instant | None:
+        """From which time of arrival on something is due in silence; None: never."""
         news = self.processor.next_news
-        if news is None or self._moved is None:
-            return None
-        since = max(self._moved.received, self._resumed)
-        return since + max(news + 1 - self._moved.time + margin, patience)
+        return None if news is None else self.clock.wake(news + 1)
 
     def _present(self, time: Instant) -> Instant:
         now = self.processor.now
@@ -480,7 +445,7 @@ class LiveQueries:
     @contextmanager
     def _without(self, delta: Delta) -> Iterator[None]:
         """The knowledge base as it was before a change."""
-        index = self._knowledge
+        index = self._kb.index
         for triple in delta.added:
             index.discard(triple)
         for triple in delta.removed:
@@ -531,7 +496,7 @@ class LiveQueries:
         )
         stopped = tuple(self.stopped.values())
         holding = self.alerts.state()
-        return QueriesState(self.processor.state(), registered, self._moved, stopped, holding)
+        return QueriesState(self.processor.state(), registered, self.clock.moved, stopped, holding)
 
     def restore(self, state: QueriesState) -> None:
         """Go on from a state; call it on new queries, the knowledge base as it was then."""
@@ -552,7 +517,7 @@ class LiveQueries:
             self.lost.append((name, self._registered[name].entry, error))
         self.processor.emptied.clear()
         self.alerts.restore(state.alerts)
-        self._moved = state.moved
+        self.clock.moved = state.moved
 
     def _start_again(self, name: str, text: str) -> None:
         self._registered[name].text = text

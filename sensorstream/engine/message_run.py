@@ -68,7 +68,7 @@ class MessageRun:
             outcome = react()
         except Exception as error:
             self.take_back()
-            self._core.queries.take_back()
+            self._core.queries.processor.take_back()
             self._core.inferences.settle()
             return error
         self._core.inferences.settle()

@@ -45,12 +45,6 @@ class _Alerting:
     keys: Counter[str] = field(default_factory=Counter)
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    id: str
-    report: Report
-
-
 class QueryAlerts:
     """The alerts of the queries of one engine.
 
@@ -62,7 +56,7 @@ class QueryAlerts:
 
     def __init__(self) -> None:
         self._alerting: dict[str, _Alerting] = {}
-        self._told: list[_Told] = []
+        self._told: list[tuple[str, Report]] = []
         # Alerts that end with their queries, by query and key, until an outcome tells of it.
         self._over: list[tuple[str, str | None]] = []
 
@@ -124,7 +118,7 @@ class QueryAlerts:
         """A query has reported; ``id`` is that of the report."""
         alerting = self._alerting.get(report.query)
         if alerting is not None and report.rule in alerting.clauses:
-            self._told.append(_Told(id, report))
+            self._told.append((id, report))
 
     def raised(self, message: str, raised: int) -> tuple[tuple[Alert, ...], tuple[Cleared, ...]]:
         """What came of the reports since the last call, in order.
@@ -137,17 +131,14 @@ class QueryAlerts:
         alerts: list[Alert] = []
         cleared: list[Cleared] = []
         told, self._told = self._told, []
-        for (name, time), group in groupby(
-            told, lambda each: (each.report.query, each.report.time)
-        ):
+        for (name, time), group in groupby(told, lambda each: (each[1].query, each[1].time)):
             alerting = self._alerting.get(name)
             if alerting is None:
                 continue
             gone: dict[str, None] = {}
             instant = list(group)
-            for each in instant:
-                if alerting.relation is None:
-                    gone.update(_count(alerting, each.report))
+            for _, report in instant if alerting.relation is None else ():
+                gone.update(_count(alerting, report))
             for key in gone:
                 if alerting.keys[key] <= 0:
                     del alerting.keys[key]
@@ -179,12 +170,13 @@ def _count(alerting: _Alerting, report: Report) -> Iterator[tuple[str, None]]:
             yield key, None
 
 
-def _alerts(alerting: _Alerting, told: Sequence[_Told], message: str) -> Iterator[Alert]:
+def _alerts(
+    alerting: _Alerting, told: Sequence[tuple[str, Report]], message: str
+) -> Iterator[Alert]:
     known: set[str] = set()
     more = 0
     going = alerting.relation is Relation.DSTREAM
-    for each in told:
-        report = each.report
+    for told_id, report in told:
         if (report.operation is Operation.REMOVED) is not going:
             continue
         clause = alerting.clauses[report.rule]
@@ -199,13 +191,12 @@ def _alerts(alerting: _Alerting, told: Sequence[_Told], message: str) -> Iterato
                 more += 1
                 continue
             text = _filled(clause.text, values)
-            id = f"{each.id}-{number}"
-            yield _alert(id, report, clause.severity, text, key, message)
+            yield _alert(f"{told_id}-{number}", report, clause.severity, text, key, message)
     if more:
-        last = told[-1]
+        told_id, last = told[-1]
         text = f"{more} more solutions raise no alert: at most {MOST} do at one time"
-        severity = alerting.clauses[last.report.rule].severity
-        yield _alert(f"{last.id}-more", last.report, severity, text, "", message)
+        severity = alerting.clauses[last.rule].severity
+        yield _alert(f"{told_id}-more", last, severity, text, "", message)
 
 
 def _alert(id: str, report: Report, severity: str, text: str, key: str, message: str) -> Alert:

@@ -25,7 +25,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from hashlib import blake2b
 from math import ceil
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from sensorstream.engine.filters import number_of
 from sensorstream.model.events import Event
@@ -47,6 +47,15 @@ _GREATEST: Final = IRI(f"{VOCABULARY}max")
 _MEAN: Final = IRI(f"{VOCABULARY}mean")
 _SUM: Final = IRI(f"{VOCABULARY}sum")
 _MEAN_DIGITS: Final = Context(prec=15)
+
+
+_Sum = TypeVar("_Sum", "Numbers", "Summary")
+
+
+def add_to(sums: dict[IRI, _Sum], about: IRI, more: _Sum) -> None:
+    """Take more into the sum of a property or class."""
+    known = sums.get(about)
+    sums[about] = more if known is None else known.with_(more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +98,14 @@ class Summary:
         for subject, predicate, value in said:
             number = number_of(value) if subject == name else None
             if number is not None:
-                _add(numbers, predicate, Numbers.of(number))
+                add_to(numbers, predicate, Numbers.of(number))
         return cls(1, time, time, numbers)
 
     def with_(self, other: Summary) -> Summary:
         """These and others."""
         numbers = dict(self.numbers)
         for predicate, more in other.numbers.items():
-            _add(numbers, predicate, more)
+            add_to(numbers, predicate, more)
         return Summary(
             self.count + other.count,
             min(self.start, other.start),
@@ -127,11 +136,6 @@ class Summary:
                 (node, _MEAN, _rounded(mean)),
             ]
         return Event(tuple(triples), self.end, message)
-
-
-def _add(numbers: dict[IRI, Numbers], predicate: IRI, more: Numbers) -> None:
-    known = numbers.get(predicate)
-    numbers[predicate] = more if known is None else known.with_(more)
 
 
 def _whole(number: int) -> Literal:
@@ -297,10 +301,6 @@ class LoadShedder:
         self.state = replace(self.state, shed=shed, entered=Entered())
         return True
 
-    def is_first(self, name: Subject, time: Instant) -> bool:
-        """Whether nothing of an individual has entered in the period of a time."""
-        return not self.state.entered.holds(name, time)
-
     @property
     def due(self) -> Instant | None:
         """From which time of arrival on time alone ends the shedding; 0: at once."""
@@ -340,8 +340,7 @@ class LoadShedder:
         ends = None if closed else state.ends
         count = state.shed
         for about, summary in shed.items():
-            known = summaries.get(about)
-            summaries[about] = summary if known is None else known.with_(summary)
+            add_to(summaries, about, summary)
             count += summary.count
         if summaries and ends is None:
             ends = self.shedding.end_of_period(time)

@@ -1,12 +1,12 @@
-"""The time of rules and window while no message comes (docs/decisions/019)."""
+"""Application time while no message comes, by the clock (docs/decisions/010 and 019)."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 from typing import Final
 
-from sensorstream.engine.live_queries import Moved
 from sensorstream.engine.reorder import Disorder
+from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
 from sensorstream.model.xsd import Duration, duration_text
@@ -15,26 +15,60 @@ _LATE: Final = 10
 """Seconds after which an alert says that it is late."""
 
 
-class StreamClock:
-    """How far application time has come by the clock since the last message.
+@frozen
+class Moved:
+    """When time last moved by an event: to which time, and its time of arrival."""
 
-    It goes on with time of arrival, also while the server does not run: what became due meanwhile
-    is due at its start. With a lateness it is behind by so much, and nothing passes while a source
-    may be waited for.
+    time: Instant
+    received: Instant
+
+
+class StreamClock:
+    """How far application time has come by time of arrival since the last message.
+
+    With a lateness it is behind by so much, and nothing passes while a source may be waited for.
+    It goes on also while the server does not run, so that what became due meanwhile is due at its
+    start; but for queries only from ``resumed`` on: before, silence says nothing to them.
     """
 
-    __slots__ = ("_late", "_line", "margin", "moved", "patience", "silence")
+    __slots__ = ("_late", "_line", "margin", "moved", "patience", "resumed", "silence")
 
-    def __init__(self, silence: Silence, line: Timeline, disorder: Disorder | None) -> None:
+    def __init__(
+        self,
+        silence: Silence,
+        line: Timeline,
+        disorder: Disorder | None,
+        resumed: Instant = -(2**64),
+    ) -> None:
         self.silence = silence
         self.moved: Moved | None = None
         """When application time last moved by a message."""
+        self.resumed = resumed
         self._line = line
         self.margin = margin_of(disorder)
         """How far application time is behind the clock: a message may come so late."""
         self.patience = 0 if disorder is None else disorder.idle + 1
         """For how long, in time of arrival, a source is waited for."""
         self._late = line.of_wall_time(_LATE) + self.patience
+
+    def heard(self, time: Instant, received: Instant) -> None:
+        """A message has been taken in: application time is ``time`` then."""
+        self.moved = Moved(time, received)
+
+    def present(self, received: Instant) -> Instant | None:
+        """Application time at a time of arrival; None before the first message."""
+        moved = self.moved
+        if moved is None:
+            return None
+        return moved.time + received - max(moved.received, self.resumed) - self.margin
+
+    def wake(self, due: Instant | None) -> Instant | None:
+        """The time of arrival from which on something that is due has come; None: never."""
+        moved = self.moved
+        if due is None or moved is None:
+            return None
+        since = max(moved.received, self.resumed)
+        return since + max(due - moved.time + self.margin, self.patience)
 
     @property
     def for_rules(self) -> bool:
@@ -45,22 +79,6 @@ class StreamClock:
     def for_window(self) -> bool:
         """Whether the window of the knowledge base follows the clock."""
         return self.silence is Silence.WINDOW
-
-    def heard(self, time: Instant, received: Instant) -> None:
-        """A message has been taken in: application time is ``time`` then."""
-        self.moved = Moved(time, received)
-
-    def present(self, received: Instant) -> Instant | None:
-        """Application time at a time of arrival; None before the first message."""
-        moved = self.moved
-        return None if moved is None else moved.time + received - moved.received - self.margin
-
-    def wake(self, due: Instant | None) -> Instant | None:
-        """The time of arrival from which on something that is due has come; None: never."""
-        moved = self.moved
-        if due is None or moved is None or not self.for_rules:
-            return None
-        return moved.received + max(due - moved.time + self.margin, self.patience)
 
     def note(self, due: Instant, received: Instant) -> str:
         """What an alert says that was due at ``due`` and is raised now; "" if it is in time."""

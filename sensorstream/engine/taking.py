@@ -23,8 +23,8 @@ from sensorstream.errors import MessageError, Overrun, ReasonerError
 from sensorstream.model.events import Delta, Event, Message
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant
+from sensorstream.reasoning.profiles import unread_axiom
 from sensorstream.reasoning.reasoner import NoReasoner
-from sensorstream.reasoning.unread_axioms import unread_axiom
 from sensorstream.rules.effects import Run
 
 _LOG: Final = logging.getLogger(__name__)

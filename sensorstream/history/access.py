@@ -11,7 +11,7 @@ from sqlalchemy import Engine, Row, delete, func, insert, or_, select, update
 from sensorstream.access.audit import Change
 from sensorstream.access.keys import Key
 from sensorstream.access.roles import Role
-from sensorstream.history.database import translating
+from sensorstream.history.database import record, translating
 from sensorstream.history.tables import audit, keys
 
 
@@ -73,17 +73,13 @@ class PostgresKeys:
 
 
 def _key(row: Row[Any]) -> Key:
-    return Key(
-        prefix=row.prefix,
-        name=row.name,
+    return record(
+        Key,
+        row,
         digest=bytes(row.digest),
         # A role that only a newer version has gives nothing here.
         roles=tuple(Role(each) for each in row.roles if each in list(Role)),
         sources=None if row.sources is None else tuple(row.sources),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        revoked_at=row.revoked_at,
-        used_at=row.used_at,
     )
 
 
@@ -111,16 +107,12 @@ class PostgresAuditLog:
         if seq is not None:
             query = query.where(audit.c.seq < seq)
         with translating("cannot read the audit log"), self._database.connect() as connection:
-            return [_change(row) for row in connection.execute(query)]
+            return [record(Change, row) for row in connection.execute(query)]
 
     def forget(self, before: datetime) -> None:
         """Delete what is older than a time."""
         with translating("cannot shorten the audit log"), self._database.begin() as connection:
             connection.execute(delete(audit).where(audit.c.at < before))
-
-
-def _change(row: Row[Any]) -> Change:
-    return Change(row.at, row.kind, row.who, row.address, row.method, row.path, row.status, row.seq)
 
 
 def _storable(value: object) -> object:

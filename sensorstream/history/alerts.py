@@ -1,4 +1,4 @@
-"""The raised alerts, page by page."""
+"""The raised alerts, page by page; all raises :class:`.HistoryError` when the database fails."""
 
 from __future__ import annotations
 
@@ -21,41 +21,25 @@ from sensorstream.model.timeline import Instant
 
 
 def alerts_before(database: Engine, limit: int, seq: int | None = None) -> list[RaisedAlert]:
-    """Up to ``limit`` alerts, newest first, with a number below ``seq``.
-
-    Raises:
-        HistoryError: the database cannot be read.
-    """
+    """Up to ``limit`` alerts, newest first, with a number below ``seq``."""
     query = _ALERTS.order_by(table.c.seq.desc()).limit(limit)
     return _read(database, query if seq is None else query.where(table.c.seq < seq))
 
 
 def alerts_after(database: Engine, limit: int, seq: int) -> list[RaisedAlert]:
-    """Up to ``limit`` alerts, oldest first, with a number above ``seq``.
-
-    Raises:
-        HistoryError: the database cannot be read.
-    """
+    """Up to ``limit`` alerts, oldest first, with a number above ``seq``."""
     return _read(database, _ALERTS.where(table.c.seq > seq).order_by(table.c.seq).limit(limit))
 
 
 def alerts_named(database: Engine, ids: Collection[str]) -> list[RaisedAlert]:
-    """The alerts with some ids, oldest first.
-
-    Raises:
-        HistoryError: the database cannot be read.
-    """
+    """The alerts with some ids, oldest first."""
     return _read(database, _ALERTS.where(table.c.id.in_(list(ids))).order_by(table.c.seq))
 
 
 def alerts_of_rules(
     database: Engine, start: Instant | None, end: Instant | None
 ) -> list[RaisedAlert]:
-    """The alerts of rules whose time is in ``[start, end)``, oldest first; None: no bound.
-
-    Raises:
-        HistoryError: the database cannot be read.
-    """
+    """The alerts of rules whose time is in ``[start, end)``, oldest first; None: no bound."""
     query = _ALERTS.where(table.c.kind == "rule").order_by(table.c.seq)
     if start is not None:
         query = query.where(table.c.time >= start)
@@ -69,7 +53,6 @@ def evidence_of_alert(database: Engine, id_: str) -> tuple[RaisedAlert, Evidence
 
     Raises:
         UnknownAlert: there is no alert with this id.
-        HistoryError: the database cannot be read.
     """
     query = _ALERTS.add_columns(table.c.evidence).where(table.c.id == id_)
     with translating("cannot read an alert"), database.connect() as connection:
@@ -104,7 +87,6 @@ def messages_behind(
 
     Raises:
         UnknownAlert: there is no alert with this id.
-        HistoryError: the database cannot be read.
     """
     with translating("cannot read the messages of an alert"), database.connect() as connection:
         found = connection.execute(_ALERTS.where(table.c.id == id_)).first()

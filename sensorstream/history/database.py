@@ -10,15 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import Any, Final
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import psycopg2
 from psycopg2 import extensions
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Connection, Engine, Row, create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from sensorstream.errors import HistoryError, Unstorable
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    Data = TypeVar("Data", bound=DataclassInstance)
 
 _SETTINGS: Final = (
     "-c TimeZone=UTC "
@@ -144,10 +150,23 @@ def opened(
         yield cursor
 
 
-def limit_time(connection: Connection, timeout: float) -> None:
-    """Let no statement of a transaction take longer than ``timeout`` seconds."""
-    told = {"ms": str(max(1, round(timeout * 1000)))}
-    connection.execute(text("select set_config('statement_timeout', :ms, true)"), told)
+@contextmanager
+def limited(database: Engine, doing: str, timeout: float) -> Iterator[Connection]:
+    """A transaction in which no statement takes longer than ``timeout`` seconds.
+
+    Raises:
+        HistoryError: the database fails, or a statement takes longer; ``doing`` begins the message.
+    """
+    with translating(doing), database.begin() as connection:
+        told = {"ms": str(max(1, round(timeout * 1000)))}
+        connection.execute(text("select set_config('statement_timeout', :ms, true)"), told)
+        yield connection
+
+
+def record(kind: type[Data], row: Row[*tuple[Any, ...]], **given: object) -> Data:
+    """A dataclass whose fields are columns of a row; what is given counts instead of these."""
+    told = row._asdict() | given
+    return kind(**{each.name: told[each.name] for each in fields(kind)})
 
 
 def one_value(cursor: extensions.cursor) -> Any:

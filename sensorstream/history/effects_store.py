@@ -26,7 +26,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 from psycopg2 import extensions
 from psycopg2.extras import execute_values
 
-from sensorstream.alerts.cloudevents import report_json
+from sensorstream.alerts.formats import report_json
 from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import PipelinedCursor, one_value, transaction

@@ -10,13 +10,12 @@ said to flap, once, and when it has settled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, Row, select, text
 
-from sensorstream.alerts.incidents import (
+from sensorstream.alerts.records import (
     MOST_SAID,
     MOST_SILENCES,
     AlertChange,
@@ -27,7 +26,7 @@ from sensorstream.alerts.incidents import (
     text_of_pattern,
 )
 from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
-from sensorstream.history.database import translating
+from sensorstream.history.database import record, translating
 from sensorstream.history.rows import text_of
 from sensorstream.history.tables import event_head
 from sensorstream.settings import AlertSettings
@@ -403,24 +402,13 @@ def _unknown(alert: str) -> UnknownAlert:
 
 def incident_of(row: Row[*tuple[Any, ...]]) -> Incident:
     """The incident in a row that has all its columns."""
-    told = row._asdict()
-    return Incident(**{each.name: told[each.name] for each in fields(Incident)})
+    return record(Incident, row)
 
 
 def change_of(row: Row[*tuple[Any, ...]]) -> AlertChange:
     """The change in a row that has all its columns."""
-    told = row._asdict()
-    return AlertChange(**{each.name: told[each.name] for each in fields(AlertChange)})
+    return record(AlertChange, row)
 
 
 def _silence(row: Row[*tuple[Any, ...]]) -> Silence:
-    return Silence(
-        row.id,
-        text_of_pattern(row.rule),
-        text_of_pattern(row.key),
-        row.severity,
-        row.starts_at,
-        row.ends_at,
-        row.by,
-        row.comment,
-    )
+    return record(Silence, row, rule=text_of_pattern(row.rule), key=text_of_pattern(row.key))

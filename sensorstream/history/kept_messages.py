@@ -7,13 +7,12 @@ longer than ``timeout`` seconds, where it has such a limit.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
 from sqlalchemy import (
     ColumnElement,
-    Connection,
     Engine,
     Row,
     Select,
@@ -28,7 +27,7 @@ from sqlalchemy import (
 
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, UnknownMessage
-from sensorstream.history.database import limit_time, translating
+from sensorstream.history.database import limited, record, translating
 from sensorstream.history.tables import messages, progress
 from sensorstream.journal.message import TakeMessage, origin_of_replay, replay_of
 from sensorstream.model.timeline import Instant
@@ -86,39 +85,19 @@ def quarantined(
     """Up to ``limit`` messages, newest first.
 
     Those that were replayed or dismissed are left out.
-
-    Raises:
-        HistoryError: the database cannot be read, or it took longer than ``timeout`` seconds.
     """
-    columns = messages.c
-    query = _of(
-        select(
-            columns.seq,
-            columns.id,
-            columns.source,
-            columns.received_at,
-            columns.status,
-            columns.reason,
-            columns.content,
-            columns.contradiction,
-            _CODE.label("code"),
-        ),
-        chosen,
-    )
-    query = query.order_by(columns.seq.desc()).limit(limit)
-    with translating("cannot read the quarantine"), database.begin() as connection:
-        limit_time(connection, timeout)
+    columns = [messages.c[each.name] for each in fields(Quarantined) if each.name != "code"]
+    query = _of(select(*columns, _CODE.label("code")), chosen)
+    query = query.order_by(messages.c.seq.desc()).limit(limit)
+    with limited(database, "cannot read the quarantine", timeout) as connection:
         return [
-            Quarantined(
-                row.seq,
-                row.id,
-                row.source,
-                row.received_at,
-                row.status,
-                row.reason or "",
-                bytes(row.content),
-                contradiction_of(row.contradiction),
-                row.code or "",
+            record(
+                Quarantined,
+                row,
+                reason=row.reason or "",
+                content=bytes(row.content),
+                contradiction=contradiction_of(row.contradiction),
+                code=row.code or "",
             )
             for row in connection.execute(query)
         ]
@@ -137,16 +116,11 @@ class Choice:
 
 
 def choose(database: Engine, chosen: Chosen, limit: int, timeout: float = _SECONDS) -> Choice:
-    """Up to ``limit`` of the chosen messages, and the number of all.
-
-    Raises:
-        HistoryError: the database cannot be read, or it took longer than ``timeout`` seconds.
-    """
+    """Up to ``limit`` of the chosen messages, and the number of all."""
     columns = messages.c
     counting = _of(select(func.count(), func.max(columns.seq)), chosen)
     query = _of(select(columns.seq, columns.id, columns.source), chosen)
-    with translating("cannot read the quarantine"), database.begin() as connection:
-        limit_time(connection, timeout)
+    with limited(database, "cannot read the quarantine", timeout) as connection:
         count, newest = connection.execute(counting).one()
         rows = connection.execute(query.order_by(columns.seq).limit(limit))
         return Choice(tuple((row.seq, row.id, row.source) for row in rows), count, newest or 0)
@@ -159,31 +133,22 @@ def dismiss(
 
     Returns:
         how many left it, and how many of the chosen ones are left.
-
-    Raises:
-        HistoryError: the database cannot be written, or it took longer than ``timeout`` seconds.
     """
     columns = messages.c
     first = _of(select(columns.seq), chosen).order_by(columns.seq).limit(limit)
     change = update(messages).where(columns.seq.in_(first)).values(dismissed_at=now)
-    with translating("cannot write the quarantine"), database.begin() as connection:
-        limit_time(connection, timeout)
+    with limited(database, "cannot write the quarantine", timeout) as connection:
         count = connection.execute(_of(select(func.count()), chosen)).scalar_one()
-        gone = _rows(connection, change)
+        gone = connection.execute(change).rowcount
     return gone, max(0, count - gone)
 
 
 def keep_contradiction(
     database: Engine, id_: str, reason: str, found: Contradiction, timeout: float = _SECONDS
 ) -> None:
-    """Keep with a refused message what was found out of its contradiction since.
-
-    Raises:
-        HistoryError: the database cannot be written, or it took longer than ``timeout`` seconds.
-    """
+    """Keep with a refused message what was found out of its contradiction since."""
     change = update(messages).where(messages.c.id == id_)
-    with translating("cannot write the quarantine"), database.begin() as connection:
-        limit_time(connection, timeout)
+    with limited(database, "cannot write the quarantine", timeout) as connection:
         connection.execute(change.values(reason=reason, contradiction=asdict(found)))
 
 
@@ -211,32 +176,32 @@ _CODE: Final[ColumnElement[str]] = func.coalesce(
 
 
 def _of(query: _Query, chosen: Chosen) -> _Query:
-    columns, code = messages.c, _CODE
+    columns = messages.c
     query = query.where(
         columns.kind == TakeMessage.kind,
         columns.status.in_([each.value for each in NOT_WHOLE]),
         columns.dismissed_at.is_(None),
         ~exists().where(_replays.c.origin == literal(origin_of_replay("")).concat(columns.id)),
     )
-    if chosen.status is not None:
-        query = query.where(columns.status == chosen.status)
-    if chosen.code is not None:
-        query = query.where(code == chosen.code)
-    if chosen.source is not None:
-        query = query.where(of_source(chosen.source))
-    if chosen.since is not None:
-        query = query.where(columns.received_at >= chosen.since)
-    if chosen.until is not None:
-        query = query.where(columns.received_at < chosen.until)
-    if chosen.after is not None:
-        query = query.where(columns.seq > chosen.after)
-    if chosen.before is not None:
-        query = query.where(columns.seq < chosen.before)
+    return _narrowed(query, chosen)
+
+
+def _narrowed(query: _Query, chosen: Chosen | Wanted) -> _Query:
+    columns = messages.c
+    tests = {
+        "status": columns.status.__eq__,
+        "code": _CODE.__eq__,
+        "source": of_source,
+        "since": columns.received_at.__ge__,
+        "until": columns.received_at.__lt__,
+        "after": columns.seq.__gt__,
+        "before": columns.seq.__lt__,
+    }
+    for name, test in tests.items():
+        value = getattr(chosen, name, None)
+        if value is not None:
+            query = query.where(test(value))
     return query
-
-
-def _rows(connection: Connection, change: Any) -> int:
-    return int(connection.execute(change).rowcount)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +230,7 @@ class KeptMessage:
 def kept_by_origins(
     database: Engine, origins: Collection[str]
 ) -> dict[str, tuple[KeptMessage, bytes]]:
-    """The newest message of each origin that the journal has, and the SHA-256 of its content.
-
-    Raises:
-        HistoryError: the database cannot be read.
-    """
+    """The newest message of each origin that the journal has, and the SHA-256 of its content."""
     columns = messages.c
     query = (
         _KEPT.add_columns(func.sha256(columns.content).label("digest"))
@@ -285,22 +246,12 @@ def kept_message(database: Engine, name: str) -> KeptMessage:
 
     Raises:
         UnknownMessage: the journal has none with this id.
-        HistoryError: the database cannot be read.
     """
-    query = _KEPT.where(messages.c.seq == _number(name))
-    with translating("cannot read the journal"), database.connect() as connection:
-        row = connection.execute(query).first()
-    if row is None:
-        raise _unknown(name)
-    return _kept(row)
+    return _kept(_one(database, _KEPT, name))
 
 
 def replay_of_message(database: Engine, name: str) -> str | None:
-    """The id of the message that came instead of a quarantined one; None: there is none.
-
-    Raises:
-        HistoryError: the database cannot be read.
-    """
+    """The id of the message that came instead of a quarantined one; None: there is none."""
     query = select(messages.c.id).where(messages.c.origin == origin_of_replay(name))
     with translating("cannot read the journal"), database.connect() as connection:
         return connection.execute(query.limit(1)).scalar()
@@ -311,16 +262,9 @@ def content_of_message(database: Engine, name: str) -> bytes:
 
     Raises:
         UnknownMessage: the journal has none with this id.
-        HistoryError: the database cannot be read.
     """
-    query = select(messages.c.content).where(
-        messages.c.seq == _number(name), messages.c.kind == TakeMessage.kind
-    )
-    with translating("cannot read the journal"), database.connect() as connection:
-        row = connection.execute(query).first()
-    if row is None:
-        raise _unknown(name)
-    return bytes(row.content)
+    query = select(messages.c.content).where(messages.c.kind == TakeMessage.kind)
+    return bytes(_one(database, query, name).content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,27 +280,17 @@ class Wanted:
 def kept_messages(
     database: Engine, wanted: Wanted, limit: int, timeout: float
 ) -> list[KeptMessage]:
-    """Up to ``limit`` messages, newest first.
-
-    Raises:
-        HistoryError: the database cannot be read, or it took longer than ``timeout`` seconds.
-    """
+    """Up to ``limit`` messages, newest first."""
     columns, query = messages.c, _KEPT.limit(limit)
     if wanted.status == Status.JOURNALLED.value:
         # These are the last ones alone, and no index has them.
         stored = select(progress.c.watermark).scalar_subquery()
         query = query.where(columns.status.is_(None), columns.seq > func.coalesce(stored, 0))
-    elif wanted.status is not None:
-        query = query.where(columns.status == wanted.status)
+        wanted = replace(wanted, status=None)
     if wanted.source is not None:
-        query = query.where(of_source(wanted.source)).order_by(INDEXED_SOURCE.desc())
-    if wanted.since is not None:
-        query = query.where(columns.received_at >= wanted.since)
-    if wanted.before is not None:
-        query = query.where(columns.seq < wanted.before)
-    query = query.order_by(columns.seq.desc())
-    with translating("cannot read the journal"), database.begin() as connection:
-        limit_time(connection, timeout)
+        query = query.order_by(INDEXED_SOURCE.desc())
+    query = _narrowed(query, wanted).order_by(columns.seq.desc())
+    with limited(database, "cannot read the journal", timeout) as connection:
         return [_kept(row) for row in connection.execute(query)]
 
 
@@ -372,16 +306,11 @@ class Left:
 def left_for_history(
     database: Engine, message: KeptMessage, names: Collection[str], timeout: float
 ) -> Left:
-    """What history has of one message about some individuals.
-
-    Raises:
-        HistoryError: the database cannot be read, or it took longer than ``timeout`` seconds.
-    """
+    """What history has of one message about some individuals."""
     told = {"names": [each.removeprefix("_:") for each in names], "seq": message.seq}
-    with translating("cannot read the statements"), database.begin() as connection:
-        limit_time(connection, timeout)
+    with limited(database, "cannot read the statements", timeout) as connection:
         row = connection.execute(_LEFT, told).one()
-    return Left(row.asserted, row.inferred, row.at)
+    return record(Left, row)
 
 
 _LEFT: Final = text(
@@ -395,44 +324,33 @@ _LEFT: Final = text(
 )
 
 
+def _one(database: Engine, query: _Query, name: str) -> Row[*tuple[Any, ...]]:
+    query = query.where(messages.c.seq == _number(name))
+    with translating("cannot read the journal"), database.connect() as connection:
+        row = connection.execute(query).first()
+    if row is None:
+        raise UnknownMessage(f"the journal has no message '{name}': expected an id such as m42")
+    return row
+
+
 def _number(name: str) -> int:
     digits = name.removeprefix("m")
     known = name.startswith("m") and digits.isascii() and digits.isdigit() and len(digits) < 19
     return int(digits) if known else 0
 
 
-def _unknown(name: str) -> UnknownMessage:
-    return UnknownMessage(f"the journal has no message '{name}': expected an id such as m42")
-
-
 def _kept(row: Row[*tuple[Any, ...]]) -> KeptMessage:
-    return KeptMessage(
-        row.seq,
-        row.id,
-        row.source,
-        row.received_at,
-        row.received,
-        row.size,
-        None if row.status is None else Status(row.status),
-        row.reason or "",
-        contradiction_of(row.contradiction),
-        row.facts,
-        replay_of(row.origin or ""),
-        row.dismissed_at,
+    return record(
+        KeptMessage,
+        row,
+        status=None if row.status is None else Status(row.status),
+        reason=row.reason or "",
+        contradiction=contradiction_of(row.contradiction),
+        replay_of=replay_of(row.origin or ""),
     )
 
 
 _KEPT: Final[Select[*tuple[Any, ...]]] = select(
-    messages.c.seq,
-    messages.c.id,
-    messages.c.source,
-    messages.c.received_at,
-    messages.c.received,
+    *(each for each in messages.c if each is not messages.c.content),
     func.length(messages.c.content).label("size"),
-    messages.c.status,
-    messages.c.reason,
-    messages.c.contradiction,
-    messages.c.facts,
-    messages.c.origin,
-    messages.c.dismissed_at,
 ).where(messages.c.kind == TakeMessage.kind)

@@ -33,6 +33,7 @@ from psycopg2 import errors, extensions, sql
 from sqlalchemy.engine import URL, make_url
 
 from sensorstream.errors import QueryError
+from sensorstream.history.database import one_value
 
 ALLOWED: Final = (
     # Chance and the clock.
@@ -112,13 +113,11 @@ def close_functions(cursor: extensions.cursor) -> None:
     :func:`check_functions` is then the only guard.
     """
     cursor.execute(_ALONE, (list(_SCHEMAS),))
-    row = cursor.fetchone()
-    if row is None or not row[0]:
+    if not one_value(cursor):
         return
     cursor.execute(_OPEN_TO_ALL, ([*ALLOWED, *_OURS], list(_REFUSED_BESIDE), list(_INTERNAL)))
-    row = cursor.fetchone()
-    if row is not None and row[0]:
-        cursor.execute(f"revoke execute on function {row[0]} from public")
+    if found := one_value(cursor):
+        cursor.execute(f"revoke execute on function {found} from public")
 
 
 _READABLE: Final = ("terms", "stays", "statements", "alerts", "archives")
@@ -169,18 +168,12 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
             cursor.execute(sql.SQL("create role {} login").format(role))
         settled = _settled(found)
         # Programs that log in themselves find the views, and leave connections for the writer.
-        for setting, value in _DEFAULTS:
+        for setting, value in (*_DEFAULTS, *([_TEMPORARY] if _is_superuser(cursor) else ())):
             if setting not in settled:
                 told = sql.SQL("alter role {} set {} = {}").format(
                     role, sql.Identifier(setting), sql.Literal(value)
                 )
                 cursor.execute(told)
-        if _TEMPORARY[0] not in settled and _is_superuser(cursor):
-            cursor.execute(
-                sql.SQL("alter role {} set {} = {}").format(
-                    role, sql.Identifier(_TEMPORARY[0]), sql.Literal(_TEMPORARY[1])
-                )
-            )
         if not settled:
             cursor.execute(sql.SQL("alter role {} connection limit 40").format(role))
         password = _password(info.password, name)
@@ -224,8 +217,7 @@ def _settled(found: tuple[Sequence[str] | None] | None) -> set[str]:
 
 def _is_superuser(cursor: extensions.cursor) -> bool:
     cursor.execute("select rolsuper from pg_roles where rolname = current_user")
-    row = cursor.fetchone()
-    return row is not None and bool(row[0])
+    return bool(one_value(cursor))
 
 
 def _password(writers: str | None, name: str) -> str | None:

@@ -2,6 +2,8 @@
 
 The last values are read one property after the other: of each individual the newest statements, so
 the cost does not grow with its past, and no further index or table has to be kept for it.
+
+All raises :class:`.HistoryError` when the database fails.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from psycopg2 import extensions
 from sqlalchemy import Engine, text
 
 from sensorstream.errors import QueryError
-from sensorstream.history.database import limit_time, one_value, opened, translating
+from sensorstream.history.database import limited, one_value, opened
 from sensorstream.history.terms import Kind, term_of
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -104,7 +106,6 @@ def latest_values(
 
     Raises:
         QueryError: there are more than 100,000 values.
-        HistoryError: the database fails.
     """
     found: dict[Subject, list[Latest]] = {}
     kinds = [Kind.BLANK if isinstance(each, BlankNode) else Kind.IRI for each in names]
@@ -114,8 +115,7 @@ def latest_values(
         "recent": RECENT,
         "most": _MOST_VALUES + 1,
     }
-    with translating("cannot read the latest values"), database.begin() as connection:
-        limit_time(connection, timeout)
+    with limited(database, "cannot read the latest values", timeout) as connection:
         rows = connection.execute(_LATEST, told).all()
     if len(rows) > _MOST_VALUES:
         raise QueryError(f"there are more than {_MOST_VALUES} values: ask for fewer individuals")
@@ -138,13 +138,9 @@ def last_members(
         before: only those after this one, by ``valid_to`` and ``number``, in that order.
         limit: how many at most.
         timeout: seconds that it may take.
-
-    Raises:
-        HistoryError: the database fails.
     """
     told = {"class": name, "valid_to": before[0], "number": before[1], "limit": limit}
-    with translating("cannot read the members of a class"), database.begin() as connection:
-        limit_time(connection, timeout)
+    with limited(database, "cannot read the members of a class", timeout) as connection:
         rows = connection.execute(_MEMBERS, told).all()
     return [
         Member(valid_to, number, cast(Subject, term_of(kind, label)))
@@ -187,9 +183,6 @@ def changes(url: str, start: Instant, end: Instant) -> Iterator[Change]:
 
     What holds at ``start`` begins there. What has an empty interval never held, and what was
     filled in without a window is left out.
-
-    Raises:
-        HistoryError: the database fails.
     """
     query = (
         f"select c.time, c.added, c.stay, c.message, {_TERMS} from ("

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, Row, text
 
-from sensorstream.alerts.cloudevents import MOST_TOLD, GroupState, group_json
+from sensorstream.alerts.formats import MOST_TOLD, GroupState, group_json
 from sensorstream.history.database import translating
 from sensorstream.history.incidents import (
     SETTLE,

@@ -88,14 +88,15 @@ class View:
     """A view of history: its name, its query and a sentence for people.
 
     :func:`.live_query` makes the query of the window's view of it.
-    ``query`` looks for classes among the statements. ``classes`` reads ``store.class_sets``, which
-    only PostgreSQL has: the same as a join, or as a condition on the stay.
+    ``query`` looks for classes and values among the statements. ``stored`` is the same over what
+    only PostgreSQL has beside each stay, ``store.class_sets`` among it: PostgreSQL takes a maximum
+    from an index only where a question reads one table. None: there is no difference.
     """
 
     name: str
     query: exp.Select
     comment: str
-    classes: exp.Expr | None = None
+    stored: exp.Select | None = None
 
 
 def view_definitions(schema: Schema, timeline: Timeline) -> tuple[View, ...]:
@@ -123,17 +124,18 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
                 "WHERE t.stay = i.stay AND t.subject = i.name AND t.valid_to = i.expired_at "
                 "AND t.predicate = :type GROUP BY k.text) AS c ON TRUE "
                 "LEFT JOIN store.terms AS n ON n.id = i.name",
-                time=_time("i.time", timeline),
-                expired=_time("i.expired_at", timeline),
-                message=_message("i"),
+                **_of_stay(timeline),
                 type=term_number(RDF_TYPE),
             ),
             "one row per stay of an individual in the window and class it had on leaving",
-            classes=_join(
+            _query(
+                "SELECT i.iri AS iri, c.class AS class, :time AS time, "
+                ":expired AS expired_at, :message AS message_id FROM store.stays AS i "
                 "LEFT JOIN LATERAL (SELECT k.text AS class FROM store.class_sets AS s "
                 "CROSS JOIN LATERAL UNNEST(s.classes) AS t(object) "
                 "LEFT JOIN store.terms AS k ON k.id = t.object "
                 "WHERE s.id = i.class_set GROUP BY k.text) AS c ON TRUE",
+                **_of_stay(timeline),
             ),
         ),
         View(
@@ -177,6 +179,12 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
     )
 
 
+_SETS: Final = (
+    "ARRAY(SELECT c.id FROM store.class_sets AS c "
+    "WHERE c.classes @> CAST(ARRAY[:name] AS BIGINT[]))"
+)
+
+
 def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: Timeline) -> View:
     """One row per stay of an individual of the class, with its values at expiry.
 
@@ -190,10 +198,15 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
         "WHERE EXISTS (SELECT 1 FROM store.statements AS c WHERE c.stay = i.stay "
         "AND c.subject = i.name AND c.valid_to = i.expired_at "
         "AND c.predicate = :type AND c.object = :name)",
-        time=_time("i.time", timeline),
-        expired=_time("i.expired_at", timeline),
-        message=_message("i"),
+        **_of_stay(timeline),
         type=term_number(RDF_TYPE),
+        name=term_number(name),
+    )
+    # Without any, no stay is looked at.
+    stored = _query(
+        "SELECT i.iri AS iri, :time AS time, :expired AS expired_at, :message AS message_id "
+        f"FROM store.stays AS i WHERE i.class_set = ANY({_SETS}) AND {_SETS} <> '{{}}'",
+        **_of_stay(timeline),
         name=term_number(name),
     )
     applicable = _applicable(schema, name)
@@ -223,16 +236,28 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
         for each in applicable:
             column = exp.column(names[each], "p", quoted=True)
             query.append("expressions", _named(column, names[each]))
+            stored.append("expressions", _named(_beside(each, columns[each]), names[each]))
         query.append("joins", exp.Join(this=lateral, side="LEFT", on=exp.true()))
-    sets = (
-        "ARRAY(SELECT c.id FROM store.class_sets AS c "
-        "WHERE c.classes @> CAST(ARRAY[:name] AS BIGINT[]))"
+    return View(names[name], query, f"individuals of class {name}", stored)
+
+
+def _beside(name: IRI, value: exp.Expr) -> exp.Expr:
+    """The value of a property as an expression over a stay ``i``, from that over its statements."""
+    if _needs_term(value):
+        looked_up = "(SELECT :value FROM store.terms AS o WHERE o.id = s.object)"
+        value = exp.replace_placeholders(_parsed(looked_up), value=value)
+    greatest = _parsed(
+        "CASE WHEN i.several THEN (SELECT :greatest FROM UNNEST(i.properties, i.objects, i.numbers)"
+        " AS s(predicate, object, number) WHERE s.predicate = :name) ELSE :first END"
     )
-    # Without any, no stay is looked at.
-    classes = exp.replace_placeholders(
-        _parsed(f"i.class_set = ANY({sets}) AND {sets} <> '{{}}'"), name=term_number(name)
-    )
-    return View(names[name], query, f"individuals of class {name}", classes=classes)
+    place = exp.func("ARRAY_POSITION", exp.column("properties", "i"), term_number(name))
+    first = exp.Paren(this=value.copy())
+    for column in list(first.find_all(exp.Column)):
+        if column.table == "s":
+            beside = exp.column(f"{column.name}s", "i")
+            column.replace(exp.Bracket(this=beside, expressions=[place.copy()]))
+    parts = {"greatest": _chosen(value), "name": term_number(name), "first": first.this}
+    return exp.replace_placeholders(greatest, **parts)
 
 
 def _property_view(schema: Schema, view: str, name: IRI, timeline: Timeline) -> View:
@@ -292,9 +317,11 @@ def _needs_term(value: exp.Expr) -> bool:
 def _pivot(name: IRI, value: exp.Expr) -> exp.Expr:
     """The property's value in a group of statements: the greatest of several (or true)."""
     test = exp.EQ(this=exp.column("predicate", "s"), expression=term_number(name))
-    chosen = exp.Case(ifs=[exp.If(this=test, true=value)])
-    truth = value.find(exp.Boolean) is not None
-    return exp.LogicalOr(this=chosen) if truth else exp.Max(this=chosen)
+    return _chosen(exp.Case(ifs=[exp.If(this=test, true=value)]))
+
+
+def _chosen(value: exp.Expr) -> exp.Expr:
+    return exp.LogicalOr(this=value) if value.find(exp.Boolean) else exp.Max(this=value)
 
 
 def _named(value: exp.Expr, name: str) -> exp.Expr:
@@ -336,13 +363,11 @@ def numbered(view: View, numbers: Mapping[Term, int]) -> View:
     """The view with the numbers of its terms; a term without one equals nothing."""
 
     query = view.query.copy()
-    classes = None if view.classes is None else view.classes.copy()
-    for tree in (query, classes):
-        for node in [] if tree is None else list(tree.find_all(exp.Anonymous)):
-            if node.this == _TERM:
-                number = numbers.get(IRI(node.expressions[0].this), 0)
-                node.replace(exp.Literal.number(number))
-    return replace(view, query=query, classes=classes)
+    for node in list(query.find_all(exp.Anonymous)):
+        if node.this == _TERM:
+            number = numbers.get(IRI(node.expressions[0].this), 0)
+            node.replace(exp.Literal.number(number))
+    return replace(view, query=query)
 
 
 def numbered_text(text: str, numbers: Mapping[str, int]) -> str:
@@ -366,10 +391,10 @@ def _query(text: str, **parts: exp.Expr) -> exp.Select:
     return query
 
 
-def _join(text: str, **parts: exp.Expr) -> exp.Join:
-    (join,) = _query(f"SELECT FROM store.stays AS i {text}", **parts).args["joins"]
-    assert isinstance(join, exp.Join)
-    return join
+def _of_stay(timeline: Timeline) -> dict[str, exp.Expr]:
+    """What views show of a stay ``i``."""
+    time, expired = (_time(f"i.{name}", timeline) for name in ("time", "expired_at"))
+    return {"time": time, "expired": expired, "message": _message("i")}
 
 
 def _expression(text: str) -> exp.Expr:

@@ -326,9 +326,8 @@ def _rendered(schema: Schema, timeline: Timeline) -> tuple[tuple[_Rendered, ...]
 
 
 def _render(view: View) -> _Rendered:
-    # First, as the query is changed next.
     live = None if view.name in _OF_HISTORY_ALONE else _sql(live_query(view.query))
-    return _Rendered(view.name, _sql(_stored_query(view)), view.comment, live)
+    return _Rendered(view.name, _sql(view.stored or view.query), view.comment, live)
 
 
 def _wanted(cursor: extensions.cursor, views: Iterable[_Rendered]) -> dict[str, _Wanted]:
@@ -416,47 +415,3 @@ def _sql(query: exp.Select) -> str:
         moment = exp.func("moment", node.this, copy=False)
         node.replace(exp.Dot(this=exp.to_identifier("store"), expression=moment))
     return query.sql("postgres", identify=True, copy=False)
-
-
-def _stored_query(view: View) -> exp.Select:
-    """The query over the tables that PostgreSQL has; that of the view is used up.
-
-    It reads ``store.stays`` alone, which has names, classes and values beside each stay: PostgreSQL
-    takes a maximum from an index only where a question reads one table.
-    """
-    query = view.query
-    if view.classes is not None:
-        values = {
-            named.alias: _beside(named.this)
-            for each in query.find_all(exp.Lateral)
-            if each.alias == "p"
-            for named in each.this.this.expressions
-        }
-        is_join = isinstance(view.classes, exp.Join)
-        query.set("joins", [view.classes] if is_join else [])
-        query.set("where", None if is_join else exp.Where(this=view.classes))
-        for column in list(query.find_all(exp.Column)):
-            if column.table == "n":
-                column.replace(exp.column("iri", "i"))
-            elif column.table == "p":
-                column.replace(values[column.name])
-    return query
-
-
-def _beside(pivot: exp.Expr) -> exp.Expr:
-    """The value of a property as an expression over a stay ``i``, from that over its statements."""
-    (choice,) = pivot.this.args["ifs"]
-    value = choice.args["true"]
-    if any(column.table == "o" for column in value.find_all(exp.Column)):
-        value = exp.select(value).from_("store.terms AS o").where("o.id = s.object").subquery()
-    told = "UNNEST(i.properties, i.objects, i.numbers) AS s(predicate, object, number)"
-    pivot.set("this", value.copy())
-    greatest = exp.select(pivot).from_(told, dialect="postgres").where(choice.this)
-    several = exp.If(this=exp.column("several", "i"), true=greatest.subquery())
-    made = exp.Case(ifs=[several], default=value)
-    place = exp.func("ARRAY_POSITION", exp.column("properties", "i"), choice.this.expression)
-    for column in list(made.args["default"].find_all(exp.Column)):
-        if column.table == "s":
-            beside = exp.column(f"{column.name}s", "i")
-            column.replace(exp.Bracket(this=beside, expressions=[place.copy()]))
-    return made

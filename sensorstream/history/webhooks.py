@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
 from sensorstream.errors import UnknownDelivery, UnknownWebhook
-from sensorstream.history.database import translating
+from sensorstream.history.database import record, translating
 from sensorstream.history.incidents import end_of_system, last_event
 from sensorstream.history.tables import (
     alert_changes,
@@ -398,19 +398,12 @@ def webhook_of(row: Row[*tuple[Any, ...]]) -> Webhook:
 
 
 def _logged(row: Row[*tuple[Any, ...]]) -> LoggedDelivery:
-    return LoggedDelivery(
-        id=row.id,
-        webhook_id=row.webhook_id,
-        event_id=row.event_id,
+    return record(
+        LoggedDelivery,
+        row,
         query=row.report_query,
-        raised_at=row.raised_at,
         state=row.status,
-        attempts=row.attempts,
-        next_attempt_at=row.next_attempt_at,
-        attempted_at=row.attempted_at,
-        seconds=row.seconds,
         status=row.answered,
-        answer=row.answer,
         error=row.last_error,
     )
 

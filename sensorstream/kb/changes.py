@@ -61,13 +61,13 @@ class Changes:
         self._placed: dict[Triple, frozenset[IRI]] = {}
         if len(graphs) > 1:
             self._placed.update((triple, frozenset()) for triple, _ in kb.in_graphs())
-            kb.subscribe_graphs(self._note_graphs)
+            kb.graph_listeners.append(self._note_graphs)
 
     def stop(self) -> None:
         """Note no more."""
         self._kb.unsubscribe(self._note)
         if len(self._graphs) > 1:
-            self._kb.unsubscribe_graphs(self._note_graphs)
+            self._kb.graph_listeners.remove(self._note_graphs)
 
     def _note_graphs(self, triple: Triple, old: frozenset[IRI], new: frozenset[IRI]) -> None:
         if self._placed.setdefault(triple, old) == new:

@@ -38,7 +38,7 @@ class KnowledgeBase:
     window may be in named graphs of the messages besides.
     """
 
-    __slots__ = ("_graph_listeners", "_graphs", "_listeners", "_marks", "_sizes", "index")
+    __slots__ = ("_graphs", "_listeners", "_marks", "_sizes", "graph_listeners", "index")
 
     def __init__(self) -> None:
         self.index = TripleIndex()
@@ -48,7 +48,8 @@ class KnowledgeBase:
         self._listeners: list[Listener] = []
         # Only triples that are in any named graph of a message.
         self._graphs: dict[Triple, frozenset[IRI]] = {}
-        self._graph_listeners: list[GraphListener] = []
+        self.graph_listeners: list[GraphListener] = []
+        """Called as ``listener(triple, old, new)`` at every change of a triple's named graphs."""
 
     def __len__(self) -> int:
         return len(self._marks)
@@ -76,14 +77,6 @@ class KnowledgeBase:
         """Remove a listener."""
         self._listeners.remove(listener)
 
-    def subscribe_graphs(self, listener: GraphListener) -> None:
-        """Call ``listener(triple, old, new)`` at every change of a triple's named graphs."""
-        self._graph_listeners.append(listener)
-
-    def unsubscribe_graphs(self, listener: GraphListener) -> None:
-        """Remove a listener of named graphs."""
-        self._graph_listeners.remove(listener)
-
     def graphs(self, triple: Triple) -> frozenset[IRI]:
         """The named graphs in which messages said a triple of the window."""
         return self._graphs.get(triple, _NO_GRAPHS)
@@ -100,7 +93,7 @@ class KnowledgeBase:
         old, new = self.graphs(triple), frozenset(graphs)
         if old == new:
             return
-        for listener in self._graph_listeners:
+        for listener in self.graph_listeners:
             listener(triple, old, new)
         if new:
             self._graphs[triple] = new

@@ -57,21 +57,6 @@ class Occurrences:
     since every scope has its own. O(triples) per event, and O(1) for each scope that has watchers.
     """
 
-    __slots__ = (
-        "_elements",
-        "_next",
-        "_reads",
-        "first",
-        "index",
-        "latest",
-        "number",
-        "present",
-        "replaced",
-        "scopes",
-        "timed",
-        "watchers",
-    )
-
     def __init__(self) -> None:
         self.index = TripleIndex()
         self.latest: dict[Triple, int] = {}

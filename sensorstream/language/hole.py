@@ -75,9 +75,9 @@ def call(source: RuleText, start: int, written: str) -> syntax.Call:
             kind = "number"
         else:
             kind, text = "word", match["word"]
-        arguments.append(syntax.Argument(kind, text, place))
+        arguments.append(syntax.Argument(kind, text, position=place))
         offset = _after_space(written, match.end())
-    return syntax.Call(name.group(), tuple(arguments), position)
+    return syntax.Call(name.group(), tuple(arguments), position=position)
 
 
 def _after_space(written: str, offset: int) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -140,12 +142,53 @@ _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _Language: TypeAlias = str | syntax.Hole | None
 
 
+def _node(kind: type[syntax.Node]) -> Callable[[_Builder, list[Any]], syntax.Node]:
+    def made(self: _Builder, children: list[Any]) -> syntax.Node:
+        word, *fields = children
+        return kind(*map(self._field, fields), position=self._at(word))
+
+    return made
+
+
 class _Builder(Transformer[Token, Any]):
     """One method for each rule of the grammar, bottom up."""
 
     def __init__(self, source: RuleText) -> None:
         super().__init__()
         self._source = source
+
+    # Nodes of the fields that stand behind a word, which is their place
+
+    message_each = _node(syntax.MessageEach)
+    on_change, on_message = _node(syntax.OnChange), _node(syntax.OnMessage)
+    on_insert, on_expire = _node(syntax.OnInsert), _node(syntax.OnExpire)
+    on_update, every = _node(syntax.OnUpdate), _node(syntax.Every)
+    exists, select, ask = _node(syntax.Exists), _node(syntax.Select), _node(syntax.Ask)
+    delete_individual = _node(syntax.DeleteIndividual)
+    delete_pattern = _node(syntax.DeletePattern)
+    sparql_update, reply = _node(syntax.SparqlUpdate), _node(syntax.Reply)
+    known_name, known_by = _node(syntax.KnownName), _node(syntax.KnownBy)
+
+    def _maybe(self, children: list[Any]) -> Any:
+        """What may be missing, behind its words."""
+        return self._field(children[-1]) if children else None
+
+    named = old = new = asked = until = key = graph = at = _maybe
+
+    def _all(self, children: list[Any]) -> tuple[Any, ...]:
+        return tuple(map(self._field, children))
+
+    guards = conditions = classes = _all
+
+    def _field(self, child: Any) -> Any:
+        match child:
+            case Token(type="HOLE"):
+                return self._hole(child)
+            case Token(type="SPARQL_TEXT"):
+                return self._sparql(child)
+            case Token(type="TEXT"):
+                return self._template(child)
+        return child
 
     # Pieces of tokens
 
@@ -166,13 +209,13 @@ class _Builder(Transformer[Token, Any]):
         if not text:
             raise LanguageError("the braces are empty: expected an expression", position=position)
         calls = tuple(call(self._source, offset + part.offset, part.text) for part in rest)
-        return syntax.Hole(text, calls, position)
+        return syntax.Hole(text, calls, position=position)
 
     def _sparql(self, token: Token) -> syntax.Sparql:
         text, position = self._inner((token.start_pos or 0) + 1, token.value[1:-1])
         if not text:
             raise LanguageError("the braces are empty: expected SPARQL", position=position)
-        return syntax.Sparql(text, position)
+        return syntax.Sparql(text, position=position)
 
     def _parts(self, written: str, offset: int, *, escapes: bool) -> tuple[syntax.Part, ...]:
         parts: list[syntax.Part] = []
@@ -208,7 +251,7 @@ class _Builder(Transformer[Token, Any]):
         quote = 3 if token.value.startswith('"""') else 1
         written = token.value[quote:-quote]
         parts = self._parts(written, (token.start_pos or 0) + quote, escapes=True)
-        return syntax.Template(parts, self._at(token))
+        return syntax.Template(parts, position=self._at(token))
 
     def _constant(self, token: Token, what: str) -> str:
         template = self._template(token)
@@ -221,22 +264,22 @@ class _Builder(Transformer[Token, Any]):
         start = token.start_pos or 0
         if token.type == "IRI":
             parts = self._parts(token.value[1:-1], start + 1, escapes=False)
-            return syntax.Name(None, parts, self._at(token))
+            return syntax.Name(None, parts, position=self._at(token))
         prefix, local = token.value.split(":", 1)
         parts = self._parts(local, start + len(prefix) + 1, escapes=False)
-        return syntax.Name(prefix, parts, self._at(token))
+        return syntax.Name(prefix, parts, position=self._at(token))
 
     def blank_name(self, children: list[Token]) -> syntax.BlankName:
         (token,) = children
         start = (token.start_pos or 0) + 2
         parts = self._parts(token.value[2:], start, escapes=False)
-        return syntax.BlankName(parts, self._at(token))
+        return syntax.BlankName(parts, position=self._at(token))
 
     def variable(self, children: list[Token]) -> syntax.Variable:
-        return syntax.Variable(children[0].value[1:], self._at(children[0]))
+        return syntax.Variable(children[0].value[1:], position=self._at(children[0]))
 
     def _duration(self, token: Token) -> syntax.Duration:
-        return syntax.Duration(self._constant(token, "a length of time"), self._at(token))
+        return syntax.Duration(self._constant(token, "a length of time"), position=self._at(token))
 
     # Files
 
@@ -256,12 +299,12 @@ class _Builder(Transformer[Token, Any]):
 
     def base(self, children: list[Token]) -> syntax.Base:
         (iri,) = children
-        return syntax.Base(self._without_holes(iri, "a base"), self._at(iri))
+        return syntax.Base(self._without_holes(iri, "a base"), position=self._at(iri))
 
     def prefix(self, children: list[Token]) -> syntax.Prefix:
         namespace, iri = children
         written = self._without_holes(iri, "a prefix's IRI")
-        return syntax.Prefix(namespace.value[:-1], written, self._at(namespace))
+        return syntax.Prefix(namespace.value[:-1], written, position=self._at(namespace))
 
     def _without_holes(self, iri: Token, what: str) -> str:
         if "{" in iri.value:
@@ -271,7 +314,7 @@ class _Builder(Transformer[Token, Any]):
     def xmlns(self, children: list[Token]) -> syntax.XmlNamespace:
         name, _, uri = children
         written = self._constant(uri, "a namespace")
-        return syntax.XmlNamespace(name.value, written, self._at(name))
+        return syntax.XmlNamespace(name.value, written, position=self._at(name))
 
     def table(self, children: list[Token]) -> syntax.Table:
         name, path, key, value = children
@@ -280,12 +323,8 @@ class _Builder(Transformer[Token, Any]):
             self._constant(path, "a file's name"),
             self._constant(key, "a column's name"),
             self._constant(value, "a column's name"),
-            self._at(name),
+            position=self._at(name),
         )
-
-    def message_each(self, children: list[Token]) -> syntax.MessageEach:
-        word, xpath = children
-        return syntax.MessageEach(self._hole(xpath), self._at(word))
 
     # Mapping rules
 
@@ -295,39 +334,30 @@ class _Builder(Transformer[Token, Any]):
         lets = tuple(child for child in rest if isinstance(child, syntax.Let))
         guards, *actions = rest[len(loops) + len(lets) :]
         return syntax.MappingRule(
-            name.value, self._hole(message), loops, guards, tuple(actions), self._at(name), lets
+            name.value,
+            self._hole(message),
+            loops,
+            guards,
+            tuple(actions),
+            lets,
+            position=self._at(name),
         )
 
     def for_each(self, children: list[Token]) -> syntax.ForEach:
         variable, xpath = children
-        return syntax.ForEach(variable.value[1:], self._hole(xpath), self._at(variable))
+        return syntax.ForEach(variable.value[1:], self._hole(xpath), position=self._at(variable))
 
     def let(self, children: list[Token]) -> syntax.Let:
         variable, _, value = children
-        return syntax.Let(variable.value[1:], self._hole(value), self._at(variable))
-
-    def guards(self, children: list[Token]) -> tuple[syntax.Hole, ...]:
-        return tuple(self._hole(token) for token in children)
+        return syntax.Let(variable.value[1:], self._hole(value), position=self._at(variable))
 
     # Semantic rules
 
     def semantic_rule(self, children: list[Any]) -> syntax.SemanticRule:
         name, trigger, conditions, *actions = children
-        return syntax.SemanticRule(name.value, trigger, conditions, tuple(actions), self._at(name))
-
-    def on_change(self, children: list[Token]) -> syntax.OnChange:
-        return syntax.OnChange(self._at(children[0]))
-
-    def on_message(self, children: list[Token]) -> syntax.OnMessage:
-        return syntax.OnMessage(self._at(children[0]))
-
-    def on_insert(self, children: list[Any]) -> syntax.OnInsert:
-        word, class_name, variable = children
-        return syntax.OnInsert(class_name, variable, self._at(word))
-
-    def on_expire(self, children: list[Any]) -> syntax.OnExpire:
-        word, class_name, variable = children
-        return syntax.OnExpire(class_name, variable, self._at(word))
+        return syntax.SemanticRule(
+            name.value, trigger, conditions, tuple(actions), position=self._at(name)
+        )
 
     def on_silence(self, children: list[Any]) -> syntax.OnSilence:
         word, class_name, variable, duration = children
@@ -335,19 +365,6 @@ class _Builder(Transformer[Token, Any]):
         return syntax.OnSilence(
             class_name, self._duration(duration), **given, position=self._at(word)
         )
-
-    def on_update(self, children: list[Any]) -> syntax.OnUpdate:
-        word, name, variable, old, new = children
-        return syntax.OnUpdate(name, variable, old, new, self._at(word))
-
-    def named(self, children: list[syntax.Variable]) -> syntax.Variable | None:
-        return children[0] if children else None
-
-    old = new = named
-
-    def every(self, children: list[Any]) -> syntax.Every:
-        word, schedule, question = children
-        return syntax.Every(schedule, question, self._at(word))
 
     def multiples(self, children: list[Token]) -> syntax.Duration:
         return self._duration(children[0])
@@ -373,31 +390,15 @@ class _Builder(Transformer[Token, Any]):
                 f"there is no time zone '{place}': expected one such as Europe/Vienna or UTC",
                 position=self._at(zone),
             ) from None
-        return syntax.LocalTime(day.value, shown, place, self._at(day))
-
-    def asked(self, children: list[Token]) -> syntax.Sparql | None:
-        return self._sparql(children[1]) if children else None
+        return syntax.LocalTime(day.value, shown, place, position=self._at(day))
 
     def when(self, children: list[Any]) -> syntax.When:
         word, condition, _, lasting, until = children
-        return syntax.When(condition, lasting, until, self._at(word))
-
-    def until(self, children: list[syntax.Condition]) -> syntax.Condition | None:
-        return children[0] if children else None
-
-    def conditions(self, children: list[syntax.Condition]) -> tuple[syntax.Condition, ...]:
-        return tuple(children)
+        return syntax.When(condition, lasting, until, position=self._at(word))
 
     def negated(self, children: list[Any]) -> syntax.Condition:
         word, test = children
-        fields = {name: getattr(test, name) for name in test.__slots__}
-        return cast(
-            syntax.Condition, type(test)(**fields | {"negated": True, "position": self._at(word)})
-        )
-
-    def exists(self, children: list[Any]) -> syntax.Exists:
-        word, class_name = children
-        return syntax.Exists(class_name, position=self._at(word))
+        return cast(syntax.Condition, replace(test, negated=True, position=self._at(word)))
 
     def count_members(self, children: list[Any]) -> syntax.Count:
         word, class_name, comparison, number = children
@@ -410,12 +411,6 @@ class _Builder(Transformer[Token, Any]):
     def comparison(self, children: list[Token]) -> str:
         return str(children[0].value)
 
-    def select(self, children: list[Token]) -> syntax.Select:
-        return syntax.Select(self._sparql(children[1]), position=self._at(children[0]))
-
-    def ask(self, children: list[Token]) -> syntax.Ask:
-        return syntax.Ask(self._sparql(children[1]), position=self._at(children[0]))
-
     def alert(self, children: list[Any]) -> syntax.AlertAction:
         word, severity, text, key, duration = children
         if severity.value not in SEVERITIES:
@@ -424,55 +419,31 @@ class _Builder(Transformer[Token, Any]):
                 position=self._at(severity),
             )
         return syntax.AlertAction(
-            severity.value, self._template(text), key, duration, self._at(word)
+            severity.value, self._template(text), key, duration, position=self._at(word)
         )
-
-    def key(self, children: list[Token]) -> syntax.Template | None:
-        return self._template(children[0]) if children else None
 
     def lasting(self, children: list[Token]) -> syntax.Duration | None:
         return self._duration(children[0]) if children else None
-
-    def delete_individual(self, children: list[Any]) -> syntax.DeleteIndividual:
-        return syntax.DeleteIndividual(children[1], self._at(children[0]))
-
-    def delete_pattern(self, children: list[Token]) -> syntax.DeletePattern:
-        return syntax.DeletePattern(self._sparql(children[1]), self._at(children[0]))
-
-    def sparql_update(self, children: list[Token]) -> syntax.SparqlUpdate:
-        return syntax.SparqlUpdate(self._sparql(children[1]), self._at(children[0]))
-
-    def reply(self, children: list[Token]) -> syntax.Reply:
-        return syntax.Reply(self._template(children[1]), self._at(children[0]))
 
     # Both
 
     def individual_action(self, children: list[Any]) -> syntax.IndividualAction:
         kind, name, classes, graph, at, *properties = children
         return syntax.IndividualAction(
-            kind.value, name, classes, tuple(properties), at, self._at(kind), graph
+            kind.value, name, classes, tuple(properties), at, graph, position=self._at(kind)
         )
-
-    def classes(self, children: list[syntax.Name]) -> tuple[syntax.Name, ...]:
-        return tuple(children)
-
-    def graph(self, children: list[syntax.Name]) -> syntax.Name | None:
-        return children[0] if children else None
-
-    def at(self, children: list[Token]) -> syntax.Hole | None:
-        return self._hole(children[0]) if children else None
 
     def property(self, children: list[Any]) -> syntax.PropertyValues:
         name, *values = children
-        return syntax.PropertyValues(name, tuple(values), name.position)
+        return syntax.PropertyValues(name, tuple(values), position=name.position)
 
     def xpath_value(self, children: list[Any]) -> syntax.XPathValue:
         token, (datatype, language) = children
-        return syntax.XPathValue(self._hole(token), datatype, language, self._at(token))
+        return syntax.XPathValue(self._hole(token), datatype, language, position=self._at(token))
 
     def text_value(self, children: list[Any]) -> syntax.TextValue:
         token, (datatype, language) = children
-        return syntax.TextValue(self._template(token), datatype, language, self._at(token))
+        return syntax.TextValue(self._template(token), datatype, language, position=self._at(token))
 
     def annotation(self, children: list[Any]) -> tuple[syntax.Name | None, _Language]:
         if not children:
@@ -485,40 +456,105 @@ class _Builder(Transformer[Token, Any]):
         return None, self._hole_at((written.start_pos or 0) + 2, written.value[2:-1])
 
     def number(self, children: list[Token]) -> syntax.Number:
-        return syntax.Number(children[0].value, self._at(children[0]))
+        return syntax.Number(children[0].value, position=self._at(children[0]))
 
     def list_value(self, children: list[Any]) -> syntax.ListValue:
         opening, *items = children
-        return syntax.ListValue(tuple(items), self._at(opening))
-
-    def known_name(self, children: list[Any]) -> syntax.KnownName:
-        word, name = children
-        return syntax.KnownName(name, self._at(word))
-
-    def known_by(self, children: list[Any]) -> syntax.KnownBy:
-        word, class_name, name, value = children
-        return syntax.KnownBy(class_name, name, value, self._at(word))
+        return syntax.ListValue(tuple(items), position=self._at(opening))
 
     def if_valid(self, children: list[Any]) -> syntax.Fallback:
         value, otherwise = children if len(children) == 2 else (*children, None)
-        return syntax.Fallback(value, True, otherwise, value.position)
+        return syntax.Fallback(value, True, otherwise, position=value.position)
 
     def fallback(self, children: list[Any]) -> syntax.Fallback:
         value, otherwise = children
-        return syntax.Fallback(value, False, otherwise, value.position)
+        return syntax.Fallback(value, False, otherwise, position=value.position)
 
     def policy(self, children: list[Token]) -> syntax.Policy:
         kind: Literal["skip individual", "reject"] = (
             "reject" if children[0].type == "REJECT" else "skip individual"
         )
-        return syntax.Policy(kind, self._at(children[0]))
+        return syntax.Policy(kind, position=self._at(children[0]))
 
     def blank(self, children: list[Any]) -> syntax.BlankValue:
         opening, (classes, properties) = children
-        return syntax.BlankValue(classes, properties, self._at(opening))
+        return syntax.BlankValue(classes, properties, position=self._at(opening))
 
     def classes_and_properties(
         self, children: list[Any]
     ) -> tuple[tuple[syntax.Name, ...], tuple[syntax.PropertyValues, ...]]:
         classes = tuple(child for child in children if isinstance(child, syntax.Name))
         return classes, tuple(child for child in children if child not in classes)
+
+
+# The good rules of a file with faults, so that all faults are found at once
+
+
+_RULE: Final = re.compile(r"^[ \t]*(?:mapping|rule)[ \t]+[^\W\d]", re.M)
+
+
+def rule_starts(text: str) -> list[int]:
+    """The offsets of the lines on which rules seem to begin, whatever stands between them."""
+    return [match.start() for match in _RULE.finditer(text)]
+
+
+def parse_with_recovery(
+    text: str, file: str = ""
+) -> tuple[syntax.RuleFile | None, tuple[LanguageError, ...]]:
+    """The tree of the rules without faults, and the faults of the others.
+
+    A syntax error ends where the next rule begins. The tree is None if the fault is in the head of
+    the file, on which all rules depend.
+    """
+    found: list[LanguageError] = []
+    try:
+        tree: syntax.RuleFile | None = syntax_tree(text, file)
+    except LanguageError as error:
+        tree, found = _pieces(text, file, error)
+    if tree is None:
+        return None, tuple(found)
+    unsound = sorted(faults(tree), key=place)
+    faulty = {_index(tree.rules, fault) for fault in unsound}
+    found = sorted((*found, *unsound), key=place)
+    if -1 in faulty:
+        return None, tuple(found)
+    kept = tuple(rule for index, rule in enumerate(tree.rules) if index not in faulty)
+    return replace(tree, rules=kept), tuple(found)
+
+
+def _pieces(
+    text: str, file: str, first: LanguageError
+) -> tuple[syntax.RuleFile | None, list[LanguageError]]:
+    """The head and the rules, each read by itself; ``first`` is the fault of the whole."""
+    head: syntax.RuleFile | None = None
+    rules: list[syntax.Rule] = []
+    found: list[LanguageError] = []
+    for index, piece in enumerate(_split(text)):
+        try:
+            tree = syntax_tree(piece, file)
+        except LanguageError as error:
+            # For the first one the error of the whole file says more about what follows.
+            error.message = error.message.replace("the file ends here", "the rule ends here")
+            found.append(error if found else first)
+            continue
+        head = tree if index == 0 else head
+        rules += tree.rules
+    if not found:  # each rule is right by itself, but not where it stands
+        return None, [first]
+    return (None if head is None else replace(head, rules=tuple(rules))), found
+
+
+def _split(text: str) -> Iterator[str]:
+    """The head, then the rules, each with empty lines before it: lines keep their numbers."""
+    starts = [0, *(start for start in rule_starts(text) if start)]
+    if rule_starts(text)[:1] == [0]:
+        starts.insert(0, 0)
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        yield "\n" * text.count("\n", 0, start) + text[start:end]
+
+
+def _index(rules: tuple[syntax.Rule, ...], fault: LanguageError) -> int:
+    """The rule that a fault is in; -1 is the head of the file."""
+    starts = [(rule.position.line, rule.position.column) for rule in rules]
+    _, line, column = place(fault)
+    return bisect_right(starts, (line, column)) - 1

@@ -23,7 +23,14 @@ NOWHERE: Final = Position("", 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class Node:
+    """A part of a rule file, and where it begins: the same text elsewhere is an equal node."""
+
+    position: Position = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument(Node):
     """An argument of a value function: ``"text"``, ``12.5`` or a ``word``.
 
     ``text`` is without quotes; it never contains both kinds of quotes.
@@ -31,20 +38,18 @@ class Argument:
 
     kind: Literal["text", "number", "word"]
     text: str
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Node):
     """``|> function argument …``: a value function; ``position`` is that of its name."""
 
     function: str
     arguments: tuple[Argument, ...] = ()
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Node):
     """``{…}``: XPath, or in a semantic rule ``?variable`` or ``new``, without outer space.
 
     ``calls`` are the value functions applied to the result of the XPath, in order (mapping rules).
@@ -53,22 +58,20 @@ class Hole:
 
     text: str
     calls: tuple[Call, ...] = ()
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 Part: TypeAlias = str | Hole
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class Template(Node):
     """Quoted text with holes. No part is empty, and no two strings are adjacent."""
 
     parts: tuple[Part, ...]
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Name(Node):
     """An IRI, written ``prefix:local`` or ``<iri>`` (then ``prefix`` is None); may have holes.
 
     ``<{…}>``, with nothing but one hole, is a whole IRI; in other names the values of holes are
@@ -77,7 +80,6 @@ class Name:
 
     prefix: str | None
     parts: tuple[Part, ...]
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
     @property
     def is_constant(self) -> bool:
@@ -96,15 +98,14 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Node):
     """``?name`` in a semantic rule; ``name`` is without the question mark."""
 
     name: str
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class XPathValue:
+class XPathValue(Node):
     """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found.
 
     A ``language`` that the message gives, ``@{xpath}``, is a hole.
@@ -113,25 +114,22 @@ class XPathValue:
     xpath: Hole
     datatype: Name | None = None
     language: str | Hole | None = None
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class TextValue:
+class TextValue(Node):
     """``"text {hole}"``, with a datatype or a language if one is written."""
 
     text: Template
     datatype: Name | None = None
     language: str | Hole | None = None
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class Number(Node):
     """A number or boolean as written: ``12``, ``7.4``, ``1e3``, ``true``."""
 
     text: str
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
     @property
     def datatype(self) -> str:
@@ -144,20 +142,18 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class BlankValue:
+class BlankValue(Node):
     """``[ a :C ; :p {x} ]``: a blank node, owned by the individual (mapping rules)."""
 
     classes: tuple[Name, ...]
     properties: tuple[PropertyValues, ...]
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class BlankName:
+class BlankName(Node):
     """``_:loc-{@id}``: the blank node with this label in the message (mapping rules)."""
 
     parts: tuple[Part, ...]
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
     @property
     def holes(self) -> tuple[Hole, ...]:
@@ -165,44 +161,40 @@ class BlankName:
 
 
 @dataclass(frozen=True, slots=True)
-class ListValue:
+class ListValue(Node):
     """``( VALUE VALUE … )``: an ``rdf:List``, owned by the individual (mapping rules).
 
     ``items`` is not empty; an item that finds several values makes several members.
     """
 
     items: tuple[Value, ...]
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownName:
+class KnownName(Node):
     """``known NAME``: a link, if the ontology knows that individual (mapping rules)."""
 
     name: Name
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownBy:
+class KnownBy(Node):
     """``known CLASS with PROPERTY VALUE``: the ontology's members that have that value."""
 
     class_name: Name
     property: Name
     value: XPathValue | TextValue | Number
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Node):
     """``or skip individual`` or ``or reject``: the effect of a missing value."""
 
     kind: Literal["skip individual", "reject"]
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Fallback:
+class Fallback(Node):
     """``VALUE [if valid] [or …]``: the alternative to a missing value (mapping rules).
 
     ``if_valid`` treats an invalid value as a missing one. ``otherwise`` is the next value to
@@ -212,7 +204,6 @@ class Fallback:
     value: Value
     if_valid: bool
     otherwise: Value | Policy | None
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 Value: TypeAlias = (
@@ -231,16 +222,15 @@ Value: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class PropertyValues:
+class PropertyValues(Node):
     """``; :p value, value``; ``property`` has no holes, ``values`` is not empty."""
 
     property: Name
     values: tuple[Value, ...]
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class IndividualAction:
+class IndividualAction(Node):
     """``insert|update individual NAME a CLASS, … in graph NAME at {xpath} ; property values … .``
 
     ``update`` is update-or-insert: the earlier values of the named properties are replaced.
@@ -253,7 +243,6 @@ class IndividualAction:
     classes: tuple[Name, ...]
     properties: tuple[PropertyValues, ...]
     at: Hole | None = None
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
     graph: Name | None = None
 
 
@@ -261,25 +250,23 @@ class IndividualAction:
 
 
 @dataclass(frozen=True, slots=True)
-class ForEach:
+class ForEach(Node):
     """``for each $variable in {xpath}``; ``variable`` is without the dollar sign."""
 
     variable: str
     xpath: Hole
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Let:
+class Let(Node):
     """``let $variable = {xpath |> functions}``: a value of each turn of the loops."""
 
     variable: str
     value: Hole
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class MappingRule:
+class MappingRule(Node):
     """``mapping NAME on message {…} for each … let … if {…} and {…} then …``.
 
     ``guards`` must all hold; ``actions`` is not empty. ``position`` is that of the name.
@@ -290,7 +277,6 @@ class MappingRule:
     for_each: tuple[ForEach, ...]
     guards: tuple[Hole, ...]
     actions: tuple[IndividualAction, ...]
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
     lets: tuple[Let, ...] = ()
 
 
@@ -298,58 +284,50 @@ class MappingRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Sparql:
+class Sparql(Node):
     """SPARQL text from between two braces, outer space cut.
 
     The prefixes of the file apply. ``position`` is that of the first character of ``text``.
     """
 
     text: str
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(Node):
     """A quoted length of the time line: ``"PT1M"``, or ``"10"`` on the integer line."""
 
     text: str
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class OnChange:
+class OnChange(Node):
     """``on change``: each time that a message or a rule changed the knowledge base."""
 
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
-
 
 @dataclass(frozen=True, slots=True)
-class OnMessage:
+class OnMessage(Node):
     """``on message``: once a message."""
 
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
-
 
 @dataclass(frozen=True, slots=True)
-class OnInsert:
+class OnInsert(Node):
     """``on insert CLASS as ?variable``: for each individual that became a member of the class."""
 
     class_name: Name
     variable: Variable
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class OnExpire:
+class OnExpire(Node):
     """``on expire CLASS as ?variable``: for each member of the class that left the window."""
 
     class_name: Name
     variable: Variable
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class OnSilence:
+class OnSilence(Node):
     """``on silence of CLASS as ?variable for "PT1H"``: for each member that says nothing so long.
 
     Without ``as`` the variable is ``?individual``; ``?last`` is when it last said something.
@@ -358,11 +336,10 @@ class OnSilence:
     class_name: Name
     duration: Duration
     variable: Variable = Variable("individual")
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class OnUpdate:
+class OnUpdate(Node):
     """``on update NAME as ?variable old ?old new ?new``: a value came in place of another.
 
     ``name`` is a property, or a class whose members are meant, with any property of theirs.
@@ -372,7 +349,6 @@ class OnUpdate:
     variable: Variable
     old: Variable | None = None
     new: Variable | None = None
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -381,7 +357,7 @@ class OnUpdate:
 
 
 @dataclass(frozen=True, slots=True)
-class LocalTime:
+class LocalTime(Node):
     """``day at "07:00" in "Europe/Vienna"``: when the clocks of a place show that time.
 
     ``day`` is ``day``, or the weekday that is meant: ``monday`` to ``sunday``. ``time`` is
@@ -391,11 +367,10 @@ class LocalTime:
     day: str
     time: str
     zone: str
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class Every(Node):
     """``every "PT10S"`` or ``every day at …``, with ``from history select { SELECT … }`` or not.
 
     Each time application time has moved on by that much, or has come to such a time. With
@@ -404,55 +379,50 @@ class Every:
 
     schedule: Duration | LocalTime
     question: Sparql | None = None
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Exists:
+class Exists(Node):
     """``[not] exists CLASS``."""
 
     class_name: Name
     negated: bool = False
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 Comparison: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class Count(Node):
     """``[not] count CLASS > 20``: the number of members of the class."""
 
     class_name: Name
     comparison: Comparison
     number: int
     negated: bool = False
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
+class Select(Node):
     """``[not] select { SELECT … }``: there are solutions, which bind their variables; or not."""
 
     query: Sparql
     negated: bool = False
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Node):
     """``[not] ask { ASK … }``."""
 
     query: Sparql
     negated: bool = False
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 Condition: TypeAlias = Exists | Count | Select | Ask
 
 
 @dataclass(frozen=True, slots=True)
-class When:
+class When(Node):
     """``when CONDITION becomes true [for "PT10M"] [until CONDITION]``.
 
     Once for each solution of the condition that did not hold before. ``until`` is the end of one;
@@ -462,7 +432,6 @@ class When:
     condition: Condition
     lasting: Duration | None = None
     until: Condition | None = None
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 Trigger: TypeAlias = (
@@ -474,7 +443,7 @@ Severity: TypeAlias = Literal["info", "warning", "critical"]
 
 
 @dataclass(frozen=True, slots=True)
-class AlertAction:
+class AlertAction(Node):
     """``alert SEVERITY "text" key "key" for "PT1M"``.
 
     Alerts with the same ``key`` are the same alert, which is not raised again during ``duration``;
@@ -485,39 +454,34 @@ class AlertAction:
     text: Template
     key: Template | None = None
     duration: Duration | None = None
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteIndividual:
+class DeleteIndividual(Node):
     """``delete individual ?x .``"""
 
     name: Name | Variable
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class DeletePattern:
+class DeletePattern(Node):
     """``delete { ?s :p ?o . }``: every triple of the window that matches the pattern."""
 
     pattern: Sparql
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class SparqlUpdate:
+class SparqlUpdate(Node):
     """``sparql { DELETE … INSERT … WHERE … }``: SPARQL 1.1 Update."""
 
     update: Sparql
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Node):
     """``reply "<Command …/>"``: a command in the answer to the message's sender."""
 
     text: Template
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 Action: TypeAlias = (
@@ -526,7 +490,7 @@ Action: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class SemanticRule:
+class SemanticRule(Node):
     """``rule NAME on … if … and … then …``.
 
     All conditions must hold (there may be none); ``actions`` is not empty. ``position`` is
@@ -537,40 +501,36 @@ class SemanticRule:
     trigger: Trigger
     conditions: tuple[Condition, ...]
     actions: tuple[Action, ...]
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 Rule: TypeAlias = MappingRule | SemanticRule
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
+class Prefix(Node):
     """``prefix name: <iri>`` (``name`` without the colon, may be empty)."""
 
     name: str
     iri: str
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class Base(Node):
     """``base <iri>``: what the relative IRIs of the file, and of its messages, are relative to."""
 
     iri: str
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class XmlNamespace:
+class XmlNamespace(Node):
     """``xmlns name = "uri"``: a namespace prefix for the XPaths of the file."""
 
     name: str
     uri: str
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Node):
     """``table NAME from "file.csv" key "column" value "column"``: a lookup table.
 
     ``path`` is relative to the rule file.
@@ -580,15 +540,13 @@ class Table:
     path: str
     key: str
     value: str
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class MessageEach:
+class MessageEach(Node):
     """``message each {…}``: the elements of a document that are separate messages."""
 
     xpath: Hole
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

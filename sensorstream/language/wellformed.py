@@ -24,6 +24,11 @@ _WHOLE: Final[Mapping[type[syntax.Rule], str]] = {
     syntax.MappingRule: "hole only, such as <{concat(@base, '/x')}>",
     syntax.SemanticRule: "hole only, such as <{?iri}>, with a value from IRI() in a select",
 }
+_DECLARED: Final[Mapping[type[Any], str]] = {
+    syntax.Prefix: "prefix",
+    syntax.XmlNamespace: "xmlns",
+    syntax.Table: "table",
+}
 _RULE_HOLE: Final = re.compile(r"(\?[^\W\d]\w*|new)\Z")
 
 
@@ -72,28 +77,20 @@ def _declarations(file: syntax.RuleFile) -> Iterator[LanguageError]:
         yield from _invalid(base.iri, base.position)
     for base in file.bases[1:]:
         yield LanguageError("base is declared twice", position=base.position)
-    prefixes: set[str] = set()
     for prefix in file.prefixes:
-        if prefix.name in prefixes:
-            yield LanguageError(
-                f"prefix '{prefix.name}:' is declared twice", position=prefix.position
-            )
-        prefixes.add(prefix.name)
         yield from _invalid(file.absolute(prefix.iri), prefix.position, file)
-    spaces: set[str] = set()
     for space in file.xml_namespaces:
-        if space.name in spaces:
-            yield LanguageError(f"xmlns '{space.name}' is declared twice", position=space.position)
-        spaces.add(space.name)
         if not space.uri:
             yield LanguageError(
                 f"xmlns '{space.name}' is empty: expected a namespace", position=space.position
             )
-    tables: set[str] = set()
-    for table in file.tables:
-        if table.name in tables:
-            yield LanguageError(f"table '{table.name}' is declared twice", position=table.position)
-        tables.add(table.name)
+    for declared, end in ((file.prefixes, ":"), (file.xml_namespaces, ""), (file.tables, "")):
+        seen: set[str] = set()
+        for each in declared:
+            if each.name in seen:
+                what = f"{_DECLARED[type(each)]} '{each.name}{end}'"
+                yield LanguageError(f"{what} is declared twice", position=each.position)
+            seen.add(each.name)
     for part in file.parts:
         yield from _called(part.xpath, "'message each'")
 
@@ -177,17 +174,13 @@ def _mapping_rule(rule: syntax.MappingRule) -> Iterator[LanguageError]:
     yield from _called(rule.message, "'on message'")
     for loop in rule.for_each:
         yield from _called(loop.xpath, "'for each'")
-        if loop.variable in seen:
+    bindings: tuple[syntax.ForEach | syntax.Let, ...] = (*rule.for_each, *rule.lets)
+    for bound in bindings:
+        if bound.variable in seen:
             yield LanguageError(
-                f"${loop.variable} is bound twice: expected another name", position=loop.position
+                f"${bound.variable} is bound twice: expected another name", position=bound.position
             )
-        seen.add(loop.variable)
-    for let in rule.lets:
-        if let.variable in seen:
-            yield LanguageError(
-                f"${let.variable} is bound twice: expected another name", position=let.position
-            )
-        seen.add(let.variable)
+        seen.add(bound.variable)
     for variable in nodes(rule.actions, syntax.Variable):
         yield LanguageError(
             f"?{variable.name} belongs to semantic rules: expected an XPath such as "
@@ -198,18 +191,15 @@ def _mapping_rule(rule: syntax.MappingRule) -> Iterator[LanguageError]:
 
 def _semantic_rule(rule: syntax.SemanticRule) -> Iterator[LanguageError]:
     for action in nodes(rule, syntax.IndividualAction):
-        if action.at is not None:
-            yield LanguageError(
-                "'at' belongs to mapping rules: what a semantic rule inserts has the time of "
-                "the message",
-                position=action.at.position,
-            )
-        if action.graph is not None:
-            yield LanguageError(
-                "'in graph' belongs to mapping rules: what a semantic rule inserts is in the "
-                "default graph",
-                position=action.graph.position,
-            )
+        for part, written, gets in (
+            (action.at, "at", "has the time of the message"),
+            (action.graph, "in graph", "is in the default graph"),
+        ):
+            if part is not None:
+                yield LanguageError(
+                    f"'{written}' belongs to mapping rules: what a semantic rule inserts {gets}",
+                    position=part.position,
+                )
     for kind, written in _OF_MAPPING_RULES.items():
         for node in nodes(rule, kind):
             yield LanguageError(f"{written} belongs to mapping rules", position=node.position)

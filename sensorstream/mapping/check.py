@@ -12,8 +12,8 @@ from sensorstream.language.ontology_names import alternatives, shown, unknown_na
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
-from sensorstream.mapping.function_chain import call_faults
 from sensorstream.mapping.functions import Library
+from sensorstream.mapping.functions.registry import call_faults
 from sensorstream.mapping.moved_paths import at_part
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import check_graph_name, literal_maker

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias, TypeVar
 
 from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
@@ -14,12 +14,11 @@ from sensorstream.mapping.expressions import Expressions
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import lookup_of, only_root
 from sensorstream.mapping.moved_paths import ROOT, looks_up
+from sensorstream.mapping.parts import compile_split
 from sensorstream.mapping.path_index import Nodes
-from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements
+from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements, Turn
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.rule_cost import Steep, steep_of
-from sensorstream.mapping.scope import Scope
-from sensorstream.mapping.split import compile_split
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import check_graph_name
@@ -68,7 +67,8 @@ def compile_mapping(
     )
 
 
-Act: TypeAlias = Callable[[Scope], None]
+Act: TypeAlias = Callable[[Turn], None]
+_Found = TypeVar("_Found")
 
 
 class _Compiler:
@@ -122,14 +122,14 @@ class _Compiler:
 
         in_parts = self._in_parts
 
-        def scope(context: Element, root: Element, harvest: Harvest) -> Scope:
-            return Scope(context, harvest, {ROOT: root} if in_parts else {})
+        def turn(context: Element, root: Element, harvest: Harvest) -> Turn:
+            return Turn(context, harvest, {ROOT: root} if in_parts else {})
 
         def run(root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
-            selected = find(scope(root, root, harvest)) if nodes is None else nodes
+            selected = find(turn(root, root, harvest)) if nodes is None else nodes
             for node in selected:
                 # An attribute or a text has no children: the root is the context then.
-                body(scope(node if isinstance(node, Element) else root, root, harvest))
+                body(turn(node if isinstance(node, Element) else root, root, harvest))
             return bool(selected)
 
         return run
@@ -137,10 +137,10 @@ class _Compiler:
     def _loop(self, loop: syntax.ForEach, body: Act) -> Act:
         find, variable = self._expressions.nodes(loop.xpath), loop.variable
 
-        def each(scope: Scope) -> None:
-            for node in find(scope):
-                scope.variables[variable] = node
-                body(scope)
+        def each(turn: Turn) -> None:
+            for node in find(turn):
+                turn.variables[variable] = node
+                body(turn)
 
         return each
 
@@ -149,15 +149,15 @@ class _Compiler:
         guards = tuple(self._expressions.condition(hole) for hole in self._rule.guards)
         actions = tuple(self._action(action) for action in self._rule.actions)
 
-        def body(scope: Scope) -> None:
+        def body(turn: Turn) -> None:
             for variable, value in lets:
-                scope.variables[variable] = value(scope)
+                turn.variables[variable] = value(turn)
             for holds in guards:
-                if not holds(scope):
+                if not holds(turn):
                     return
-            scope.found.clear()
+            turn.found.clear()
             for act in actions:
-                act(scope)
+                act(turn)
 
         return body
 
@@ -170,96 +170,90 @@ class _Compiler:
         update, named = action.kind == "update", not isinstance(action.name, syntax.BlankName)
         say = tuple(self._values.property(each, update=update) for each in action.properties)
 
-        def state(subject: Subject, scope: Scope, statements: Statements) -> None:
-            said = classify(scope, subject, statements)
+        def state(subject: Subject, turn: Turn, statements: Statements) -> None:
+            said = classify(turn, subject, statements)
             for tell in say:
-                said |= tell(scope, subject, statements)
+                said |= tell(turn, subject, statements)
             if said and named:
-                scope.harvest.individuals[subject] = None
+                turn.harvest.individuals[subject] = None
 
-        def act(scope: Scope) -> None:
-            state(name(scope), scope, scope.harvest.at(time(scope)))
+        def act(turn: Turn) -> None:
+            state(name(turn), turn, turn.harvest.at(time(turn)))
 
-        def act_whole(scope: Scope) -> None:
+        def act_whole(turn: Turn) -> None:
             # Remove all statements of an individual that is left out.
-            subject, instant, said = name(scope), time(scope), Statements()
-            where = graph(scope)
+            subject, instant, said = name(turn), time(turn), Statements()
+            where = graph(turn)
             try:
-                state(subject, scope, said)
+                state(subject, turn, said)
             except SkipIndividual:
                 return
-            scope.harvest.at(instant).add(said, where)
+            turn.harvest.at(instant).add(said, where)
 
         may_skip = any(each.kind == "skip individual" for each in nodes(action, syntax.Policy))
         return act_whole if may_skip or action.graph is not None else act
 
     def _named(
         self, name: syntax.Name | syntax.Variable | syntax.BlankName
-    ) -> Callable[[Scope], Subject]:
+    ) -> Callable[[Turn], Subject]:
         """The subject of an action, which is reported if somebody wants to know."""
         find, named = self._subject(name), self._expressions.named
         holes = tuple(nodes(name, syntax.Hole))
         if named is None:
             return find
 
-        def recorded(scope: Scope) -> Subject:
-            subject = find(scope)
-            named(subject, holes, scope)
+        def recorded(turn: Turn) -> Subject:
+            subject = find(turn)
+            named(subject, holes, turn)
             return subject
 
         return recorded
 
     def _subject(
         self, name: syntax.Name | syntax.Variable | syntax.BlankName
-    ) -> Callable[[Scope], Subject]:
+    ) -> Callable[[Turn], Subject]:
         assert not isinstance(name, syntax.Variable), "parse refuses it in mapping rules"
         missing = "expected an individual's name"
-        first_not_one = self._expressions.first_not_one
-        holes = name.holes
         if isinstance(name, syntax.BlankName):
-            find = self._values.blank_node(name)
-
-            def blank(scope: Scope) -> Subject:
-                found = find(scope)
-                if len(found) != 1:
-                    raise first_not_one(scope, holes, missing)
-                return found[0]
-
-            return blank
+            return self._one(self._values.blank_node(name), name.holes, missing)
         if name.is_constant:
             constant = self._file.resolve(name)
-            return lambda scope: constant
-        fill = self._expressions.iris(name)
+            return lambda turn: constant
+        return self._one(self._expressions.iris(name), name.holes, missing)
 
-        def one(scope: Scope) -> Subject:
-            found = fill(scope)
+    def _one(
+        self, find: Callable[[Turn], Sequence[_Found]], holes: Sequence[syntax.Hole], expected: str
+    ) -> Callable[[Turn], _Found]:
+        first_not_one = self._expressions.first_not_one
+
+        def one(turn: Turn) -> _Found:
+            found = find(turn)
             if len(found) != 1:
-                raise first_not_one(scope, holes, missing)
+                raise first_not_one(turn, holes, expected)
             return found[0]
 
         return one
 
-    def _graph(self, name: syntax.Name | None) -> Callable[[Scope], IRI | None]:
+    def _graph(self, name: syntax.Name | None) -> Callable[[Turn], IRI | None]:
         if name is None:
-            return lambda scope: None
+            return lambda turn: None
         if name.is_constant:
             constant = self._file.resolve(name)
-            return lambda scope: constant
-        fill, expressions, holes = self._expressions.iris(name), self._expressions, name.holes
+            return lambda turn: constant
+        expressions, holes = self._expressions, name.holes
+        find = self._one(expressions.iris(name), holes, "expected a graph's name")
 
-        def graph(scope: Scope) -> IRI:
-            found = fill(scope)
-            if len(found) != 1:
-                raise expressions.first_not_one(scope, holes, "expected a graph's name")
+        def graph(turn: Turn) -> IRI:
+            found = find(turn)
             try:
-                return check_graph_name(found[0])
+                return check_graph_name(found)
             except TermError as error:
-                raise expressions.error(scope, holes[0], error.message, "", InvalidValue) from None
+                raise expressions.error(turn, holes[0], error.message, "", InvalidValue) from None
 
         return graph
 
-    def _time(self, at: syntax.Hole | None) -> Callable[[Scope], Instant]:
+    def _time(self, at: syntax.Hole | None) -> Callable[[Turn], Instant]:
         if at is None:
-            return lambda scope: scope.harvest.message.received
+            return lambda turn: turn.harvest.message.received
         expressions = self._expressions
         return expressions.instant(at, expressions.texts(at), self._timeline)

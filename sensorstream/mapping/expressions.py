@@ -15,10 +15,10 @@ from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.function_chain import compile_calls
 from sensorstream.mapping.functions import Library
+from sensorstream.mapping.functions.registry import compile_calls
 from sensorstream.mapping.moved_paths import ROOT, at_part
-from sensorstream.mapping.scope import Scope, Texts
+from sensorstream.mapping.plan import Texts, Turn
 from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import encode_segment, iri_maker
 from sensorstream.mapping.xpath import (
@@ -55,7 +55,7 @@ class HoleCompiler:
         self._library = library
         self._placed = placed
 
-    def xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Scope], object]:
+    def xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Turn], object]:
         """What XPath finds, without the value functions."""
         return self._possible(
             hole, compile_xpath(self._placed(text or hole.text), self._namespaces)
@@ -67,12 +67,12 @@ class HoleCompiler:
 
     def _possible(
         self, hole: syntax.Hole, evaluate: Callable[[Element, Nodes], _Found]
-    ) -> Callable[[Scope], _Found]:
-        def find(scope: Scope) -> _Found:
+    ) -> Callable[[Turn], _Found]:
+        def find(turn: Turn) -> _Found:
             try:
-                return evaluate(scope.context, scope.variables)
+                return evaluate(turn.context, turn.variables)
             except etree.XPathError as error:
-                raise self.error(scope, hole, f"not possible on this message: {error}") from None
+                raise self.error(turn, hole, f"not possible on this message: {error}") from None
 
         return find
 
@@ -82,45 +82,45 @@ class HoleCompiler:
         """Texts after value functions; ``hole`` is where the message has them."""
         change = compile_calls(calls, self._library, valid=valid)
 
-        def called(scope: Scope) -> list[str]:
-            found = find(scope)
+        def called(turn: Turn) -> list[str]:
+            found = find(turn)
             try:
                 return change(found)
             except TermError as error:
                 invalid = _first_invalid(change, found)
-                raise self.error(scope, hole, error.message, invalid, InvalidValue) from None
+                raise self.error(turn, hole, error.message, invalid, InvalidValue) from None
 
         return called
 
     def instant(
         self, at: syntax.Hole, find: Texts, timeline: Timeline
-    ) -> Callable[[Scope], Instant]:
+    ) -> Callable[[Turn], Instant]:
         """The time that a hole finds."""
         read = timeline.instant
 
-        def instant(scope: Scope) -> Instant:
-            found = find(scope)
+        def instant(turn: Turn) -> Instant:
+            found = find(turn)
             if len(found) != 1:
-                raise self.not_one(scope, at, found, "expected a time")
+                raise self.not_one(turn, at, found, "expected a time")
             try:
                 return read(found[0])
             except TermError as error:
-                raise self.error(scope, at, error.message, found[0]) from None
+                raise self.error(turn, at, error.message, found[0]) from None
 
         return instant
 
     # Errors
 
     def not_one(
-        self, scope: Scope, hole: syntax.Hole, values: Sequence[object], expected: str
+        self, turn: Turn, hole: syntax.Hole, values: Sequence[object], expected: str
     ) -> MappingError:
         """The error of a hole that did not find exactly one value."""
         found = f"{len(values)} values" if values else "nothing"
-        return self.error(scope, hole, f"found {found}, {expected}")
+        return self.error(turn, hole, f"found {found}, {expected}")
 
     def error(
         self,
-        scope: Scope,
+        turn: Turn,
         hole: syntax.Hole,
         what: str,
         found: str = "",
@@ -128,13 +128,13 @@ class HoleCompiler:
     ) -> MappingError:
         """An error at the place in the message that a hole found (at ``found``, if several)."""
         line = line_of(
-            self._placed(hole.text), self._namespaces, scope.context, scope.variables, found
+            self._placed(hole.text), self._namespaces, turn.context, turn.variables, found
         )
-        return self.error_at(scope, hole.position, print_hole(hole), what, line, kind)
+        return self.error_at(turn, hole.position, print_hole(hole), what, line, kind)
 
     def error_at(
         self,
-        scope: Scope,
+        turn: Turn,
         position: Position,
         written: str,
         what: str,
@@ -144,10 +144,10 @@ class HoleCompiler:
         """An error of the message, for a part of the rule."""
         around = [
             node
-            for name, node in scope.variables.items()
+            for name, node in turn.variables.items()
             if name != ROOT and isinstance(node, Element)
         ]
-        nearest = around[-1] if around else scope.context
+        nearest = around[-1] if around else turn.context
         return kind(
             f"rule {self._name}, {written}, message line {line or nearest.sourceline}: {what}",
             position=position,
@@ -175,53 +175,39 @@ class Expressions(HoleCompiler):
         self._shared = {hole for hole, count in uses.items() if count > 1}
 
     @property
-    def stated(self) -> Callable[[Triple, Sequence[syntax.Hole], Scope], None] | None:
+    def stated(self) -> Callable[[Triple, Sequence[syntax.Hole], Turn], None] | None:
         """Reports a statement and the holes of its value; None: nobody wants to know."""
         recorder, rule = self._recorder, self._rule.name
         return None if recorder is None else partial(recorder.stated, rule)
 
     @property
-    def named(self) -> Callable[[Subject, Sequence[syntax.Hole], Scope], None] | None:
+    def named(self) -> Callable[[Subject, Sequence[syntax.Hole], Turn], None] | None:
         """Reports the name of an individual and its holes; None: nobody wants to know."""
         recorder, rule = self._recorder, self._rule.name
         return None if recorder is None else partial(recorder.named, rule)
 
     # XPath
 
-    def nodes(self, hole: syntax.Hole) -> Callable[[Scope], Sequence[Element | str]]:
+    def nodes(self, hole: syntax.Hole) -> Callable[[Turn], Sequence[Element | str]]:
         """The nodes that a path finds."""
         # The check has verified that the expression finds nodes.
-        find = cast(Callable[[Scope], Sequence[Element | str]], self.xpath(hole))
+        find = cast(Callable[[Turn], Sequence[Element | str]], self.xpath(hole))
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return self._once(hole, find)
+        return _told(find, lambda turn, found: recorder.selected(rule, hole, turn, len(found)))
 
-        def recorded(scope: Scope) -> Sequence[Element | str]:
-            found = find(scope)
-            recorder.selected(rule, hole, scope, len(found))
-            return found
-
-        return recorded
-
-    def condition(self, hole: syntax.Hole) -> Callable[[Scope], object]:
+    def condition(self, hole: syntax.Hole) -> Callable[[Turn], object]:
         """Whether an XPath is true, or its value functions return any value."""
-        test: Callable[[Scope], object] = (
+        test: Callable[[Turn], object] = (
             self._changed(hole) if hole.calls else self.xpath(hole, f"boolean({hole.text})")
         )
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return self._once(hole, test)
+        return _told(test, lambda turn, held: recorder.tested(rule, hole, turn, bool(held)))
 
-        def recorded(scope: Scope) -> object:
-            held = bool(test(scope))
-            recorder.tested(rule, hole, scope, held)
-            return held
-
-        return recorded
-
-    def _once(
-        self, hole: syntax.Hole, find: Callable[[Scope], _Found]
-    ) -> Callable[[Scope], _Found]:
+    def _once(self, hole: syntax.Hole, find: Callable[[Turn], _Found]) -> Callable[[Turn], _Found]:
         """The same, found once for all turns of the rule's loops where it does not differ.
 
         Otherwise a rule for thousands of elements looks through all of them in each turn.
@@ -230,10 +216,10 @@ class Expressions(HoleCompiler):
             return find
         key = object()
 
-        def once(scope: Scope) -> _Found:
-            fixed = scope.fixed
+        def once(turn: Turn) -> _Found:
+            fixed = turn.fixed
             if key not in fixed:
-                fixed[key] = find(scope)
+                fixed[key] = find(turn)
             found: _Found = fixed[key]
             return found
 
@@ -244,7 +230,7 @@ class Expressions(HoleCompiler):
             return False
         return "$" not in hole.text
 
-    def value(self, let: syntax.Let) -> Callable[[Scope], Bound]:
+    def value(self, let: syntax.Let) -> Callable[[Turn], Bound]:
         """The value of a variable, as XPath has it: nodes, text, number or boolean.
 
         Texts of attributes and of value functions are nodes too, so that there may be any number.
@@ -253,16 +239,16 @@ class Expressions(HoleCompiler):
         find = self._changed(hole) if hole.calls else self.xpath(hole)
         recorder, rule = self._recorder, self._rule.name
 
-        def bound(scope: Scope) -> Bound:
-            found = cast("Bound | list[Element | str]", find(scope))
+        def bound(turn: Turn) -> Bound:
+            found = cast("Bound | list[Element | str]", find(turn))
             if recorder is not None:
-                recorder.produced(rule, hole, scope, texts(found))
+                recorder.produced(rule, hole, turn, texts(found))
             if not isinstance(found, list | tuple):
                 return found
             try:
                 return [each if isinstance(each, Element) else _node(each) for each in found]
             except ValueError as error:
-                raise self.error(scope, hole, f"cannot be a value of XPath: {error}") from None
+                raise self.error(turn, hole, f"cannot be a value of XPath: {error}") from None
 
         return self._once(hole, bound)
 
@@ -282,10 +268,10 @@ class Expressions(HoleCompiler):
         # A string caches its hash.
         key = print_hole(hole) + (" if valid" if valid else "")
 
-        def remembered(scope: Scope) -> list[str]:
-            found = scope.found.get(key)
+        def remembered(turn: Turn) -> list[str]:
+            found = turn.found.get(key)
             if found is None:
-                found = scope.found[key] = find(scope)
+                found = turn.found[key] = find(turn)
             return found
 
         return remembered
@@ -295,26 +281,20 @@ class Expressions(HoleCompiler):
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return values
-
-        def recorded(scope: Scope) -> list[str]:
-            found = values(scope)
-            recorder.produced(rule, hole, scope, found)
-            return found
-
-        return recorded
+        return _told(values, lambda turn, found: recorder.produced(rule, hole, turn, found))
 
     def _plain(self, hole: syntax.Hole, valid: bool = False) -> Texts:
         if hole.calls:
             return self._changed(hole, valid=valid)
         if hole.text.removeprefix("$") in self._lets and hole.text.startswith("$"):
             variable = hole.text[1:]
-            return lambda scope: texts(scope.variables[variable])
+            return lambda turn: texts(turn.variables[variable])
         return self.plain(hole)
 
     def _changed(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
         return self.called(hole, self.plain(hole), hole.calls, valid=valid)
 
-    def iris(self, name: syntax.Name, *, valid: bool = False) -> Callable[[Scope], list[IRI]]:
+    def iris(self, name: syntax.Name, *, valid: bool = False) -> Callable[[Turn], list[IRI]]:
         """The IRIs of a name with holes.
 
         It raises :class:`InvalidValue` for a whole IRI that is none, or that is relative where the
@@ -329,16 +309,16 @@ class Expressions(HoleCompiler):
             find = self.fill(parts, encode_segment, valid=valid)
             if _IN_PATH.match(str(parts[0])):
                 # There no percent-encoded value can make an IRI invalid.
-                return lambda scope: [IRI(text) for text in find(scope)]
+                return lambda turn: [IRI(text) for text in find(turn)]
 
-        def checked(scope: Scope) -> list[IRI]:
+        def checked(turn: Turn) -> list[IRI]:
             made = []
-            for text in find(scope):
+            for text in find(turn):
                 try:
                     made.append(make(text))
                 except TermError as fault:
                     if not valid:
-                        raise self.error(scope, hole, fault.message, text, InvalidValue) from None
+                        raise self.error(turn, hole, fault.message, text, InvalidValue) from None
             return made
 
         return checked
@@ -353,45 +333,59 @@ class Expressions(HoleCompiler):
         """The texts of a template: empty if a hole finds nothing; several from a single hole."""
         holes = [part for part in parts if isinstance(part, syntax.Hole)]
         if not holes:
-            constant = ["".join(part for part in parts if isinstance(part, str))]
-            return lambda scope: constant
+            constant = ["".join(map(str, parts))]
+            return lambda turn: constant
         if len(holes) == 1:
-            index = next(i for i, part in enumerate(parts) if isinstance(part, syntax.Hole))
-            before = "".join(part for part in parts[:index] if isinstance(part, str))
-            after = "".join(part for part in parts[index + 1 :] if isinstance(part, str))
+            index = parts.index(holes[0])
+            before, after = (
+                "".join(map(str, each)) for each in (parts[:index], parts[index + 1 :])
+            )
             only = self.texts(holes[0], valid=valid)
-            return lambda scope: [f"{before}{change(text)}{after}" for text in only(scope)]
+            return lambda turn: [f"{before}{change(text)}{after}" for text in only(turn)]
         pieces = tuple(
             part if isinstance(part, str) else (part, self.texts(part, valid=valid))
             for part in parts
         )
 
-        def fill(scope: Scope) -> list[str]:
+        def fill(turn: Turn) -> list[str]:
             filled = []
             for piece in pieces:
                 if isinstance(piece, str):
                     filled.append(piece)
                     continue
                 hole, find = piece
-                found = find(scope)
+                found = find(turn)
                 if not found:
                     return []
                 if len(found) > 1:
-                    raise self.not_one(scope, hole, found, "expected one value beside another hole")
+                    raise self.not_one(turn, hole, found, "expected one value beside another hole")
                 filled.append(change(found[0]))
             return ["".join(filled)]
 
         return fill
 
     def first_not_one(
-        self, scope: Scope, holes: Sequence[syntax.Hole], expected: str
+        self, turn: Turn, holes: Sequence[syntax.Hole], expected: str
     ) -> MappingError:
         """The error of the first of some holes that did not find exactly one value."""
         for hole in holes:
-            found = self._plain(hole)(scope)
+            found = self._plain(hole)(turn)
             if len(found) != 1:
-                return self.not_one(scope, hole, found, expected)
+                return self.not_one(turn, hole, found, expected)
         raise AssertionError("every hole found one value")
+
+
+def _told(
+    find: Callable[[Turn], _Found], tell: Callable[[Turn, _Found], None]
+) -> Callable[[Turn], _Found]:
+    """The same, which tells somebody what it finds."""
+
+    def told(turn: Turn) -> _Found:
+        found = find(turn)
+        tell(turn, found)
+        return found
+
+    return told
 
 
 def _node(text: str) -> Element:

@@ -7,14 +7,19 @@ al., TODS 2003) and XTrie (Chan et al., VLDB Journal 2002), for paths in general
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Generic, TypeAlias, TypeVar, cast
 
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.location_path import ANY, Condition, LocationPath, Lookup
-from sensorstream.mapping.path_conditions import FEW, Conditions, values_at
+from sensorstream.mapping.location_path import ANY, TEXT, Condition, LocationPath, Lookup
 
 Nodes: TypeAlias = Sequence[Element | str]
+
+_FEW: Final = 4
+"""So many names lxml compares faster than a dictionary finds them."""
+
+_S = TypeVar("_S")
+"""What stands behind a condition."""
 
 
 class PathIndex:
@@ -107,7 +112,7 @@ class _Steps:
         following = [*self.by_name.values(), *([self.any] if self.any else [])]
         for state in following:
             state.close()
-        if len(following) > FEW or self.any is not None:
+        if len(following) > _FEW or self.any is not None:
             self.names = (ANY,)
         else:
             self.names = tuple(self.by_name)
@@ -133,13 +138,13 @@ class _State:
         self.children = _Steps()
         self.deep = _Steps()
         self._goals: dict[str, _Goal] = {}
-        self._conditions: Conditions[_State] | None = None
+        self._conditions: _Conditions[_State] | None = None
         self._has_children = self._has_deep = False
 
     def after(self, condition: Condition) -> _State:
         """The state for elements that fulfil a condition, too."""
         if self._conditions is None:
-            self._conditions = Conditions(_State)
+            self._conditions = _Conditions(_State)
         return self._conditions.after(condition)
 
     def goal(self, there: str = "") -> _Goal:
@@ -158,7 +163,7 @@ class _State:
         """Find all that paths find from here on, at ``element`` and below it."""
         if self._goals:
             for there, goal in self._goals.items():
-                if nodes := values_at(element, there) if there else (element,):
+                if nodes := _values_at(element, there) if there else (element,):
                     found.setdefault(goal, []).extend(nodes)
         if self._conditions is not None:
             for state in self._conditions.fulfilled(element):
@@ -167,3 +172,126 @@ class _State:
             self.children.follow(element.iterchildren(*self.children.names), found)
         if self._has_deep:
             self.deep.follow(element.iterdescendants(*self.deep.names), found)
+
+
+# Conditions on an element, looked up by place and value
+
+
+class _Place(Generic[_S]):
+    """The conditions on the values of one place."""
+
+    __slots__ = ("by_value", "longest", "present")
+
+    def __init__(self) -> None:
+        self.present: _S | None = None
+        self.by_value: dict[str, _S] = {}
+        self.longest = 0
+
+    def behind(self) -> Iterator[_S]:
+        yield from self.by_value.values()
+        if self.present is not None:
+            yield self.present
+
+    def collect(self, value: str, fulfilled: dict[_S, None]) -> None:
+        if (state := self.by_value.get(value)) is not None:
+            fulfilled[state] = None
+        if self.present is not None:
+            fulfilled[self.present] = None
+
+
+class _Conditions(Generic[_S]):
+    """The conditions on an element; ``make`` makes what stands behind a new one."""
+
+    __slots__ = ("_attributes", "_children", "_make", "_names", "_own", "_texts")
+
+    def __init__(self, make: Callable[[], _S]) -> None:
+        self._make = make
+        self._attributes: dict[str, _Place[_S]] = {}
+        self._own: _Place[_S] | None = None
+        self._texts: _Place[_S] | None = None
+        self._children: dict[str, _Conditions[_S]] = {}
+        self._names: tuple[str, ...] = ()
+
+    def after(self, condition: Condition) -> _S:
+        """What stands behind a condition."""
+        return self._after(condition.place.steps, condition.place.there, condition.value)
+
+    def _after(self, steps: Sequence[str], there: str, value: str | None) -> _S:
+        if steps:
+            child = self._children.setdefault(steps[0], _Conditions(self._make))
+            return child._after(steps[1:], there, value)  # noqa: SLF001
+        if there == TEXT:
+            place = self._texts = self._texts or _Place()
+        elif there:
+            place = self._attributes.setdefault(there.removeprefix("@"), _Place())
+        else:
+            place = self._own = self._own or _Place()
+        if value is not None:
+            place.longest = max(place.longest, len(value))
+            return place.by_value.setdefault(value, self._make())
+        if place.present is None:
+            place.present = self._make()
+        return place.present
+
+    def behind(self) -> Iterator[_S]:
+        """All that stands behind conditions."""
+        for place in (*self._attributes.values(), self._own, self._texts):
+            if place is not None:
+                yield from place.behind()
+        for child in self._children.values():
+            yield from child.behind()
+
+    def close(self) -> None:
+        """After the last condition: note what there is."""
+        self._names = tuple(self._children) if len(self._children) <= _FEW else (ANY,)
+        for child in self._children.values():
+            child.close()
+
+    def fulfilled(self, element: Element) -> dict[_S, None]:
+        """What stands behind the conditions that an element fulfils, each once."""
+        found: dict[_S, None] = {}
+        self._collect(element, found)
+        return found
+
+    def _collect(self, element: Element, found: dict[_S, None]) -> None:
+        attributes = self._attributes
+        if len(attributes) <= _FEW:
+            for name, place in attributes.items():
+                if (value := element.get(name)) is not None:
+                    place.collect(value, found)
+        else:
+            for name, value in cast(list[tuple[str, str]], element.items()):
+                if (known := attributes.get(name)) is not None:
+                    known.collect(value, found)
+        if (own := self._own) is not None:
+            own.collect(_string_value(element, own.longest), found)
+        if (texts := self._texts) is not None:
+            for text in _values_at(element, TEXT):
+                texts.collect(text, found)
+        if self._children:
+            for child in element.iterchildren(*self._names):
+                if (conditions := self._children.get(child.tag)) is not None:
+                    conditions._collect(child, found)  # noqa: SLF001
+
+
+def _values_at(element: Element, there: str) -> Sequence[str]:
+    """The attribute ``@name``, or for ``text()`` the texts of an element."""
+    if there != TEXT:
+        value = element.get(there.removeprefix("@"))
+        return () if value is None else (value,)
+    texts = [element.text, *(child.tail for child in element)]
+    return [text for text in texts if text]
+
+
+def _string_value(element: Element, longest: int) -> str:
+    """The string value (XPath 1.0, section 5.2), or the beginning if it is longer than that."""
+    if len(element) == 0:
+        return element.text or ""
+    parts: list[str] = []
+    left = longest
+    for text in cast(Iterator[str], element.itertext()):
+        parts.append(text)
+        left -= len(text)
+        if left < 0:
+            break
+    return "".join(parts)

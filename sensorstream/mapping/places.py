@@ -14,10 +14,9 @@ from sensorstream.language.printer import print_hole
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.parts import alone
-from sensorstream.mapping.plan import Harvest, PlannedRule
+from sensorstream.mapping.plan import Harvest, PlannedRule, Turn
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
-from sensorstream.mapping.scope import Scope
-from sensorstream.mapping.trace import evaluated
+from sensorstream.mapping.trace import ExpressionRecorder, evaluated
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, Subject, Triple
@@ -106,7 +105,7 @@ def places(
 
 
 @dataclass(slots=True)
-class _Seeker:
+class _Seeker(ExpressionRecorder):
     """The recorder: notes the places of the statements that are wanted."""
 
     wanted: frozenset[Triple]
@@ -123,29 +122,20 @@ class _Seeker:
         """Whether a statement is one of those that are sought."""
         return triple in self.wanted or triple[0] in self.about
 
-    def selected(self, rule: str, hole: syntax.Hole, scope: Scope, count: int) -> None:
-        """Nothing to note; see :class:`.ExpressionRecorder`."""
-
-    def tested(self, rule: str, hole: syntax.Hole, scope: Scope, held: bool) -> None:
-        """Nothing to note."""
-
-    def produced(self, rule: str, hole: syntax.Hole, scope: Scope, values: Sequence[str]) -> None:
-        """Nothing to note."""
-
-    def named(self, rule: str, name: Subject, holes: Sequence[syntax.Hole], scope: Scope) -> None:
+    def named(self, rule: str, name: Subject, holes: Sequence[syntax.Hole], turn: Turn) -> None:
         """Note where an individual has its name from."""
         if name in self._subjects:
-            self._named[rule, name] = self._expressions(rule, holes, scope, "")
+            self._named[rule, name] = self._expressions(rule, holes, turn, "")
 
-    def stated(self, rule: str, triple: Triple, holes: Sequence[syntax.Hole], scope: Scope) -> None:
+    def stated(self, rule: str, triple: Triple, holes: Sequence[syntax.Hole], turn: Turn) -> None:
         """Note where a statement has its value from."""
         if not self.seeks(triple):
             return
         value = triple[2].lexical if isinstance(triple[2], Literal) else ""
         place = Place(
             rule,
-            _node(scope.context, scope),
-            self._expressions(rule, holes, scope, value),
+            _node(turn.context, turn),
+            self._expressions(rule, holes, turn, value),
             self._named.get((rule, triple[0]), ()),
         )
         known = self.found.setdefault(triple, [])
@@ -153,17 +143,17 @@ class _Seeker:
             known.append(place)
 
     def _expressions(
-        self, rule: str, holes: Sequence[syntax.Hole], scope: Scope, value: str
+        self, rule: str, holes: Sequence[syntax.Hole], turn: Turn, value: str
     ) -> tuple[Expression, ...]:
         """The expressions; of several nodes those with the text of the value, if there are any."""
         file, lets = self._rule(rule)
         told = []
         for hole in dict.fromkeys(holes):
-            found = evaluated(_path(hole, lets), file.namespace_map, scope)
+            found = evaluated(_path(hole, lets), file.namespace_map, turn)
             nodes = [
                 node
                 for each in (found if isinstance(found, list) else ())
-                if (node := _node(each, scope)) is not None
+                if (node := _node(each, turn)) is not None
             ]
             same = [node for node in nodes if node.text == value[:_MOST_TEXT]]
             told.append(Expression(print_hole(hole), tuple((same or nodes)[:_MOST_NODES])))
@@ -187,7 +177,7 @@ def _path(hole: syntax.Hole, lets: Mapping[str, syntax.Hole]) -> str:
     return text
 
 
-def _node(found: object, scope: Scope) -> Node | None:
+def _node(found: object, turn: Turn) -> Node | None:
     """A node of the message; None: it is none, but a value that was computed."""
     if isinstance(found, Element):
         element, path, text = found, "", "".join(map(str, found.itertext()))
@@ -199,7 +189,7 @@ def _node(found: object, scope: Scope) -> Node | None:
         name = getattr(found, "attrname", None)
         path = "/text()" if name is None else f"/@{etree.QName(name).localname}"
     tree = element.getroottree()
-    if tree.getroot() is not scope.context.getroottree().getroot():
+    if tree.getroot() is not turn.context.getroottree().getroot():
         return None
     line = element.sourceline
     return Node(

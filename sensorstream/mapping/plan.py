@@ -6,15 +6,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from operator import attrgetter
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import MappingError
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_unmatched
 from sensorstream.mapping.location_path import EVERY_MESSAGE, Lookup
-from sensorstream.mapping.parts import alone, in_turn
+from sensorstream.mapping.parts import Split, alone, in_turn
 from sensorstream.mapping.path_index import Nodes, PathIndex
 from sensorstream.mapping.rule_cost import Steep, largest
+from sensorstream.mapping.xpath import Bound
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.events import Event, Message
 from sensorstream.model.frozen import frozen
@@ -162,6 +163,24 @@ class Harvest:
         return node
 
 
+@dataclass(slots=True)
+class Turn:
+    """One run of a rule, or an iteration of RML: a node that its path found, and variables."""
+
+    context: Element
+    harvest: Harvest
+    variables: dict[str, Bound] = field(default_factory=dict)
+    # The results of holes that occur more than once in the rule, for these variables.
+    found: dict[str, list[str]] = field(default_factory=dict)
+    # The results of what does not depend on the variables, by what finds them.
+    fixed: dict[object, Any] = field(default_factory=dict)
+
+
+Texts: TypeAlias = Callable[[Turn], list[str]]
+Terms: TypeAlias = Callable[[Turn, Statements], Sequence[Term]]
+"""The terms of a value; further statements about them are added to the statements."""
+
+
 class _Updates:
     """What the messages of one document have updated so far, and at which time."""
 
@@ -200,10 +219,6 @@ RunRule: TypeAlias = Callable[[Element, Harvest, Nodes | None], bool]
 The element is the root of the message. The nodes are those that the rule's path finds; None: they
 are not known yet.
 """
-
-
-Split: TypeAlias = Callable[[Element], Sequence[Element]]
-"""The roots of the messages in a document, at their places; none if it is one message itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,24 +9,23 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from lxml import etree
+
 from sensorstream.errors import MappingError
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
+from sensorstream.language.syntax import XML_SCHEMA_INSTANCE
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
 from sensorstream.mapping.moved_paths import ROOT, subpaths
 from sensorstream.mapping.parts import alone
-from sensorstream.mapping.plan import MappingPlan, PlannedRule
+from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, Turn
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
-from sensorstream.mapping.scope import Scope
-from sensorstream.mapping.trace import evaluated
-from sensorstream.mapping.unmapped import Seen, Unmapped, unmapped
-from sensorstream.mapping.yields import Yield, yields
+from sensorstream.mapping.trace import ExpressionRecorder, evaluated
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Timeline
 
 _SHOWN: Final = 3
@@ -141,7 +140,7 @@ class _Tally:
     starts: list[Element] = field(default_factory=list)
 
 
-class _Tracer:
+class _Tracer(ExpressionRecorder):
     """The recorder: counts for each hole, and marks the parts of the message that were read."""
 
     def __init__(self, files: Iterable[syntax.RuleFile]) -> None:
@@ -155,31 +154,22 @@ class _Tracer:
         self._tallies: dict[tuple[str, str], _Tally] = {}
         self.seen = Seen()
 
-    def selected(self, rule: str, hole: syntax.Hole, scope: Scope, count: int) -> None:
-        """See :class:`sensorstream.mapping.trace.ExpressionRecorder`."""
+    def selected(self, rule: str, hole: syntax.Hole, turn: Turn, count: int) -> None:
         namespaces = self._namespaces[rule]
-        here = _elements(evaluated(hole.text, namespaces, scope))
-        self._mark(namespaces, hole.text, scope, here)
+        here = _elements(evaluated(hole.text, namespaces, turn))
+        self._mark(namespaces, hole.text, turn, here)
         self.seen.passed |= here
-        self._count(rule, hole, scope, count)
+        self._count(rule, hole, turn, count)
 
-    def tested(self, rule: str, hole: syntax.Hole, scope: Scope, held: bool) -> None:
-        """See :class:`sensorstream.mapping.trace.ExpressionRecorder`."""
-        self._mark(self._namespaces[rule], hole.text, scope)
-        self._count(rule, hole, scope, int(held))
+    def tested(self, rule: str, hole: syntax.Hole, turn: Turn, held: bool) -> None:
+        self._mark(self._namespaces[rule], hole.text, turn)
+        self._count(rule, hole, turn, int(held))
 
-    def produced(self, rule: str, hole: syntax.Hole, scope: Scope, values: Sequence[str]) -> None:
-        """See :class:`sensorstream.mapping.trace.ExpressionRecorder`."""
+    def produced(self, rule: str, hole: syntax.Hole, turn: Turn, values: Sequence[str]) -> None:
         namespaces = self._namespaces[rule]
-        self._mark(namespaces, hole.text, scope)
-        self.seen.whole |= _elements(evaluated(hole.text, namespaces, scope))
-        self._count(rule, hole, scope, len(values), values)
-
-    def named(self, rule: str, name: Subject, holes: Sequence[syntax.Hole], scope: Scope) -> None:
-        """Do nothing: the holes are told by themselves."""
-
-    def stated(self, rule: str, triple: Triple, holes: Sequence[syntax.Hole], scope: Scope) -> None:
-        """Do nothing, as above."""
+        self._mark(namespaces, hole.text, turn)
+        self.seen.whole |= _elements(evaluated(hole.text, namespaces, turn))
+        self._count(rule, hole, turn, len(values), values)
 
     def report(
         self,
@@ -220,7 +210,7 @@ class _Tracer:
         self,
         rule: str,
         hole: syntax.Hole,
-        scope: Scope,
+        turn: Turn,
         found: int,
         values: Sequence[str] = (),
     ) -> None:
@@ -231,9 +221,9 @@ class _Tracer:
         if not found:
             tally.missed += 1
             head = hole.text.partition("/")[0]
-            start = scope.variables.get(head[1:]) if head.startswith("$") else scope.context
+            start = turn.variables.get(head[1:]) if head.startswith("$") else turn.context
             if hole.text.startswith("/"):
-                start = scope.variables.get(ROOT, scope.context.getroottree().getroot())
+                start = turn.variables.get(ROOT, turn.context.getroottree().getroot())
             if isinstance(start, Element):
                 tally.starts.append(start)
 
@@ -244,12 +234,12 @@ class _Tracer:
         self,
         namespaces: Mapping[str, str],
         text: str,
-        scope: Scope,
+        turn: Turn,
         but: Set[Element] = frozenset(),
     ) -> None:
         """Mark all nodes that an expression reads, except some elements, as seen."""
         for path in subpaths(text):
-            found = evaluated(path, namespaces, scope)
+            found = evaluated(path, namespaces, turn)
             self.seen.elements |= _elements(found) - but
             for node in found if isinstance(found, list) else ():
                 if isinstance(node, Element) or (parent := node.getparent()) is None:
@@ -275,14 +265,10 @@ def holes_of(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterable[tuple[
     for guard in rule.guards:
         told.setdefault(("if", print_hole(guard)), guard)
     for action in rule.actions:
-        for hole in nodes(action.name, syntax.Hole):
-            told.setdefault(("name", print_hole(hole)), hole)
-        for hole in nodes(action.classes, syntax.Hole):
-            told.setdefault(("a", print_hole(hole)), hole)
-        for hole in nodes(action.graph, syntax.Hole):
-            told.setdefault(("graph", print_hole(hole)), hole)
-        if action.at is not None:
-            told.setdefault(("at", print_hole(action.at)), action.at)
+        parts = {"name": action.name, "a": action.classes, "graph": action.graph, "at": action.at}
+        for role, part in parts.items():
+            for hole in nodes(part, syntax.Hole):
+                told.setdefault((role, print_hole(hole)), hole)
         for values in nodes(action.properties, syntax.PropertyValues):
             name = values.property
             written = ("" if name.prefix is None else f"{name.prefix}:") + "".join(
@@ -304,3 +290,143 @@ def _own_holes(value: object) -> Iterable[syntax.Hole]:
     if isinstance(value, syntax.Fallback):
         return [*_own_holes(value.value), *_own_holes(value.otherwise)]
     return nodes(value, syntax.Hole)
+
+
+# The parts of a message that no rule read
+
+
+_ABOUT_SCHEMAS: Final = f"{{{XML_SCHEMA_INSTANCE}}}"
+_LONGEST: Final = 60
+
+
+@dataclass(slots=True)
+class Seen:
+    """The nodes that expressions found.
+
+    ``passed`` are elements that were the context of a rule, ``whole`` those whose text it read.
+    """
+
+    passed: set[Element] = field(default_factory=set)
+    elements: set[Element] = field(default_factory=set)
+    attributes: set[tuple[Element, str]] = field(default_factory=set)
+    whole: set[Element] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Unmapped:
+    """Equal places that no rule read: how many, and text and line of the first."""
+
+    path: str
+    count: int
+    text: str
+    line: int
+
+
+def unmapped(root: Element, seen: Seen, namespaces: Mapping[str, str]) -> tuple[Unmapped, ...]:
+    """Attributes and elements with content that no path found, in document order. If nothing inside
+    an element was read either, only the element is listed.
+    """
+    prefixes = {uri: name for name, uri in namespaces.items()}
+    found: dict[str, Unmapped] = {}
+
+    def tell(path: str, text: str, element: Element) -> None:
+        line = element.sourceline
+        first = found.get(path)
+        if first is None:
+            shown = " ".join(text.split())
+            shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+            found[path] = Unmapped(path, 1, shown, line if isinstance(line, int) else 1)
+        else:
+            found[path] = Unmapped(path, first.count + 1, first.text, first.line)
+
+    # Elements that were found, and those above them or above an attribute that was.
+    touched = seen.passed | seen.elements | seen.whole | {element for element, _ in seen.attributes}
+    on_the_way = {above for element in touched for above in element.iterancestors()} | touched
+
+    def visit(element: Element, path: str, *, taken: bool) -> None:
+        # If an element's text was read, so was the text of all elements in it, but no attribute.
+        taken = taken or element in seen.whole
+        if taken:
+            texts: list[str] = []
+        elif element not in on_the_way:
+            tell(path, "".join(str(text) for text in element.itertext()), element)
+            return
+        else:
+            texts = [element.text or "", *(child.tail or "" for child in element)]
+        for name, value in element.attrib.items():
+            written = str(name)
+            if (element, written) not in seen.attributes and not written.startswith(_ABOUT_SCHEMAS):
+                tell(f"{path}/@{_written(written, prefixes)}", str(value), element)
+        if element not in seen.elements and any(text.strip() for text in texts):
+            tell(f"{path}/text()", "".join(texts), element)
+        for child in element:
+            visit(child, f"{path}/{_written(str(child.tag), prefixes)}", taken=taken)
+
+    visit(root, f"/{_written(str(root.tag), prefixes)}", taken=False)
+    return tuple(found.values())
+
+
+def _written(name: str, prefixes: Mapping[str, str]) -> str:
+    qualified = etree.QName(name)
+    prefix = prefixes.get(qualified.namespace or "")
+    return f"{prefix}:{qualified.localname}" if prefix else name
+
+
+# The results of RML maps and stylesheets, as a whole, not per expression
+
+
+@dataclass(frozen=True, slots=True)
+class Yield:
+    """One triples map or stylesheet.
+
+    ``path`` is the iterator, or the path of the messages that the stylesheet is for; empty if
+    it names none. ``found`` counts the nodes there, ``triples`` what came out. ``cause`` is the
+    likely reason why nothing matched; ``error`` the reason for a rejection. ``missing`` are the
+    XPaths of a map that found nothing in any of its iterations.
+    """
+
+    rule: str
+    path: str
+    matched: bool
+    found: int
+    triples: int
+    cause: str
+    error: str
+    missing: tuple[str, ...] = ()
+
+
+def yields(rules: Iterable[PlannedRule], root: Element, message: Message) -> tuple[Yield, ...]:
+    """The result of each rule alone for a message."""
+    return tuple(_yield(rule, root, message) for rule in rules)
+
+
+def _yield(rule: PlannedRule, root: Element, message: Message) -> Yield:
+    sought: dict[str, bool] = {}
+    harvest, matched, error = Harvest(message, sought=sought), True, ""
+    try:
+        matched = rule.run(root, harvest, None)
+    except MappingError as fault:
+        error = str(fault)
+    triples = 0 if error else sum(len(said.merged()) for said in harvest.by_time.values())
+    landmarks = rule.landmarks
+    cause = "" if matched else _cause(root, landmarks, message)
+    found = _count(root, landmarks)
+    missing = tuple(xpath for xpath, has_found in sought.items() if not has_found)
+    return Yield(rule.name, landmarks.path, matched, found, triples, cause, error, missing)
+
+
+def _count(root: Element, landmarks: Landmarks) -> int:
+    if not landmarks.path:
+        return 0
+    try:
+        found = etree.XPath(landmarks.path, namespaces=dict(landmarks.namespaces) or None)(root)
+    except etree.XPathError:
+        # The rule as a whole has reported it already.
+        return 0
+    return len(found) if isinstance(found, list) else 0
+
+
+def _cause(root: Element, landmarks: Landmarks, message: Message) -> str:
+    if not landmarks.path or _count(root, landmarks):
+        return f"neither the message nor its source, {message.source}, selects it"
+    return why_unmatched(root, [landmarks])

@@ -52,7 +52,7 @@ _NONE: Final[frozenset[IRI]] = frozenset()
 class Schema:
     """The names of an ontology and what its axioms state about them.
 
-    ``superclasses_of``, ``superproperties_of`` and their inverses are transitive and leave out
+    ``superclasses_of``, its inverse and ``superproperties_of`` are transitive and leave out
     the name itself and ``owl:Thing``; equivalent names are superclasses (or superproperties) of
     each other. ``domains_of`` and ``ranges_of`` are as stated, without what the property inherits.
     A schema can be the key of a cache: nobody changes its mappings.
@@ -64,7 +64,6 @@ class Schema:
     superclasses_of: Closure = field(default_factory=dict, hash=False)
     subclasses_of: Closure = field(default_factory=dict, hash=False)
     superproperties_of: Closure = field(default_factory=dict, hash=False)
-    subproperties_of: Closure = field(default_factory=dict, hash=False)
     domains_of: Closure = field(default_factory=dict, hash=False)
     ranges_of: Closure = field(default_factory=dict, hash=False)
     labels_of: Mapping[IRI, str] = field(default_factory=dict, hash=False)
@@ -90,10 +89,6 @@ class Schema:
     def superproperties(self, name: IRI) -> frozenset[IRI]:
         """Every property above ``name``, without ``name``."""
         return self.superproperties_of.get(name, _NONE)
-
-    def subproperties(self, name: IRI) -> frozenset[IRI]:
-        """Every property below ``name``, without ``name``."""
-        return self.subproperties_of.get(name, _NONE)
 
     def domains(self, name: IRI) -> frozenset[IRI]:
         """The classes stated as domain of a property or of a property above it."""
@@ -210,7 +205,6 @@ class _Reader:
             superclasses_of=superclasses,
             subclasses_of=_inverted(superclasses),
             superproperties_of=superproperties,
-            subproperties_of=_inverted(superproperties),
             domains_of=self._named(RDFS_DOMAIN),
             ranges_of=ranges,
             labels_of=self._labels(),

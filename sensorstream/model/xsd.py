@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from xml.parsers import expat
 
 from sensorstream.errors import TermError
+from sensorstream.model.numerals import decimal_text
 
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 XSD_STRING: Final = f"{XSD}string"
@@ -136,13 +137,7 @@ def duration_text(length: Duration, datatype: str = XSD_DURATION) -> str:
 
 
 def _parts(*parts: tuple[int | Decimal, str]) -> str:
-    return "".join(f"{_plain(Decimal(n))}{unit}" for n, unit in parts if n)
-
-
-def _plain(number: Decimal) -> str:
-    """A number without an exponent, and without zeros at its end."""
-    written = format(number, "f")
-    return written.rstrip("0").rstrip(".") if "." in written else written
+    return "".join(f"{decimal_text(Decimal(n))}{unit}" for n, unit in parts if n)
 
 
 def negated(length: Duration) -> Duration:
@@ -227,7 +222,7 @@ def moment_text(moment: Moment, datatype: str) -> str | None:
     year, month, day, hours, minutes, seconds = fields(moment)
     if abs(year) > _LAST_YEAR:
         return None
-    whole, _, fraction = _plain(seconds).partition(".")
+    whole, _, fraction = decimal_text(seconds).partition(".")
     clock = f"{hours:02}:{minutes:02}:{whole:0>2}{'.' if fraction else ''}{fraction}"
     date = f"{'-' if year < 0 else ''}{abs(year):04}-{month:02}-{day:02}"
     zone = zone_text(moment.zone)

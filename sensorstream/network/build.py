@@ -16,14 +16,20 @@ from sensorstream.network.node import Node
 from sensorstream.network.operators.closure import Closure
 from sensorstream.network.operators.delayed import Delayed
 from sensorstream.network.operators.delta_join import DeltaJoin, Pattern, Test
-from sensorstream.network.operators.distinct import Distinct
-from sensorstream.network.operators.ends import Ends
 from sensorstream.network.operators.group import Column, Group
 from sensorstream.network.operators.join import Join
 from sensorstream.network.operators.matching import LeftJoin, Mark, Minus
 from sensorstream.network.operators.scoped_join import OLDEST, ByNumber, InScope, ScopedJoin
-from sensorstream.network.operators.simple import Constant, Extend, Filter, Project, Union
-from sensorstream.network.operators.slice import Slice
+from sensorstream.network.operators.simple import (
+    Constant,
+    Distinct,
+    Ends,
+    Extend,
+    Filter,
+    Project,
+    Slice,
+    Union,
+)
 from sensorstream.network.operators.thresholds import Beyond, Thresholds
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan import nodes as plans

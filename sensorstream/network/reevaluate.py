@@ -10,9 +10,8 @@ import pyoxigraph as ox
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI
-from sensorstream.network.copies import Copied
+from sensorstream.network.copies import Copied, Merged
 from sensorstream.network.exact import Asked, repeated
-from sensorstream.network.merged import Merged
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Anew

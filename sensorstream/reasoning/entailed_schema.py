@@ -10,9 +10,9 @@ Source: OWL 2 Direct Semantics, section 2.3.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Final
 
 from sensorstream.errors import Inconsistent, QueryError
@@ -143,16 +143,22 @@ class EntailedSchema:
         Raises:
             ReasonerError: the reasoner's process failed.
         """
+        names, links = self._names(), sorted(self.schema.object_properties)
         return {
-            RDFS_SUBCLASS_OF: self._subclasses,
-            OWL_EQUIVALENT_CLASS: self._equivalent_classes,
-            OWL_DISJOINT_WITH: self._disjoint_classes,
-            RDFS_DOMAIN: self._domains,
-            RDFS_RANGE: self._ranges,
-            RDFS_SUBPROPERTY_OF: self._subproperties,
-            OWL_EQUIVALENT_PROPERTY: self._equivalent_properties,
-            OWL_INVERSE_OF: self._inverses,
-        }[predicate]()
+            RDFS_SUBCLASS_OF: _pairs(predicate, names, self.superclasses),
+            OWL_EQUIVALENT_CLASS: _pairs(predicate, names, self.superclasses, mutual=True),
+            OWL_DISJOINT_WITH: self._disjoint_classes(),
+            RDFS_DOMAIN: chain(
+                _pairs(predicate, links, lambda each: self._types(self._ends(each), _ONE)),
+                self._domains_of_values(),
+            ),
+            RDFS_RANGE: _pairs(
+                predicate, links, lambda each: self._types(self._ends(each), _OTHER)
+            ),
+            RDFS_SUBPROPERTY_OF: _pairs(predicate, links, self._above_property),
+            OWL_EQUIVALENT_PROPERTY: _pairs(predicate, links, self._above_property, mutual=True),
+            OWL_INVERSE_OF: _pairs(predicate, links, self._leading_back, mutual=True),
+        }[predicate]
 
     def _names(self) -> list[IRI]:
         return sorted({*self.classes, OWL_THING, OWL_NOTHING})
@@ -189,17 +195,6 @@ class EntailedSchema:
         self.reasoner.react(self.kb, there.inverse())
         return frozenset((*told, *inferred.added))
 
-    def _subclasses(self) -> Iterator[Triple]:
-        for name in self._names():
-            for above in sorted(self.superclasses(name)):
-                yield name, RDFS_SUBCLASS_OF, above
-
-    def _equivalent_classes(self) -> Iterator[Triple]:
-        for name in self._names():
-            for above in sorted(self.superclasses(name)):
-                if name in self.superclasses(above):
-                    yield name, OWL_EQUIVALENT_CLASS, above
-
     def _disjoint_classes(self) -> Iterator[Triple]:
         for name in self._names():
             if OWL_NOTHING in self.superclasses(name):
@@ -210,39 +205,34 @@ class EntailedSchema:
                 yield one, OWL_DISJOINT_WITH, other
                 yield other, OWL_DISJOINT_WITH, one
 
-    def _domains(self) -> Iterator[Triple]:
-        yield from self._classes_of_ends(RDFS_DOMAIN, _ONE)
+    def _domains_of_values(self) -> Iterator[Triple]:
         for name, holders in self.with_value.items():
             for each in sorted(self.superclasses(holders) - {holders}):
                 yield name, RDFS_DOMAIN, each
 
-    def _ranges(self) -> Iterator[Triple]:
-        return self._classes_of_ends(RDFS_RANGE, _OTHER)
+    def _above_property(self, name: IRI) -> frozenset[IRI]:
+        return self._linking(name, _ONE, _OTHER)
 
-    def _classes_of_ends(self, predicate: IRI, end: IRI) -> Iterator[Triple]:
-        for name in sorted(self.schema.object_properties):
-            for each in sorted(self._types(self._ends(name), end)):
-                yield name, predicate, each
+    def _leading_back(self, name: IRI) -> frozenset[IRI]:
+        return self._linking(name, _OTHER, _ONE)
 
-    def _superproperties(self, name: IRI, subject: IRI, object_: IRI) -> frozenset[IRI]:
+    def _linking(self, name: IRI, subject: IRI, object_: IRI) -> frozenset[IRI]:
+        """The properties that link two of whom it is known that the first has the property."""
         told = self._ends(name)
         if told is None:
             return self.schema.object_properties
         return frozenset(p for p in self.schema.object_properties if (subject, p, object_) in told)
 
-    def _subproperties(self) -> Iterator[Triple]:
-        for name in sorted(self.schema.object_properties):
-            for above in sorted(self._superproperties(name, _ONE, _OTHER)):
-                yield name, RDFS_SUBPROPERTY_OF, above
 
-    def _equivalent_properties(self) -> Iterator[Triple]:
-        for name, _, above in self._subproperties():
-            assert isinstance(above, IRI)
-            if name in self._superproperties(above, _ONE, _OTHER):
-                yield name, OWL_EQUIVALENT_PROPERTY, above
-
-    def _inverses(self) -> Iterator[Triple]:
-        for name in sorted(self.schema.object_properties):
-            for back in sorted(self._superproperties(name, _OTHER, _ONE)):
-                if name in self._superproperties(back, _OTHER, _ONE):
-                    yield name, OWL_INVERSE_OF, back
+def _pairs(
+    predicate: IRI,
+    names: Iterable[IRI],
+    others: Callable[[IRI], Iterable[IRI]],
+    *,
+    mutual: bool = False,
+) -> Iterator[Triple]:
+    """The statement about each name and each other one of it; ``mutual``: both ways."""
+    for name in names:
+        for other in sorted(others(name)):
+            if not mutual or name in others(other):
+                yield name, predicate, other

@@ -32,8 +32,14 @@ from sensorstream.model.vocabulary import (
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import ANNOTATIONS
 from sensorstream.reasoning.dl.gate import SWRL
-from sensorstream.reasoning.documents import MEDIA_TYPES, parse_document, read_document
-from sensorstream.reasoning.imports import Catalogs, Missing, unresolved
+from sensorstream.reasoning.documents import (
+    MEDIA_TYPES,
+    Catalogs,
+    Missing,
+    parse_document,
+    read_document,
+    unresolved,
+)
 from sensorstream.reasoning.undeclared import (
     DATATYPE_PROPERTY,
     OBJECT_PROPERTY,

@@ -1,24 +1,42 @@
-"""Makes the reasoner of a profile, and tells by which rules one infers."""
+"""Makes the reasoner of a profile, and tells by which rules it infers, and what it does not read.
+
+HermiT, Pellet and the plain profile take from the window which classes individuals have, their
+values, and which are the same or different. All else in OWL's vocabulary has no effect there: a
+negative assertion of a property, for example. Rule sets read it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Unpack
 
-from sensorstream.clock import Clock, SystemClock
+from sensorstream.clock import SystemClock
 from sensorstream.errors import OntologyError, SettingsError
-from sensorstream.model.terms import IRI
+from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_DIFFERENT_FROM,
+    OWL_NAMED_INDIVIDUAL,
+    OWL_NOTHING,
+    OWL_SAME_AS,
+    OWL_THING,
+    RDF_TYPE,
+    RDFS_DOMAIN,
+    RDFS_RANGE,
+    RDFS_SUBCLASS_OF,
+    RDFS_SUBPROPERTY_OF,
+)
 from sensorstream.network.budget import NO_LIMITS, Limits
-from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.axioms import ANNOTATIONS, Axioms
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.gap.trial import Trial
 from sensorstream.reasoning.dl.gate import built_ins
 from sensorstream.reasoning.dl.process import HEAP, JavaLimits, Worker
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.reasoner import DlReasoner, ResilientReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, place_of
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules, plain_rules
 from sensorstream.reasoning.rulesets.reader import read
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
@@ -111,7 +129,6 @@ def make_reasoner(
     ontology: Ontology,
     *,
     explain: float = 5.0,
-    clock: Clock | None = None,
     folder: Path | None = None,
     rule_set: RuleSet | None = None,
     limits: Limits = NO_LIMITS,
@@ -137,7 +154,7 @@ def make_reasoner(
     found = rule_set or rule_set_of(profile, folder)
     if found is not None:
         return RuleReasoner(found, limits)
-    clock = clock or SystemClock()
+    clock = SystemClock()
     terminology = told_to(profile, ontology)
     worker = Worker(profile, terminology.document(profile), clock=clock, **java)
     trial = Trial(terminology)
@@ -174,3 +191,33 @@ def rules_of(reasoner: Reasoner) -> RuleSet | None:
     if isinstance(reasoner, ResilientReasoner) and reasoner.degraded:
         return plain_rules()
     return None
+
+
+_OF_SCHEMA: Final = frozenset({RDFS_SUBCLASS_OF, RDFS_SUBPROPERTY_OF, RDFS_DOMAIN, RDFS_RANGE})
+_OF_INDIVIDUALS: Final = ANNOTATIONS | {
+    *(OWL_SAME_AS, OWL_DIFFERENT_FROM, OWL_THING, OWL_NOTHING, OWL_NAMED_INDIVIDUAL),
+}
+"""The names of OWL that say nothing of the ontology where they stand in a message."""
+
+
+def says_axiom(word: Term) -> bool:
+    """Whether a class or a property is one of axioms, from which nothing follows in a message."""
+    return word in _OF_SCHEMA or (
+        isinstance(word, IRI) and word.startswith(OWL) and word not in _OF_INDIVIDUALS
+    )
+
+
+def unread_axiom(reasoner: Reasoner, triples: Iterable[Triple]) -> str:
+    """What to tell of the first axiom that has no effect; "": there is none."""
+    if not isinstance(reasoner, ResilientReasoner | SchemaClosure):
+        return ""
+    for triple in triples:
+        _, p, o = triple
+        if says_axiom(o if p == RDF_TYPE else p):
+            told = " ".join(each.n3 for each in triple)
+            return (
+                f"nothing follows from '{told}': the profiles plain, hermit and pellet read axioms "
+                "from the ontology alone: put it into the ontology, or choose a profile with rule "
+                "sets that read it"
+            )
+    return ""

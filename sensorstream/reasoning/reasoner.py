@@ -10,6 +10,7 @@ from sensorstream.errors import Inconsistent, Overrun, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
+from sensorstream.model.timeline import Instant
 from sensorstream.network.budget import Budget
 
 
@@ -52,6 +53,16 @@ class Reasoner(Protocol):
 
     def close(self) -> None:
         """Release processes and memory; a second call does nothing."""
+
+
+def change_between(time: Instant, before: Iterable[Triple], after: Iterable[Triple]) -> Delta:
+    """The change that makes one set of triples of another."""
+    held, wanted = dict.fromkeys(before), dict.fromkeys(after)
+    return Delta(
+        time,
+        added=tuple(triple for triple in wanted if triple not in held),
+        removed=tuple(triple for triple in held if triple not in wanted),
+    )
 
 
 @contextmanager
@@ -123,12 +134,9 @@ class Aside:
             Overrun: rules conclude too much; the copy is as before.
             ReasonerError: the reasoner's process failed; the copy is as before.
         """
-        wanted = dict.fromkeys(window)
-        held = dict.fromkeys(self.kb.triples(Origin.WINDOW))
-        added = tuple(triple for triple in wanted if triple not in held)
-        removed = tuple(triple for triple in held if triple not in wanted)
-        if added or removed:
-            self._apply(Delta(0, added, removed))
+        delta = change_between(0, self.kb.triples(Origin.WINDOW), window)
+        if delta.added or delta.removed:
+            self._apply(delta)
 
     def admit(self, parts: Iterable[Sequence[Triple]]) -> list[Triple]:
         """Add the parts of the window to the copy, one after the other.

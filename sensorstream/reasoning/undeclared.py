@@ -25,8 +25,6 @@ from sensorstream.model.vocabulary import (
     OWL_ONE_OF,
     OWL_SOME_VALUES_FROM,
     RDF,
-    RDF_FIRST,
-    RDF_REST,
     RDF_TYPE,
     RDFS,
     RDFS_DOMAIN,
@@ -35,6 +33,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.model.xsd import XSD
+from sensorstream.reasoning.dl.axioms import Axioms
 
 OBJECT_PROPERTY: Final = IRI(f"{OWL}ObjectProperty")
 DATATYPE_PROPERTY: Final = IRI(f"{OWL}DatatypeProperty")
@@ -91,9 +90,7 @@ class _Uses:
     def __init__(self, triples: Sequence[Triple], schema: Schema) -> None:
         self._triples = triples
         self._schema = schema
-        self._about: defaultdict[Term, list[tuple[IRI, Term]]] = defaultdict(list)
-        for s, p, o in triples:
-            self._about[s].append((p, o))
+        self._axioms = Axioms(triples)
         self._typed = {s for s, p, _ in triples if p == RDF_TYPE}
         self._kinds: defaultdict[IRI, set[IRI]] = defaultdict(set)
         for known, kind in (
@@ -116,7 +113,7 @@ class _Uses:
             elif p == OWL_INVERSE_OF:
                 met, shown = list(self._new(s, o)), {OBJECT_PROPERTY}
             elif p == _CHAIN:
-                met, shown = list(self._new(s, *self._members(o))), {OBJECT_PROPERTY}
+                met, shown = list(self._new(s, *self._axioms.members(o))), {OBJECT_PROPERTY}
             elif p in _BETWEEN_PROPERTIES:
                 met = list(self._new(s, o))
             elif p == RDFS_DOMAIN:
@@ -148,7 +145,7 @@ class _Uses:
     def _shown(self, restriction: Term) -> set[IRI]:
         """The kinds of property that a restriction can be on."""
         shown = set()
-        for p, o in self._about[restriction]:
+        for _, p, o in self._axioms.about(restriction):
             if p in _FILLERS:
                 shown.add(self._kind_of_filler(o))
             elif p == _HAS_VALUE:
@@ -162,10 +159,10 @@ class _Uses:
     def _kind_of_filler(self, filler: Term) -> IRI:
         if isinstance(filler, IRI) and is_datatype(filler):
             return DATATYPE_PROPERTY
-        for p, o in self._about[filler]:
+        for _, p, o in self._axioms.about(filler):
             if p in _RANGE_SIGNS or (p == RDF_TYPE and o in (_DATATYPE, f"{OWL}DataRange")):
                 return DATATYPE_PROPERTY
-            if p == OWL_ONE_OF and any(isinstance(m, Literal) for m in self._members(o)):
+            if p == OWL_ONE_OF and any(isinstance(m, Literal) for m in self._axioms.members(o)):
                 return DATATYPE_PROPERTY
         return OBJECT_PROPERTY
 
@@ -176,11 +173,11 @@ class _Uses:
         elif p in (RDFS_DOMAIN, _ON_CLASS):
             names = (o,)
         elif p == RDFS_RANGE or p in _FILLERS:
-            of = {s, *(each for link, each in self._about[s] if link == OWL_ON_PROPERTY)}
+            of = {s, *(o for _, link, o in self._axioms.about(s) if link == OWL_ON_PROPERTY)}
             if self._schema.datatype_properties.isdisjoint(of) and not is_datatype(o):
                 names = (o,)
         elif p in _LISTED_CLASSES:
-            names = self._members(o)
+            names = self._axioms.members(o)
         return self._new(*names)
 
     def _spread(self) -> None:
@@ -198,15 +195,3 @@ class _Uses:
                 if other not in self._typed and not self._kinds[name] <= self._kinds[other]:
                     self._kinds[other] |= self._kinds[name]
                     ahead.append(other)
-
-    def _members(self, head: Term) -> list[Term]:
-        found: list[Term] = []
-        seen: set[Term] = set()
-        while head not in seen:
-            seen.add(head)
-            told = dict(self._about.get(head, ()))
-            if RDF_FIRST not in told:
-                break
-            found.append(told[RDF_FIRST])
-            head = told.get(RDF_REST, head)
-        return found

@@ -6,7 +6,7 @@ rule changes the window graph only, and sends no requests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -27,7 +27,6 @@ from sensorstream.rules.effects import Firing, Run
 from sensorstream.rules.grounds import grounds_of
 from sensorstream.rules.reading import in_rule_file, pattern_query
 from sensorstream.rules.templates import (
-    Pattern,
     check_bound,
     compile_name,
     compile_parts,
@@ -35,7 +34,6 @@ from sensorstream.rules.templates import (
     fill,
     in_xml,
     plain,
-    template,
 )
 from sensorstream.rules.triggers import read_duration
 from sensorstream.sparql import algebra
@@ -50,8 +48,8 @@ class Operation:
     """Delete, then insert, for each solution of ``where`` (None: once)."""
 
     where: ConditionQuery | None
-    deletes: tuple[Pattern, ...]
-    inserts: tuple[Pattern, ...]
+    deletes: tuple[TriplePattern, ...]
+    inserts: tuple[TriplePattern, ...]
 
 
 def parsed_update(
@@ -104,19 +102,19 @@ def _operation(
 ) -> Operation:
     match operation:
         case algebra.InsertData(quads):
-            return Operation(None, (), template(_triples(quads)))
+            return Operation(None, (), _triples(quads))
         case algebra.DeleteData(quads):
-            return Operation(None, template(_triples(quads)), ())
+            return Operation(None, _triples(quads), ())
         case DeleteWhere(quads):
-            triples = tuple(_triples(quads))
+            triples = _triples(quads)
             where = pattern_query(BGP(triples), given, _variables(quads), parsed)
-            return Operation(where, template(triples), ())
+            return Operation(where, triples, ())
         case algebra.Modify(delete, insert, pattern):
             deletes, inserts = delete or (), insert or ()
             where = pattern_query(
                 pattern, given, _variables((*deletes, *inserts)), parsed, operation.base
             )
-            return Operation(where, template(_triples(deletes)), template(_triples(inserts)))
+            return Operation(where, _triples(deletes), _triples(inserts))
     raise AssertionError("the other operations are refused when they are read")
 
 
@@ -165,8 +163,8 @@ def _no_place(word: str, part: object, parsed: Parsed[Update]) -> LanguageError:
     )
 
 
-def _triples(quads: tuple[Quad, ...]) -> Iterator[TriplePattern]:
-    return (quad.triple for quad in quads)
+def _triples(quads: tuple[Quad, ...]) -> tuple[TriplePattern, ...]:
+    return tuple(quad.triple for quad in quads)
 
 
 def _variables(quads: tuple[Quad, ...]) -> Iterator[Variable]:
@@ -177,22 +175,15 @@ Action: TypeAlias = Callable[[Firing], None]
 Find: TypeAlias = Callable[[Firing], Term | None]
 
 
+@dataclass(frozen=True, slots=True)
 class ActionCompiler:
     """Compiles the actions of one rule, whose conditions bind the variables ``bound``."""
 
-    def __init__(
-        self,
-        rule: syntax.SemanticRule,
-        file: syntax.RuleFile,
-        bound: Iterable[str],
-        schema: Schema,
-        line: Timeline,
-    ) -> None:
-        self._rule = rule
-        self._file = file
-        self._bound = frozenset(bound)
-        self._schema = schema
-        self._line = line
+    rule: syntax.SemanticRule
+    file: syntax.RuleFile
+    bound: frozenset[str]
+    schema: Schema
+    line: Timeline
 
     def compile(self, action: syntax.Action) -> Action:
         """The action as a function of a firing; it raises :class:`RuleError`.
@@ -209,11 +200,11 @@ class ActionCompiler:
             case syntax.DeleteIndividual():
                 return self._delete_individual(action)
             case syntax.DeletePattern(pattern=pattern):
-                return self._change(parsed_deletion(pattern, self._file))
+                return self._change(parsed_deletion(pattern, self.file))
             case syntax.SparqlUpdate(update=update):
-                return self._change(parsed_update(update, self._file, self._bound))
+                return self._change(parsed_update(update, self.file, self.bound))
             case syntax.Reply(text=template):
-                text = compile_xml(template, self._bound)
+                text = compile_xml(template, self.bound)
 
                 def reply(firing: Firing) -> None:
                     firing.run.replies.append(text.fill(firing, in_xml, unbound="") or "")
@@ -224,10 +215,10 @@ class ActionCompiler:
     # Alerts
 
     def _alert(self, action: syntax.AlertAction) -> Action:
-        text = compile_parts(action.text.parts, self._bound)
-        key = text if action.key is None else compile_parts(action.key.parts, self._bound)
-        length = 0 if action.duration is None else read_duration(action.duration, self._line)
-        rule, severity = self._rule.name, str(action.severity)
+        text = compile_parts(action.text.parts, self.bound)
+        key = text if action.key is None else compile_parts(action.key.parts, self.bound)
+        length = 0 if action.duration is None else read_duration(action.duration, self.line)
+        rule, severity = self.rule.name, str(action.severity)
 
         def alert(firing: Firing) -> None:
             run = firing.run
@@ -260,9 +251,9 @@ class ActionCompiler:
 
     def _individual(self, action: syntax.IndividualAction) -> Action:
         name = self._subject(action.name)
-        classes = tuple(self._file.resolve(each) for each in action.classes)
+        classes = tuple(self.file.resolve(each) for each in action.classes)
         properties = tuple(
-            (self._file.resolve(p.property), tuple(self._value(p, value) for value in p.values))
+            (self.file.resolve(p.property), tuple(self._value(p, value) for value in p.values))
             for p in action.properties
         )
         is_update = action.kind == "update"
@@ -313,14 +304,14 @@ class ActionCompiler:
     def _link(self, name: syntax.Name | syntax.Variable) -> Find:
         position = name.position
         if isinstance(name, syntax.Variable):
-            variable = check_bound(name.name, self._bound, position)
+            variable = check_bound(name.name, self.bound, position)
             return lambda firing: firing.solution.get(variable)
         if name.is_constant:
-            constant = self._file.resolve(name)
+            constant = self.file.resolve(name)
             return lambda firing: constant
-        text = compile_name(name, self._file, self._bound)
+        text = compile_name(name, self.file, self.bound)
         whole = name.whole is not None
-        encode, make = plain if whole else encode_segment, iri_maker(self._file.base)
+        encode, make = plain if whole else encode_segment, iri_maker(self.file.base)
 
         def link(firing: Firing) -> Term | None:
             filled = text.fill(firing, encode)
@@ -342,14 +333,14 @@ class ActionCompiler:
     def _literal(
         self, values: syntax.PropertyValues, value: syntax.Number | syntax.TextValue
     ) -> Find:
-        name = self._file.resolve(values.property)
-        datatype = datatype_of(self._file, name, value, self._schema)
+        name = self.file.resolve(values.property)
+        datatype = datatype_of(self.file, name, value, self.schema)
         language = None if isinstance(value, syntax.Number) else value.language
         assert not isinstance(language, syntax.Hole), "parse refuses it in semantic rules"
         make = literal_maker(datatype, language)
         parts = (value.text,) if isinstance(value, syntax.Number) else value.text.parts
-        text = compile_parts(parts, self._bound)
-        predicate = written(self._file, name)
+        text = compile_parts(parts, self.bound)
+        predicate = written(self.file, name)
         position = value.position
         if text.is_constant:
             try:
@@ -370,7 +361,7 @@ class ActionCompiler:
     # SPARQL
 
     def _change(self, parsed: Parsed[Update]) -> Action:
-        wanted = operations(parsed, self._bound)
+        wanted = operations(parsed, self.bound)
 
         def act(firing: Firing) -> None:
             run = firing.run
@@ -391,10 +382,10 @@ class ActionCompiler:
             self._leave(run, f"{' '.join(t.n3 for t in triple)} is not in the window graph")
 
     def _leave(self, run: Run, reason: str) -> None:
-        run.warnings[f"rule {self._rule.name}: {reason} and cannot be deleted"] = None
+        run.warnings[f"rule {self.rule.name}: {reason} and cannot be deleted"] = None
 
     def _error(self, message: str, position: Position) -> RuleError:
-        return RuleError(f"rule {self._rule.name}: {message}", position=position)
+        return RuleError(f"rule {self.rule.name}: {message}", position=position)
 
 
 def in_window(kb: KnowledgeBase, triple: Triple) -> list[Triple]:

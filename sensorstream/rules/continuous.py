@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 from typing import Final
 
 from sensorstream.errors import NotIncremental, Overrun, QueryError, UnsupportedQuery
@@ -20,7 +20,6 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.rows import Bag, Row
 from sensorstream.network.sources import DEFAULT, Source, Sources
 from sensorstream.rules.conditions import (
     ConditionEvaluator,
@@ -29,12 +28,15 @@ from sensorstream.rules.conditions import (
     Solution,
     unlimited,
 )
-from sensorstream.rules.followed import Followed
-from sensorstream.rules.given import GIVEN, given_triples, with_given, with_keys
+from sensorstream.rules.followed import ContinuousCondition, Followed
+from sensorstream.rules.given import GIVEN, with_given, with_keys
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
 from sensorstream.sparql.walk import nodes
 
+_LOG: Final = logging.getLogger(__name__)
+_REFUSED: Final = (NotIncremental, UnsupportedQuery, QueryError, Overrun)
+"""Why a condition cannot be kept in step, or not within its limits."""
 _PLANS: Final = 1024
 """Plans that are kept."""
 
@@ -88,11 +90,6 @@ def _graphs_of(dataset: Dataset, pattern: Pattern) -> tuple[Source, Sequence[IRI
     return default, sorted(known)
 
 
-_LOG: Final = logging.getLogger(__name__)
-_PART: Final = 64
-"""Rows that are counted together."""
-
-
 def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
     """The rules whose conditions cost more as the window grows, and what is done and why."""
     kb = KnowledgeBase()
@@ -119,60 +116,6 @@ def _whole(rule: CompiledRule, evaluator: NetworkEvaluator) -> str:
         return "it reads ?now"
     evaluator.follow(edge.begins.query, edge.end_query, has_end=edge.ends is not None)
     return evaluator.whole.get(edge.begins.query, "")
-
-
-class ContinuousCondition:
-    """A query with values for some of its variables, and its solutions for the latest values."""
-
-    __slots__ = ("_given", "_values", "root", "rows")
-
-    def __init__(self, root: Node, given: TripleIndex) -> None:
-        self.root = root
-        self._given = given
-        self._values: dict[str, Term] = {}
-        self.rows: Bag = {}
-        """The solutions and how often each occurs; read only."""
-        self.changed(list(_counted(root)), [])
-
-    def changed(self, added: list[Row], removed: list[Row]) -> None:
-        """The operator's output has changed; ``added`` and ``removed`` may overlap."""
-        rows = self.rows
-        for row in added:
-            rows[row] = rows.get(row, 0) + 1
-        for row in removed:
-            if rows[row] == 1:
-                del rows[row]
-            else:
-                rows[row] -= 1
-
-    def give(self, values: Solution) -> None:
-        """Replace the values; the solutions change when the network settles."""
-        if self._values == values:
-            return
-        for triple in given_triples(self._values):
-            self._given.discard(triple)
-        self._values = dict(values)
-        for triple in given_triples(self._values):
-            self._given.add(triple)
-
-    @property
-    def variables(self) -> Sequence[str]:
-        """What stands at each place of a row."""
-        return self.root.variables
-
-    @property
-    def holds(self) -> bool:
-        """Whether there is a solution."""
-        return bool(self.rows)
-
-    def solutions(self) -> list[dict[str, Term]]:
-        """All solutions, duplicates included."""
-        names = self.root.variables
-        return [
-            {name: term for name, term in zip(names, row, strict=True) if term is not None}
-            for row, count in self.rows.items()
-            for _ in range(count)
-        ]
 
 
 class NetworkEvaluator(ConditionEvaluator):
@@ -287,23 +230,25 @@ class NetworkEvaluator(ConditionEvaluator):
             node, error = next(iter(faults.items()))
             broken = [key for key, c in self._conditions.items() if node in operators(c.root)]
             ends = [
-                key for key, (_, end) in self._followed.items() if end and node in operators(end)
+                query
+                for query, (_, end) in self._followed.items()
+                if end and node in operators(end)
             ]
+            told = "" if isinstance(error, Overrun) else f"{type(error).__name__}: {error}"
+            if told:
+                _LOG.error("internal error in '%s'", node.describe(), exc_info=error)
             for query in ends:
                 self._leave(query)
-                if isinstance(error, Overrun):
-                    overrun = overrun or Overrun(f"the end of the condition {query.text}: {error}")
+                if told:
+                    self.whole[query] = told
                 else:
-                    _LOG.error("internal error in '%s'", node.describe(), exc_info=error)
-                    self.whole[query] = f"{type(error).__name__}: {error}"
-            if isinstance(error, Overrun):
-                for key in broken:
+                    overrun = overrun or Overrun(f"the end of the condition {query.text}: {error}")
+            for key in broken:
+                if told:
+                    self._give_up(key[0], told)
+                else:
                     self._drop(key)
                     overrun = overrun or Overrun(f"the condition {key[0].text}: {error}")
-            else:
-                _LOG.error("internal error in '%s'", node.describe(), exc_info=error)
-                for query, _ in broken:
-                    self._give_up(query, f"{type(error).__name__}: {error}")
             faults.pop(node, None)
         if overrun is not None:
             raise overrun
@@ -352,13 +297,12 @@ class NetworkEvaluator(ConditionEvaluator):
                 return None
             try:
                 end = self._built(planned_for_keys(ends), ends.query.dataset, followed.table)
-            except (NotIncremental, UnsupportedQuery, QueryError) as error:
+            except _REFUSED as error:
                 self._network.sweep()
+                if isinstance(error, Overrun):
+                    raise
                 self.whole[begins] = error.message
                 return None
-            except Overrun:
-                self._network.sweep()
-                raise
             self._network.listen(end, followed.ended)
         self._network.listen(condition.root, followed.begun)
         return followed, end
@@ -417,16 +361,15 @@ class NetworkEvaluator(ConditionEvaluator):
         """Compile a condition for which the variables ``names`` are given."""
         given = TripleIndex()
         try:
-            root = self._compile(query, names, given)
+            root = self._built(planned(query, names), query.query.dataset, given)
             self._network.budget.check_expected(root.expected())
             condition = ContinuousCondition(root, given)
-        except (NotIncremental, UnsupportedQuery, QueryError) as error:
+        except _REFUSED as error:
             self._network.sweep()
+            if isinstance(error, Overrun):
+                raise
             self._give_up(query, error.message)
             return None
-        except Overrun:
-            self._network.sweep()
-            raise
         self._conditions[query, names] = condition
         self._network.listen(root, condition.changed)
         return condition
@@ -445,9 +388,6 @@ class NetworkEvaluator(ConditionEvaluator):
         condition = self._conditions.pop(key)
         self._network.leave(condition.root, condition.changed)
 
-    def _compile(self, query: ConditionQuery, names: frozenset[str], given: TripleIndex) -> Node:
-        return self._built(planned(query, names), query.query.dataset, given)
-
     def _built(self, made: tuple[Plan, Sources], dataset: Dataset, given: TripleIndex) -> Node:
         plan, sources = made
         indexes = {sources.default: self._default(dataset), sources.windows[GIVEN]: given}
@@ -465,15 +405,3 @@ class NetworkEvaluator(ConditionEvaluator):
         if name not in self._graphs:
             self._graphs[name] = GraphIndex(self._kb, name)
         return self._graphs[name].index
-
-
-def _counted(root: Node) -> Iterator[Row]:
-    """The rows of an operator, counted as it visits them.
-
-    Raises:
-        Overrun: they are more than the limit.
-    """
-    rows = iter(root.rows())
-    while part := list(islice(rows, _PART)):
-        root.meter.take(len(part))
-        yield from part

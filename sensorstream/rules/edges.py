@@ -214,7 +214,9 @@ def _looking(
         keys = followed.look(run, rule, departed, over)
         if keys is not None:
             return _Changed(edge, run, rule, clear, followed, keys, over)
-    return _whole(edge, run, rule, clear, now)
+    present = dict.fromkeys(map(_key, edge.begins.test(run.host, (now,))))
+    every = {**dict.fromkeys(run.held(rule)), **present}
+    return _Whole(edge, run, rule, clear, now, every, present)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,13 +282,6 @@ class _Whole:
             held = self.run.held(self.rule).items()
             self.told = frozenset(self.clear.texts(key for key, each in held if each.due is None))
         return text in self.told
-
-
-def _whole(edge: Edge, run: Run, rule: str, clear: Endings, now: Solution) -> _Whole:
-    present = dict.fromkeys(map(_key, edge.begins.test(run.host, (now,))))
-    return _Whole(
-        edge, run, rule, clear, now, {**dict.fromkeys(run.held(rule)), **present}, present
-    )
 
 
 def _key(solution: Solution) -> SolutionKey:

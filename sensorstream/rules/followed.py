@@ -1,37 +1,90 @@
-"""Which solutions of a ``when`` have to be looked at: those that a change concerns.
+"""Solutions of a condition, kept in step, and which of a ``when`` have to be looked at.
 
+These are the solutions that a change concerns.
 The condition is followed in the network as it is. Its end is followed for all solutions that hold
 or have begun: they are the keys of a table that the network joins with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import count
-from typing import Final, Protocol, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import count, islice
+from typing import Final, TypeAlias
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term
+from sensorstream.network.node import Node
 from sensorstream.network.rows import Bag, Row
-from sensorstream.rules.given import GIVEN, key_triples
+from sensorstream.rules.given import GIVEN, given_triples, key_triples
 from sensorstream.rules.memory import News, Remembering, RuleMemory, SolutionKey
 
 Texts: TypeAlias = Callable[[Iterable[SolutionKey]], Iterable[str]]
 """The keys of the alerts that tell of some solutions."""
 
+_PART: Final = 64
+"""Rows that are counted together."""
 _NOBODY: Final[dict[SolutionKey, None]] = {}
 
 
-class Solutions(Protocol):
-    """The solutions of a condition, kept in step."""
+class ContinuousCondition:
+    """A query with values for some of its variables, and its solutions for the latest values."""
+
+    __slots__ = ("_given", "_values", "root", "rows")
+
+    def __init__(self, root: Node, given: TripleIndex) -> None:
+        self.root = root
+        self._given = given
+        self._values: dict[str, Term] = {}
+        self.rows: Bag = {}
+        """The solutions and how often each occurs; read only."""
+        self.changed(list(_counted(root)), [])
+
+    def changed(self, added: list[Row], removed: list[Row]) -> None:
+        """The operator's output has changed; ``added`` and ``removed`` may overlap."""
+        rows = self.rows
+        for row in added:
+            rows[row] = rows.get(row, 0) + 1
+        for row in removed:
+            if rows[row] == 1:
+                del rows[row]
+            else:
+                rows[row] -= 1
+
+    def give(self, values: Mapping[str, Term]) -> None:
+        """Replace the values; the solutions change when the network settles."""
+        if self._values == values:
+            return
+        for triple in given_triples(self._values):
+            self._given.discard(triple)
+        self._values = dict(values)
+        for triple in given_triples(self._values):
+            self._given.add(triple)
 
     @property
-    def variables(self) -> Sequence[str]:
-        """What stands at each place of a row."""
+    def holds(self) -> bool:
+        """Whether there is a solution."""
+        return bool(self.rows)
 
-    @property
-    def rows(self) -> Bag:
-        """The solutions there are."""
+    def solutions(self) -> list[dict[str, Term]]:
+        """All solutions, duplicates included."""
+        names = self.root.variables
+        return [
+            {name: term for name, term in zip(names, row, strict=True) if term is not None}
+            for row, count in self.rows.items()
+            for _ in range(count)
+        ]
+
+
+def _counted(root: Node) -> Iterator[Row]:
+    """The rows of an operator, counted as it visits them.
+
+    Raises:
+        Overrun: they are more than the limit.
+    """
+    rows = iter(root.rows())
+    while part := list(islice(rows, _PART)):
+        root.meter.take(len(part))
+        yield from part
 
 
 class Followed:
@@ -42,37 +95,18 @@ class Followed:
     back is looked at again.
     """
 
-    __slots__ = (
-        "_ending",
-        "_fresh",
-        "_has_end",
-        "_keys",
-        "_layout",
-        "_memory",
-        "_names",
-        "_news",
-        "_numbers",
-        "_over",
-        "_seen",
-        "_settled",
-        "_solutions",
-        "_told",
-        "is_closed",
-        "table",
-    )
-
     def __init__(
-        self, solutions: Solutions, settled: Callable[[int], None], *, has_end: bool
+        self, condition: ContinuousCondition, settled: Callable[[int], None], *, has_end: bool
     ) -> None:
         """``settled`` lets the network settle, and counts so many solutions as read."""
         self.is_closed = False
         """A fault has ended it."""
         self.table = TripleIndex()
         """The solutions that hold or have begun, each a subject; empty without an end."""
-        self._solutions = solutions
+        self._condition = condition
         self._settled = settled
         self._has_end = has_end
-        self._layout = sorted((name, place) for place, name in enumerate(solutions.variables))
+        self._layout = sorted((name, place) for place, name in enumerate(condition.root.variables))
         self._fresh: dict[SolutionKey, None] = {}
         self._seen: dict[SolutionKey, None] = {}
         self._news: News | None = None
@@ -128,7 +162,7 @@ class Followed:
             self._seen, self._news = {}, run.news
         keys = self._fresh
         if over != self._over or run.memory is not self._memory:
-            keys |= dict.fromkeys(map(self._key, self._solutions.rows))
+            keys |= dict.fromkeys(map(self._key, self._condition.rows))
             keys |= dict.fromkeys((*run.held(rule), *self._names))
             self._over, self._memory = over, run.memory
         if self._has_end:
@@ -145,7 +179,7 @@ class Followed:
     def holds(self, key: SolutionKey) -> bool:
         """Whether the condition has a solution."""
         values = dict(key)
-        return tuple(map(values.get, self._solutions.variables)) in self._solutions.rows
+        return tuple(map(values.get, self._condition.root.variables)) in self._condition.rows
 
     def ends(self, key: SolutionKey) -> bool:
         """Whether the end has a solution for one that is being looked at."""

@@ -59,8 +59,7 @@ class HistoryQuery:
         form = replaced(query.form, lambda node: _with(node, values))
         time = query.valid_time
         if time is not None:
-            ends = (_written(time.start, values), _written(time.end, values))
-            start, end = ends
+            start, end = _written(time.start, values), _written(time.end, values)
             assert start is not None
             time = ValidTime(start, end)
         return replace(self.parsed, meaning=replace(query, form=form, valid_time=time))
@@ -100,9 +99,13 @@ def read_history_query(question: syntax.Sparql, file: syntax.RuleFile) -> Histor
             )
     returned = frozenset(each.name for each in visible(query.form.pattern))
     # Of what is written, for the journal keeps it: how a query is printed may change.
-    told = f"{sorted(file.prefix_map.items())} {file.base} {question.text}"
-    digest = sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
-    return HistoryQuery(parsed, returned.difference(_GIVEN), digest)
+    return HistoryQuery(parsed, returned.difference(_GIVEN), text_digest(file, question.text))
+
+
+def text_digest(file: syntax.RuleFile, text: str) -> str:
+    """A digest of a text of a rule file, with all that gives its names a meaning."""
+    told = f"{sorted(file.prefix_map.items())} {file.base} {text}"
+    return sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def compile_question(

@@ -46,14 +46,6 @@ class Lineage:
     """Of ``on silence`` the variable of the individual."""
 
 
-def blocks(form: object) -> Iterator[Block]:
-    """The blocks of a query that its solutions match, maybe: not those that must not match.
-
-    Patterns with a property path are left out: what a path went along is not known.
-    """
-    return _blocks(form, None)
-
-
 def members_of(name: IRI, variable: str = ".member") -> Block:
     """The members of a class."""
     return Block((TriplePattern(Variable(variable), RDF_TYPE, name),))
@@ -62,9 +54,10 @@ def members_of(name: IRI, variable: str = ".member") -> Block:
 def trigger_blocks(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Block]:
     """What the trigger of a rule matches: the type of who it is about, or the new value."""
     match rule.trigger:
-        case syntax.OnInsert(class_name=name, variable=variable):
-            yield members_of(file.resolve(name), variable.name)
-        case syntax.OnSilence(class_name=name, variable=variable):
+        case (
+            syntax.OnInsert(class_name=name, variable=variable)
+            | syntax.OnSilence(class_name=name, variable=variable)
+        ):
             yield members_of(file.resolve(name), variable.name)
         case syntax.OnUpdate(name=name, variable=variable, new=new):
             value = Variable(".new" if new is None else new.name)
@@ -72,18 +65,22 @@ def trigger_blocks(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator
             yield Block((told,))
 
 
-def _blocks(node: object, visible: frozenset[str] | None) -> Iterator[Block]:
+def blocks(node: object, visible: frozenset[str] | None = None) -> Iterator[Block]:
+    """The blocks of a query that its solutions match, maybe: not those that must not match.
+
+    Patterns with a property path are left out: what a path went along is not known.
+    """
     match node:
         case BGP(patterns=patterns):
             plain = tuple(p for p in patterns if isinstance(p.predicate, IRI | Variable))
             yield Block(plain, visible)
         case Minus(left=left):
-            yield from _blocks(left, visible)
+            yield from blocks(left, visible)
         case Project(pattern=pattern, variables=variables):
             told = frozenset(each.name for each in variables)
-            yield from _blocks(pattern, told if visible is None else told & visible)
+            yield from blocks(pattern, told if visible is None else told & visible)
         case _:
             # Expressions hold patterns below EXISTS only, which are no part of a solution.
             for child in children(node):
                 if isinstance(child, _PATTERNS):
-                    yield from _blocks(child, visible)
+                    yield from blocks(child, visible)

@@ -25,7 +25,15 @@ from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLAS
 from sensorstream.rules.actions import parsed_deletion, parsed_update
 from sensorstream.rules.history import read_history_query
 from sensorstream.rules.reading import in_rule_file, parsed_condition, returning, select_query
-from sensorstream.rules.triggers import LAST, NOW, bound_by, conditions_of, is_punctual
+from sensorstream.rules.triggers import (
+    LAST,
+    NOW,
+    bound_by,
+    conditions_of,
+    end_of,
+    is_punctual,
+    question_of,
+)
 from sensorstream.sparql.algebra import (
     Ask,
     InsertData,
@@ -86,8 +94,8 @@ def _of_queries(
         # The values may be of any kind.
         given |= {each.name: None for each in rule.trigger.variables[1:]}
     known = replace(known, given=given)
-    if isinstance(rule.trigger, syntax.Every) and rule.trigger.question is not None:
-        asked = read_history_query(rule.trigger.question, file)
+    if (question := question_of(rule.trigger)) is not None:
+        asked = read_history_query(question, file)
         parsed = _with_given(asked.parsed, known.given)
         pattern = parsed.meaning.form.pattern
         yield from query_notes(parsed, known)
@@ -111,7 +119,7 @@ def _of_queries(
             )
         if isinstance(condition, syntax.Select):
             known = _with_kinds(known, pattern, select_query(parsed, known.given)[1])
-    ends = rule.trigger.until if isinstance(rule.trigger, syntax.When) else None
+    ends = end_of(rule.trigger)
     if isinstance(ends, syntax.Select | syntax.Ask):
         parsed = _with_given(parsed_condition(ends.query, file), known.given)
         yield from query_notes(parsed, known)
@@ -206,12 +214,17 @@ def given_by(rule: syntax.SemanticRule, file: syntax.RuleFile) -> frozenset[str]
 def _inserted(file: syntax.RuleFile) -> Iterator[Quad]:
     for rule in file.semantic_rules:
         for update in updates_of(rule, file, given_by(rule, file)):
-            for operation in update.meaning.operations:
-                match operation:
-                    case InsertData(quads):
-                        yield from quads
-                    case Modify(insert=quads) if quads is not None:
-                        yield from quads
+            yield from _said_by(update)
+
+
+def _said_by(update: Parsed[Update]) -> Iterator[Quad]:
+    """What an update inserts."""
+    for operation in update.meaning.operations:
+        match operation:
+            case InsertData(quads):
+                yield from quads
+            case Modify(insert=quads):
+                yield from quads or ()
 
 
 def _of_classes(
@@ -298,7 +311,8 @@ def _inserts(action: syntax.Action, file: syntax.RuleFile, triple: Triple) -> bo
                 or any(file.resolve(each.property) == triple[1] for each in action.properties)
             )
         case syntax.SparqlUpdate(update=update):
-            return any(_fits(each, triple) for each in _templates(update, file))
+            said = _said_by(parsed_update(update, file, ()))
+            return any(_fits(each.triple, triple) for each in said)
     return False
 
 
@@ -306,15 +320,6 @@ def _named(name: object, file: syntax.RuleFile, term: Term) -> bool:
     if isinstance(name, syntax.Name) and name.is_constant:
         return file.resolve(name) == term
     return True
-
-
-def _templates(update: syntax.Sparql, file: syntax.RuleFile) -> Iterator[TriplePattern]:
-    for operation in parsed_update(update, file, ()).meaning.operations:
-        match operation:
-            case InsertData(quads):
-                yield from (each.triple for each in quads)
-            case Modify(insert=quads):
-                yield from (each.triple for each in quads or ())
 
 
 def _fits(pattern: TriplePattern, triple: Triple) -> bool:
@@ -355,10 +360,9 @@ def check_classes_named(files: Iterable[syntax.RuleFile]) -> None:
 
 def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query]:
     """What a rule asks: conditions, the history, its end, and the WHERE parts of its updates."""
-    if isinstance(rule.trigger, syntax.Every) and rule.trigger.question is not None:
-        yield read_history_query(rule.trigger.question, file).parsed.meaning
-    ends = rule.trigger.until if isinstance(rule.trigger, syntax.When) else None
-    for condition in (*conditions_of(rule), *([] if ends is None else [ends])):
+    if (question := question_of(rule.trigger)) is not None:
+        yield read_history_query(question, file).parsed.meaning
+    for condition in (*conditions_of(rule), end_of(rule.trigger)):
         if isinstance(condition, syntax.Select | syntax.Ask):
             yield parsed_condition(condition.query, file).meaning
     for update in updates_of(rule, file, given_by(rule, file)):

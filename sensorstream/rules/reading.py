@@ -227,7 +227,7 @@ def _projected(pattern: Pattern, names: Iterable[str]) -> Pattern:
 Condition: TypeAlias = Callable[[RuleHost, Solutions], Solutions]
 """Keeps the solutions for which the condition holds; may bind further variables in each."""
 
-_COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = MappingProxyType(
+COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = MappingProxyType(
     {
         "=": operator.eq,
         "!=": operator.ne,
@@ -237,6 +237,7 @@ _COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = MappingProxyType(
         ">=": operator.ge,
     }
 )
+"""The comparisons of a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +300,7 @@ def _exists(condition: syntax.Exists, file: syntax.RuleFile) -> Condition:
 
 def _count(condition: syntax.Count, file: syntax.RuleFile) -> Condition:
     class_name, wanted = file.resolve(condition.class_name), not condition.negated
-    compare, number = _COMPARE[condition.comparison], condition.number
+    compare, number = COMPARE[condition.comparison], condition.number
 
     def count(host: RuleHost, solutions: Solutions) -> Solutions:
         holds = compare(host.kb.count(RDF_TYPE, class_name), number)

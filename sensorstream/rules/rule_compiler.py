@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Final
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
-from sensorstream.language.printer import print_rule, trigger_text
+from sensorstream.language.printer import print_node
 from sensorstream.model.schedules import Schedule
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject
@@ -19,7 +18,12 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.actions import Action, ActionCompiler
 from sensorstream.rules.conditions import ConditionQuery, Solution
 from sensorstream.rules.edges import Edge, compile_edge, endings_of
-from sensorstream.rules.history import HistoryQuery, compile_question, read_history_query
+from sensorstream.rules.history import (
+    HistoryQuery,
+    compile_question,
+    read_history_query,
+    text_digest,
+)
 from sensorstream.rules.lineage import Block, Lineage, trigger_blocks
 from sensorstream.rules.memory import Holding, SolutionKey
 from sensorstream.rules.reading import Condition, compile_condition
@@ -90,7 +94,8 @@ def compile_silence(
             if held is not None:
                 run.hold(rule, key, heard)
                 if held.due is None:
-                    clear(run, (key,), _nobody, fired)
+                    # Each individual has an alert of its own.
+                    clear(run, (key,), lambda _: False, fired)
         if moment.delta.removed:
             _forget(moment)
         return fires
@@ -107,11 +112,6 @@ def compile_silence(
                     run.hold(rule, key, None)
 
     return trigger
-
-
-def _nobody(key: str) -> bool:
-    """Each individual has an alert of its own."""
-    return False
 
 
 _WAITING: Final = (syntax.When, syntax.OnSilence)
@@ -179,8 +179,7 @@ def rule_faults(
 
 def digest_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> str:
     """A digest of all that a rule says: rules of the same digest do the same."""
-    told = f"{sorted(file.prefix_map.items())} {file.base} {print_rule(rule)}"
-    return sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
+    return text_digest(file, print_node(rule))
 
 
 def compile_rule(
@@ -242,7 +241,7 @@ def compile_rule(
             frozenset(waiting) - {NOW},
             silent,
         ),
-        trigger_text(rule.trigger) if question or isinstance(rule.trigger, _WAITING) else "",
+        print_node(rule.trigger) if question or isinstance(rule.trigger, _WAITING) else "",
         edge,
         listens=isinstance(rule.trigger, syntax.OnSilence),
         punctual=is_punctual(rule.trigger),

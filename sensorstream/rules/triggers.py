@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import time
 from enum import Enum
+from functools import cached_property
+from itertools import product
 from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError, TermError
@@ -12,7 +15,7 @@ from sensorstream.language import syntax
 from sensorstream.model.events import Delta, Departure
 from sensorstream.model.schedules import DAYS, LocalTimes, Multiples, Schedule
 from sensorstream.model.terms import IRI, Literal, Subject, Term
-from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Run
@@ -27,40 +30,19 @@ LAST: Final = "last"
 ``every`` that is the moment before."""
 
 
+@dataclass
 class Moment:
-    """What a round reacts to: a delta and departures, grouped by class on first use."""
+    """What a round reacts to: a delta and departures, grouped by class on first use.
 
-    __slots__ = (
-        "_arrived",
-        "_departed",
-        "_now",
-        "_updates",
-        "by_message",
-        "delta",
-        "departures",
-        "is_first",
-        "run",
-    )
+    ``by_message``: a message has come, and this is the first round that it causes.
+    """
 
-    def __init__(
-        self,
-        run: Run,
-        is_first: bool,
-        delta: Delta,
-        departures: Sequence[Departure],
-        *,
-        by_message: bool,
-    ) -> None:
-        """``by_message``: a message has come, and this is the first round that it causes."""
-        self.run = run
-        self.is_first = is_first
-        self.by_message = by_message
-        self.delta = delta
-        self.departures = departures
-        self._arrived: Mapping[Term, dict[Subject, None]] | None = None
-        self._departed: Mapping[Term, dict[Subject, None]] | None = None
-        self._now: Literal | None = None
-        self._updates: Updates | None = None
+    run: Run
+    is_first: bool
+    delta: Delta
+    departures: Sequence[Departure]
+    by_message: bool
+    _now: Literal | None = field(default=None, init=False)
 
     def now(self, line: Timeline) -> Literal:
         """The event's time."""
@@ -68,46 +50,40 @@ class Moment:
             self._now = line.literal(self.run.time)
         return self._now
 
-    @property
+    @cached_property
     def arrivals(self) -> Mapping[Term, dict[Subject, None]]:
         """The individuals that became members of a class, asserted or inferred, by class."""
-        if self._arrived is None:
-            members: dict[Term, dict[Subject, None]] = {}
-            for subject, predicate, value in self.delta.added:
-                if predicate == RDF_TYPE:
-                    members.setdefault(value, {})[subject] = None
-            self._arrived = members
-        return self._arrived
+        members: dict[Term, dict[Subject, None]] = {}
+        for subject, predicate, value in self.delta.added:
+            if predicate == RDF_TYPE:
+                members.setdefault(value, {})[subject] = None
+        return members
 
-    @property
+    @cached_property
     def updates(self) -> Updates:
         """By property and individual, the values that went and those that came in their place."""
-        if self._updates is None:
-            went: dict[tuple[Subject, IRI], list[Term]] = {}
-            for subject, predicate, value in self.delta.removed:
-                went.setdefault((subject, predicate), []).append(value)
-            found: dict[IRI, dict[Subject, tuple[list[Term], list[Term]]]] = {}
-            for subject, predicate, value in self.delta.added if went else ():
-                old = went.get((subject, predicate))
-                if old is not None:
-                    of_property = found.setdefault(predicate, {})
-                    of_property.setdefault(subject, (old, []))[1].append(value)
-            self._updates = found
-        return self._updates
+        went: dict[tuple[Subject, IRI], list[Term]] = {}
+        for subject, predicate, value in self.delta.removed:
+            went.setdefault((subject, predicate), []).append(value)
+        found: dict[IRI, dict[Subject, tuple[list[Term], list[Term]]]] = {}
+        for subject, predicate, value in self.delta.added if went else ():
+            old = went.get((subject, predicate))
+            if old is not None:
+                of_property = found.setdefault(predicate, {})
+                of_property.setdefault(subject, (old, []))[1].append(value)
+        return found
 
-    @property
+    @cached_property
     def losses(self) -> Mapping[Term, dict[Subject, None]]:
         """By class, the members that left the window, by the statements known when they left."""
-        if self._departed is None:
-            members: dict[Term, dict[Subject, None]] = {}
-            for departure in self.departures:
-                name = departure.individual.name
-                for known in (departure.individual.statements, departure.inferred):
-                    for subject, predicate, value in known:
-                        if subject == name and predicate == RDF_TYPE:
-                            members.setdefault(value, {})[name] = None
-            self._departed = members
-        return self._departed
+        members: dict[Term, dict[Subject, None]] = {}
+        for departure in self.departures:
+            name = departure.individual.name
+            for known in (departure.individual.statements, departure.inferred):
+                for subject, predicate, value in known:
+                    if subject == name and predicate == RDF_TYPE:
+                        members.setdefault(value, {})[name] = None
+        return members
 
 
 Updates: TypeAlias = Mapping[IRI, Mapping[Subject, tuple[Sequence[Term], Sequence[Term]]]]
@@ -159,8 +135,7 @@ def compile_trigger(
             return _on_update(trigger, file.resolve(trigger.name), line)
         case syntax.Every():
             schedule = schedule_of(trigger, line)
-            given = _at_its_time if is_punctual(trigger) else _once_at
-            return _every(rule, schedule, given, line)
+            return _every(rule, schedule, line, punctual=is_punctual(trigger))
 
 
 def _once(moment: Moment, line: Timeline) -> Solutions:
@@ -203,39 +178,27 @@ def _on_update(trigger: syntax.OnUpdate, name: IRI, line: Timeline) -> Trigger:
     given: list[str] = []
     for variable in trigger.variables:
         given.append(check_free(variable, *given))
-    who, old, new = trigger.variable.name, trigger.old, trigger.new
-
-    def of(
-        individual: Subject, values: tuple[Sequence[Term], Sequence[Term]], now: Literal
-    ) -> Iterator[Solution]:
-        known = {who: individual, NOW: now}
-        for before in values[0] if old is not None else (None,):
-            for after in values[1] if new is not None else (None,):
-                solution: dict[str, Term] = dict(known)
-                if old is not None and before is not None:
-                    solution[old.name] = before
-                if new is not None and after is not None:
-                    solution[new.name] = after
-                yield solution
+    who = trigger.variable.name
+    both = enumerate((trigger.old, trigger.new))
+    asked = {each.name: side for side, each in both if each is not None}
 
     def solutions(moment: Moment) -> Solutions:
         updates, now = moment.updates, moment.now(line)
-        found = [
-            solution
-            for individual, values in updates.get(name, {}).items()
-            for solution in of(individual, values, now)
-        ]
+        changed = list(updates.get(name, {}).items())
         if updates and (kb := moment.run.host.kb).count(RDF_TYPE, name):
             new_members = moment.arrivals.get(name, {})
-            found += [
-                solution
-                for predicate, changed in updates.items()
+            changed += [
+                (individual, values)
+                for predicate, of_property in updates.items()
                 if predicate != name
-                for individual, values in changed.items()
+                for individual, values in of_property.items()
                 if (individual, RDF_TYPE, name) in kb and individual not in new_members
-                for solution in of(individual, values, now)
             ]
-        return found
+        return [
+            {who: individual, NOW: now, **dict(zip(asked, pair, strict=True))}
+            for individual, values in changed
+            for pair in product(*(values[side] for side in asked.values()))
+        ]
 
     return solutions
 
@@ -304,30 +267,26 @@ def bound_by(trigger: syntax.Trigger) -> frozenset[str]:
     return frozenset([NOW])
 
 
+def question_of(trigger: syntax.Trigger) -> syntax.Sparql | None:
+    """What a trigger asks the history, if it does."""
+    return trigger.question if isinstance(trigger, syntax.Every) else None
+
+
+def end_of(trigger: syntax.Trigger) -> syntax.Condition | None:
+    """The condition that ends what a trigger has begun, if it has one."""
+    return trigger.until if isinstance(trigger, syntax.When) else None
+
+
 def conditions_of(rule: syntax.SemanticRule) -> tuple[syntax.Condition, ...]:
     """The conditions of a rule, that of its trigger first; its end is left out."""
     begins = (rule.trigger.condition,) if isinstance(rule.trigger, syntax.When) else ()
     return (*begins, *rule.conditions)
 
 
-_Told: TypeAlias = Callable[[Moment, Instant, Instant, Timeline], Solutions]
-"""The solutions of a moment of a schedule, and the one before it."""
-
-
-def _once_at(moment: Moment, _now: Instant, _last: Instant, line: Timeline) -> Solutions:
-    return _once(moment, line)
-
-
-def _at_its_time(_moment: Moment, now: Instant, last: Instant, line: Timeline) -> Solutions:
-    return ({LAST: line.literal(last), NOW: line.literal(now)},)
-
-
-def _every(rule: str, schedule: Schedule, told: _Told, line: Timeline) -> Trigger:
+def _every(rule: str, schedule: Schedule, line: Timeline, *, punctual: bool) -> Trigger:
     def trigger(moment: Moment) -> Solutions:
-        if not moment.is_first:
-            return NO_SOLUTION
         run = moment.run
-        if not run.is_in_turn(rule):
+        if not moment.is_first or not run.is_in_turn(rule):
             return NO_SOLUTION
         last = run.memory.ticks.get(rule)
         if last is not None and run.time < schedule.moment(last + 1):
@@ -336,6 +295,9 @@ def _every(rule: str, schedule: Schedule, told: _Told, line: Timeline) -> Trigge
         # The first message only sets the start of the count.
         if last is None:
             return NO_SOLUTION
-        return told(moment, schedule.moment(tick), schedule.moment(last), line)
+        if not punctual:
+            return _once(moment, line)
+        told, before = schedule.moment(tick), schedule.moment(last)
+        return ({LAST: line.literal(before), NOW: line.literal(told)},)
 
     return trigger

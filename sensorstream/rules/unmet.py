@@ -17,7 +17,6 @@ from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
 from sensorstream.rules.conditions import Solution
 from sensorstream.sparql.algebra import (
     BGP,
-    And,
     Comparison,
     Dataset,
     Distinct,
@@ -44,7 +43,7 @@ from sensorstream.sparql.algebra import (
     Window,
 )
 from sensorstream.sparql.printing import expression_text, node_text, path_text, pattern_text
-from sensorstream.sparql.scope import names_in, plain_keys
+from sensorstream.sparql.scope import conjuncts, names_in, plain_keys
 from sensorstream.sparql.walk import replaced, visible
 
 _IRI: Final = re.compile(r"<([^<>\s]*)>")
@@ -117,6 +116,15 @@ class Step:
     solutions: int | None = None
     found: tuple[str, ...] = ()
     note: str = ""
+
+
+def first_unmet(steps: Iterable[Step]) -> str:
+    """The first part that leaves nothing, and what is known instead; "" if all of them hold."""
+    failed = next((each for each in steps if not each.held), None)
+    if failed is None:
+        return ""
+    told = "; ".join(filter(None, (failed.note, *failed.found)))
+    return f"{failed.text}: {told or 'nothing matches'}"
 
 
 @dataclass(slots=True)
@@ -281,7 +289,7 @@ class Prober:
 
     def _filter(self, condition: Expression, inner: Pattern, within: Within) -> bool:
         kept = inner
-        for part in _conjuncts(condition):
+        for part in conjuncts(condition):
             before, kept = kept, Filter(part, kept)
             found = self.solutions(within(kept))
             text = f"FILTER({self._text(part, inner)})"
@@ -367,14 +375,6 @@ def _alone(pattern: Pattern) -> Pattern:
 
 def _is_name(node: object) -> bool:
     return isinstance(node, Variable) and node.name.startswith(".")
-
-
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    if isinstance(condition, And):
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
-    else:
-        yield condition
 
 
 def _written(pattern: TriplePattern) -> str:

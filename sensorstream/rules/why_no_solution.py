@@ -14,7 +14,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.sources import DEFAULT, Source, Sources
 from sensorstream.rules.given import GIVEN, given_triples, property_of
-from sensorstream.rules.unmet import Known, Names, Prober, Step
+from sensorstream.rules.unmet import Known, Names, Prober, Step, first_unmet
 from sensorstream.rules.why_not import WhyNot
 from sensorstream.sparql.algebra import (
     BGP,
@@ -197,14 +197,11 @@ def _tried(
     if variable and prober.holds(query.form.pattern) and not holds:
         # Each part has solutions, but an optional one has none, or has another value.
         prober.steps.append(Step("query", "all parts together", False, 0))
-    failed = next((each for each in prober.steps if not each.held), None)
     if holds:
         answer = f"query {running.name} has a solution for {told}"
         if query.alert is not None:
             answer += f": its alert is raised {_RAISES[running.schedule.relation]}"
-    elif failed is None:
-        answer = f"query {running.name} has no solution for {told}: it returns no individual"
     else:
-        why = "; ".join(filter(None, (failed.note, *failed.found))) or "nothing matches"
-        answer = f"query {running.name} has no solution for {told}: {failed.text}: {why}"
+        unmet = first_unmet(prober.steps) or "it returns no individual"
+        answer = f"query {running.name} has no solution for {told}: {unmet}"
     return WhyNot(running.name, name, variable, holds, answer, tuple(prober.steps))

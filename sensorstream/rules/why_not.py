@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.language import syntax
-from sensorstream.language.printer import condition_text, trigger_text
+from sensorstream.language.printer import print_node
 from sensorstream.model.events import Individual
 from sensorstream.model.terms import Subject, Term
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import ConditionEvaluator, Solution, condition_query
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.rules.reading import parsed_condition, returning
+from sensorstream.rules.reading import COMPARE, parsed_condition, returning
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import NOW, conditions_of
-from sensorstream.rules.unmet import Names, Prober, Step
+from sensorstream.rules.unmet import Names, Prober, Step, first_unmet
 from sensorstream.sparql.algebra import BGP, Pattern, Query, Select, Variable
 from sensorstream.sparql.printing.patterns import modified
 from sensorstream.sparql.scope import names_in
@@ -26,6 +26,17 @@ from sensorstream.sparql.walk import nodes, visible
 
 _MOST: Final = 100
 """Solutions with which the next condition is tried."""
+_FIRES: Final[Mapping[type, str]] = {
+    syntax.OnInsert: "it was tried when the individual became a member, and not since",
+    syntax.OnExpire: "it is tried when the individual leaves the window",
+    syntax.OnMessage: "it is tried with the next message",
+    syntax.OnChange: "it is tried with the next change of the knowledge base",
+    syntax.Every: "it is tried when its time comes",
+    syntax.OnSilence: "it fires when the individual has been silent for so long",
+    syntax.OnUpdate: "it is tried when a value comes in place of another",
+    syntax.When: "it fires with the next entry",
+}
+"""By trigger, when a rule fires that nothing keeps from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +88,7 @@ def why_not(
         RuleError: a condition cannot be evaluated.
     """
     names = Names(file.prefix_map)
-    candidates = [variable] if variable else list(_candidates(rule, file)) or [""]
+    candidates = [variable] if variable else variables_of(rule, file) or [""]
     tried = [_Question(rule, file, compiled, name, present, names, each) for each in candidates]
     best = tried[0]
     for each in tried:
@@ -90,187 +101,146 @@ def why_not(
 
 def variables_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> list[str]:
     """The variables of a rule that may be an individual, in order."""
-    return list(_candidates(rule, file))
-
-
-def _candidates(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[str]:
     trigger = rule.trigger
     if isinstance(trigger, syntax.OnInsert | syntax.OnExpire | syntax.OnSilence | syntax.OnUpdate):
-        yield trigger.variable.name
-        return
-    found: dict[str, None] = {}
-    for condition in conditions_of(rule):
-        if isinstance(condition, syntax.Select | syntax.Ask) and not condition.negated:
-            form = parsed_condition(condition.query, file).meaning.form
-            for block in nodes(form):
-                for pattern in block.patterns if isinstance(block, BGP) else ():
-                    if isinstance(pattern.subject, Variable) and pattern.subject.name != NOW:
-                        found[pattern.subject.name] = None
-    yield from found
+        return [trigger.variable.name]
+    subjects = [
+        pattern.subject
+        for condition in conditions_of(rule)
+        if isinstance(condition, syntax.Select | syntax.Ask) and not condition.negated
+        for block in nodes(parsed_condition(condition.query, file).meaning.form)
+        if isinstance(block, BGP)
+        for pattern in block.patterns
+    ]
+    found = (each.name for each in subjects if isinstance(each, Variable) and each.name != NOW)
+    return list(dict.fromkeys(found))
 
 
+@dataclass(slots=True)
 class _Question:
     """One rule, and one variable of it that is the individual."""
 
-    def __init__(
-        self,
-        rule: syntax.SemanticRule,
-        file: syntax.RuleFile,
-        compiled: CompiledRule,
-        name: Subject,
-        present: Present,
-        names: Names,
-        variable: str,
-    ) -> None:
-        self._rule = rule
-        self._file = file
-        self._compiled = compiled
-        self._name = name
-        self._present = present
-        self._names = names
-        self._variable = variable
-        self._steps: list[Step] = []
-        self._holds = False
+    rule: syntax.SemanticRule
+    file: syntax.RuleFile
+    compiled: CompiledRule
+    name: Subject
+    present: Present
+    names: Names
+    variable: str
+    steps: list[Step] = field(default_factory=list)
+    holds: bool = False
 
     @property
     def rank(self) -> tuple[bool, int]:
         """How far it gets."""
-        return self._holds, sum(each.held for each in self._steps)
+        return self.holds, sum(each.held for each in self.steps)
 
     def ask(self) -> None:
         """Look at the trigger, each condition, and what is remembered."""
         self._trigger()
         solutions: Sequence[Solution] = [self._start()]
         conditions = sorted(
-            conditions_of(self._rule), key=lambda each: isinstance(each, syntax.Select | syntax.Ask)
+            conditions_of(self.rule), key=lambda each: isinstance(each, syntax.Select | syntax.Ask)
         )
         for condition in conditions:
             solutions = self._condition(condition, solutions)
             if not solutions:
                 return
-        self._holds = all(each.held for each in self._steps)
+        self.holds = all(each.held for each in self.steps)
         self._remembered(solutions)
 
     def told(self) -> WhyNot:
         """The answer."""
-        rule, name = self._rule.name, self._names.term(self._name)
-        failed = next((each for each in self._steps if not each.held), None)
-        if failed is None:
+        rule, name = self.rule.name, self.names.term(self.name)
+        if unmet := first_unmet(self.steps):
+            answer = f"rule {rule} does not fire for {name}: {unmet}"
+        else:
             answer = (
                 f"nothing keeps rule {rule} from firing for {name}: its conditions hold, and "
-                f"{self._fires()}"
+                f"{_FIRES[type(self.rule.trigger)]}"
             )
-        else:
-            told = "; ".join(filter(None, (failed.note, *failed.found)))
-            answer = (
-                f"rule {rule} does not fire for {name}: {failed.text}: {told or 'nothing matches'}"
-            )
-        return WhyNot(rule, self._name, self._variable, self._holds, answer, tuple(self._steps))
-
-    def _fires(self) -> str:
-        match self._rule.trigger:
-            case syntax.OnInsert():
-                return "it was tried when the individual became a member, and not since"
-            case syntax.OnMessage():
-                return "it is tried with the next message"
-            case syntax.OnChange():
-                return "it is tried with the next change of the knowledge base"
-            case syntax.Every():
-                return "it is tried when its time comes"
-            case syntax.OnSilence():
-                return "it fires when the individual has been silent for so long"
-            case syntax.OnUpdate():
-                return "it is tried when a value comes in place of another"
-            case syntax.When():
-                return "it fires with the next entry"
-            case _:
-                return "it is tried when the individual leaves the window"
+        return WhyNot(rule, self.name, self.variable, self.holds, answer, tuple(self.steps))
 
     def _start(self) -> dict[str, Term]:
-        start: dict[str, Term] = {NOW: self._present.line.literal(self._present.now)}
-        if self._variable:
-            start[self._variable] = self._name
+        start: dict[str, Term] = {NOW: self.present.line.literal(self.present.now)}
+        if self.variable:
+            start[self.variable] = self.name
         return start
 
     def _time(self, instant: Instant) -> str:
-        return self._present.line.format(instant)
+        return self.present.line.format(instant)
 
     # The trigger
 
     def _trigger(self) -> None:
-        trigger, present, name = self._rule.trigger, self._present, self._name
-        text = trigger_text(trigger).split("\n")[0]
+        trigger, present, name = self.rule.trigger, self.present, self.name
+        text = print_node(trigger).split("\n")[0]
         one = present.individual
         where = "not in the window"
         if one is not None:
             where = f"in the window since {self._time(one.entered)}, last said by {one.message}"
+        held, note = True, where
         match trigger:
             case syntax.OnInsert(class_name=class_name):
-                is_one = (name, RDF_TYPE, self._file.resolve(class_name)) in present.kb
+                held = (name, RDF_TYPE, self.file.resolve(class_name)) in present.kb
                 classes = [o for _, _, o in present.kb.match(name, RDF_TYPE, None)]
-                listed = ", ".join(map(self._names.term, classes)) or "nothing"
-                note = f"{where}; it is {'a member now' if is_one else listed}"
-                self._steps.append(Step("trigger", text, is_one, note=note))
+                listed = ", ".join(map(self.names.term, classes)) or "nothing"
+                note += f"; it is {'a member now' if held else listed}"
             case syntax.OnExpire():
-                self._steps.append(Step("trigger", text, one is None, note=where))
+                held = one is None
             case syntax.OnSilence(variable=variable):
-                held = present.memory.held.get(self._rule.name, {})
-                watched = held.get(((variable.name, name),))
+                held = False
+                known = present.memory.held.get(self.rule.name, {})
+                watched = known.get(((variable.name, name),))
                 if watched is None:
-                    note = f"{where}; it is not watched"
+                    note += "; it is not watched"
                 elif watched.due is None:
                     note = f"silent since {self._time(watched.since)}, and that was told"
                 else:
                     note = f"heard at {self._time(watched.since)}; due at {self._time(watched.due)}"
-                self._steps.append(Step("trigger", text, False, note=note))
             case syntax.Every():
-                tick = present.memory.ticks.get(self._rule.name)
-                every = self._compiled.every
+                tick = present.memory.ticks.get(self.rule.name)
+                every = self.compiled.every
                 next_ = "with the second message"
                 if tick is not None and every is not None:
                     next_ = f"at {self._time(every.moment(tick + 1))}"
-                if self._compiled.question is not None:
-                    next_ += "; what the history answers then is not known now"
-                self._steps.append(Step("trigger", text, held=True, note=f"{where}; tried {next_}"))
-            case _:
-                self._steps.append(Step("trigger", text, held=True, note=where))
+                note += f"; tried {next_}"
+                if self.compiled.question is not None:
+                    note += "; what the history answers then is not known now"
+        self.steps.append(Step("trigger", text, held, note=note))
 
     # Conditions
 
     def _condition(
         self, condition: syntax.Condition, solutions: Sequence[Solution]
     ) -> Sequence[Solution]:
-        match condition:
-            case syntax.Exists(class_name=class_name):
-                count = self._members(class_name)
-                held = (count > 0) is not condition.negated
-                self._tell(condition, held, _has(count))
-                return solutions if held else ()
-            case syntax.Count(class_name=class_name):
-                count = self._members(class_name)
-                held = _compares(count, condition) is not condition.negated
-                self._tell(condition, held, _has(count))
-                return solutions if held else ()
-        return self._queried(condition, solutions)
-
-    def _members(self, class_name: syntax.Name) -> int:
-        return self._present.kb.count(RDF_TYPE, self._file.resolve(class_name))
+        if isinstance(condition, syntax.Select | syntax.Ask):
+            return self._queried(condition, solutions)
+        class_name = self.file.resolve(condition.class_name)
+        count = self.present.kb.count(RDF_TYPE, class_name)
+        holds = count > 0
+        if isinstance(condition, syntax.Count):
+            holds = COMPARE[condition.comparison](count, condition.number)
+        held = holds is not condition.negated
+        told = "it has 1 member" if count == 1 else f"it has {count} members"
+        self._tell(condition, held, told)
+        return solutions if held else ()
 
     def _tell(self, condition: syntax.Condition, held: bool, note: str, count: int = 0) -> None:
-        text = " ".join(condition_text(condition).split())
-        self._steps.append(Step("condition", text, held, count or None, (), note))
+        text = " ".join(print_node(condition).split())
+        self.steps.append(Step("condition", text, held, count or None, (), note))
 
     def _queried(
         self, condition: syntax.Select | syntax.Ask, solutions: Sequence[Solution]
     ) -> Sequence[Solution]:
-        parsed = parsed_condition(condition.query, self._file).meaning
+        parsed = parsed_condition(condition.query, self.file).meaning
         pattern = parsed.form.pattern
 
         def prober(solution: Solution) -> Prober:
             return Prober(
-                self._present.kb,
+                self.present.kb,
                 self._solve,
-                self._names,
+                self.names,
                 parsed.dataset,
                 parsed.base,
                 dict(solution),
@@ -293,24 +263,22 @@ class _Question:
             else:
                 after += [{**solution, **each} for each in found]
         if condition.negated:
-            there = (
-                "" if after else self._names.solution(prober(solutions[0]).solutions(pattern)[0])
-            )
+            there = "" if after else self.names.solution(prober(solutions[0]).solutions(pattern)[0])
             self._tell(condition, bool(after), f"there is: {there}" if there else "", len(after))
         elif after:
-            text = " ".join(condition_text(condition).split())
-            shown = tuple(map(self._names.solution, after[:3]))
-            self._steps.append(Step("condition", text, True, len(after), shown))
+            text = " ".join(print_node(condition).split())
+            shown = tuple(map(self.names.solution, after[:3]))
+            self.steps.append(Step("condition", text, True, len(after), shown))
         else:
             asked = prober(solutions[0])
             asked.holds(pattern)
-            self._steps += asked.steps
+            self.steps += asked.steps
         return after
 
     def _solve(self, query: Query, given: Solution) -> list[dict[str, Term]]:
         condition = condition_query(query, given)
-        self._present.evaluator.prepare([(condition,)])
-        return self._present.evaluator.select(condition, given)
+        self.present.evaluator.prepare([(condition,)])
+        return self.present.evaluator.select(condition, given)
 
     def _grouped(
         self, prober: Prober, pattern: Pattern, condition: syntax.Select | syntax.Ask
@@ -318,55 +286,37 @@ class _Question:
         """The solutions of a query that groups, and so hides the individual."""
         found = prober.holds(pattern)
         if not condition.negated:
-            self._steps += prober.steps
+            self.steps += prober.steps
         else:
-            self._tell(condition, not found, self._names.solution(prober.bindings))
+            self._tell(condition, not found, self.names.solution(prober.bindings))
         return [dict(prober.bindings)] if found is not condition.negated else ()
 
     # What is remembered
 
     def _remembered(self, solutions: Sequence[Solution]) -> None:
-        memory, rule = self._present.memory, self._rule
+        memory, rule = self.present.memory, self.rule
         trigger = rule.trigger
         if isinstance(trigger, syntax.When):
             begun = [
                 (holding, dict(key))
                 for key, holding in memory.held.get(rule.name, {}).items()
-                if not self._variable or dict(key).get(self._variable) == self._name
+                if not self.variable or dict(key).get(self.variable) == self.name
             ]
             for holding, solution in begun[:3]:
-                since, told = self._time(holding.since), self._names.solution(solution)
+                since, told = self._time(holding.since), self.names.solution(solution)
                 if holding.due is None:
                     note = "it has fired then, and does so again only after it has ended"
-                    end = "" if trigger.until is None else condition_text(trigger.until)
+                    end = "" if trigger.until is None else print_node(trigger.until)
                     note += f": until {' '.join(end.split())}" if end else ""
-                    self._steps.append(Step("held", f"true since {since}", False, 1, (told,), note))
                 else:
                     note = f"it fires at {self._time(holding.due)}, if it holds until then"
-                    self._steps.append(Step("held", f"true since {since}", False, 1, (told,), note))
+                self.steps.append(Step("held", f"true since {since}", False, 1, (told,), note))
         for (name, key), until in memory.quiet.items():
-            if name == rule.name and until > self._present.now and self._concerns(key, solutions):
+            if name == rule.name and until > self.present.now and self._concerns(key, solutions):
                 note = f"the alert '{key}' is held back until {self._time(until)}"
-                self._steps.append(Step("quiet", "alert … for", False, None, (), note))
+                self.steps.append(Step("quiet", "alert … for", False, None, (), note))
 
     def _concerns(self, key: str, solutions: Sequence[Solution]) -> bool:
         """Whether the key of an alert may be that of one of the solutions."""
         texts = {str(value) for each in solutions[:_MOST] for value in each.values()}
-        return str(self._name) in key or key in texts
-
-
-def _has(count: int) -> str:
-    return "it has 1 member" if count == 1 else f"it has {count} members"
-
-
-def _compares(count: int, condition: syntax.Count) -> bool:
-    number = condition.number
-    results: Mapping[str, bool] = {
-        "=": count == number,
-        "!=": count != number,
-        "<": count < number,
-        "<=": count <= number,
-        ">": count > number,
-        ">=": count >= number,
-    }
-    return results[condition.comparison]
+        return str(self.name) in key or key in texts

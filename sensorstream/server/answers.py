@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 
-from sensorstream.alerts.cloudevents import plain_alert, plain_time
+from sensorstream.alerts.formats import plain_alert, plain_time
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.timeline import Timeline
 from sensorstream.quoting import few

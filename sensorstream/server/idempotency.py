@@ -12,7 +12,7 @@ from typing import Any, Final
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from sensorstream.alerts.cloudevents import plain_alert
+from sensorstream.alerts.formats import plain_alert
 from sensorstream.app.application import Application
 from sensorstream.app.messages import Known
 from sensorstream.engine.outcome import Outcome, Status

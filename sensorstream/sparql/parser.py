@@ -122,10 +122,7 @@ def read_update(
     Raises:
         QueryError: as for :func:`parse_query`.
     """
-    source = _source(text, start)
-    builder = UpdateBuilder(source, base, prefixes, given)
-    meaning = cast(Update, _parse(source, "update", builder))
-    return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
+    return _read_update(text, start, "update", base, prefixes, given)
 
 
 def read_deletion(
@@ -140,9 +137,20 @@ def read_deletion(
     Raises:
         QueryError: as for :func:`parse_query`.
     """
+    return _read_update(text, start, "deletion", base, prefixes)
+
+
+def _read_update(
+    text: str,
+    start: Position,
+    grammar: str,
+    base: str | None,
+    prefixes: Mapping[str, str],
+    given: Collection[str] | None = None,
+) -> Parsed[Update]:
     source = _source(text, start)
-    builder = UpdateBuilder(source, base, prefixes)
-    meaning = cast(Update, _parse(source, "deletion", builder))
+    builder = UpdateBuilder(source, base, prefixes, given)
+    meaning = cast(Update, _parse(source, grammar, builder))
     return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
 
 

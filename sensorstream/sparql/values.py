@@ -6,7 +6,7 @@ time zone, which is not taken to be in an implicit one: decision 017 tells what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
@@ -181,6 +181,12 @@ def compare(left: Term | None, right: Term | None) -> int | None:
         yes, no = truth(left), truth(right)
         return (yes or False) - (no or False)
     return None
+
+
+ORDERS: Final[Mapping[str, Collection[int]]] = MappingProxyType(
+    {"<": (-1,), ">": (1,), "<=": (-1, 0), ">=": (0, 1)}
+)
+"""What :func:`compare` gives where an operator is true."""
 
 
 def equal(left: Term | None, right: Term | None) -> bool | None:

@@ -6,8 +6,8 @@ Such a text may be a cell of a table of dialects (:data:`Cell`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, reduce
 from typing import Final, TypeAlias, TypeVar
 
 from sqlglot import exp, parse_one
@@ -126,7 +126,18 @@ def named(tree: exp.Expr, name: str) -> exp.Alias:
 
 def table(tree: exp.Expr, alias: str) -> exp.Subquery:
     """A query as a table of FROM."""
-    return exp.Subquery(this=free(tree), alias=exp.TableAlias(this=exp.to_identifier(alias)))
+    return exp.Subquery(this=free(tree), alias=titled(alias))
+
+
+def titled(name: str, columns: Iterable[str] = ()) -> exp.TableAlias:
+    """The name of a table, and of its columns."""
+    named_columns = [exp.to_identifier(each) for each in columns]
+    return exp.TableAlias(this=exp.to_identifier(name), columns=named_columns or None)
+
+
+def united(parts: Iterable[exp.Expr], *, distinct: bool = False) -> exp.Expr:
+    """The rows of all parts."""
+    return reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=distinct), parts)
 
 
 def is_light(tree: exp.Expr) -> bool:

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.sql.dialects import SPARK, TABLES
-from sensorstream.sql.fragments import all_of, made, named, table
+from sensorstream.sql.fragments import all_of, made, named, table, united
 from sensorstream.sql.lets import inline_values
 from sensorstream.sql.sparql.relations import from_, join, selected, where
 from sensorstream.sql.sparql.scope import TOO_DEEP
@@ -172,9 +172,7 @@ def _selects(values: exp.Values) -> exp.Subquery:
         selected(named(cell, name) for cell, name in zip(row.expressions, names, strict=True))
         for row in values.expressions
     ]
-    return table(
-        reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), rows), values.alias
-    )
+    return table(united(rows), values.alias)
 
 
 # -- closures ---------------------------------------------------------------------------------

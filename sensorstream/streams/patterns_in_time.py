@@ -19,8 +19,7 @@ from sensorstream.network.intervals.conditions import Clock
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.intervals.planning import plan_in_time
-from sensorstream.network.intervals.simple import Holds, Occurrences
-from sensorstream.network.intervals.source import Occurring
+from sensorstream.network.intervals.source import Holds, Occurrences, Occurring
 from sensorstream.network.intervals.strata import Ends, ends_of, feeding, strata
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
-from sensorstream.network.plan.delays import sources_read
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.plan.planner import plan
+from sensorstream.network.plan.planner import plan, sources_read
 from sensorstream.network.sources import DEFAULT, Past, Source, Sources, merged
 from sensorstream.sparql.algebra import Describe, Graph, Query, Variable
 from sensorstream.sparql.places import give_place

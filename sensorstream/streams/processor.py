@@ -32,17 +32,16 @@ from sensorstream.network.intervals.conditions import Clock
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.sparql.algebra import Query, ReportKind
-from sensorstream.streams.broken import Broken
+from sensorstream.streams.broken import Broken, too_costly
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Knowledge, Patterns
 from sensorstream.streams.query_maker import QueryMaker
-from sensorstream.streams.relief import too_costly
 from sensorstream.streams.report import Sink
-from sensorstream.streams.selections import Selections
 from sensorstream.streams.state import ProcessorState, QueryState
 from sensorstream.streams.stream_window import WindowedStream
 from sensorstream.streams.trace import Trace, Traces
@@ -107,25 +106,22 @@ class StreamProcessor:
         self._traces = Traces(self.network, default, lambda: self.now)
         lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
-        self.patterns = Patterns(
+        known = knowledge or Knowledge(default, lambda triple: True, lambda triple: ())
+        self._instants = Instants(
             self.network,
-            knowledge or Knowledge(default, lambda triple: True, lambda triple: ()),
-            Clock(line, second),
-            lambda: self._instants.ends(),
-            lambda triples, time: self._instants.take(triples, time),
-        )
-        self._occurring = self.patterns.source
-        self.selections = Selections(
-            self.network,
-            knowledge or Knowledge(default, lambda triple: True, lambda triple: ()),
-            lengths,
+            known.background,
+            known.holds,
+            known.conclusions,
             lambda: self.now,
             self._tell,
         )
-        self._instants = self.selections.instants
+        self.patterns = Patterns(
+            self.network, known, Clock(line, second), self._instants.ends, self._instants.take
+        )
+        self._occurring = self.patterns.source
         self._windows = OpenWindows(self._agenda, lambda: self.now)
         self._maker = QueryMaker(
-            self.network, default, lengths, self._windows, self.patterns, self.selections
+            self.network, default, lengths, self._windows, self.patterns, self._instants
         )
         self._numbers = count()
         self._broken = Broken(self.network, self._windows, self.queries)
@@ -169,7 +165,7 @@ class StreamProcessor:
         ruleset = self.check_rules(name, program, replaces=replaces)
         running = self._maker.rules(ruleset, text, program, sink)
         self._begin_query(running)
-        self.selections.begin(ruleset)
+        self._instants.begin(ruleset)
         self.patterns.follow_rules()
         return running
 

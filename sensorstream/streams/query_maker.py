@@ -15,6 +15,7 @@ from sensorstream.network.build import build
 from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.network.sources import DEFAULT, Source
 from sensorstream.sparql.algebra import Construct, Query, Relation
@@ -25,7 +26,7 @@ from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns, constructed
 from sensorstream.streams.planning import planned, sources_of, windows_read
 from sensorstream.streams.report import Sink
-from sensorstream.streams.selections import RunningRules, Selections
+from sensorstream.streams.selections import RunningRules, planned_rules
 from sensorstream.streams.shape import WindowShape
 from sensorstream.streams.stream_window import StreamWindow
 
@@ -50,14 +51,14 @@ class QueryMaker:
         lengths: Lengths,
         windows: OpenWindows,
         patterns: Patterns,
-        selections: Selections,
+        instants: Instants,
     ) -> None:
         self._network = network
         self._default = default
         self._lengths = lengths
         self._windows = windows
         self._patterns = patterns
-        self._selections = selections
+        self._instants = instants
 
     def plan(self, name: str, query: Query, named: Mapping[IRI, TripleIndex] | None) -> Plan:
         """The plan of a query; no operator or window is made."""
@@ -75,9 +76,9 @@ class QueryMaker:
     def plan_rules(self, name: str, program: Program) -> Ruleset:
         """The plans of rules over time; the same."""
         try:
-            ruleset = self._selections.plan(name, program)
+            ruleset = planned_rules(name, program, self._lengths, self._instants)
             if self._patterns.reading:
-                self._patterns.check_rules(self._selections.instants.ends(ruleset))
+                self._patterns.check_rules(self._instants.ends(ruleset))
             return ruleset
         except Exception as error:
             raise _told(error) from error
@@ -103,10 +104,9 @@ class QueryMaker:
 
     def rules(self, ruleset: Ruleset, text: str, program: Program, sink: Sink) -> RunningRules:
         """Rules over time of their plans."""
-        selections = self._selections
         try:
-            selections.build(ruleset)
-            return RunningRules(ruleset, text, program, sink, selections.instants.ready)
+            self._network.share((object(), "rules"), lambda: ruleset.root)
+            return RunningRules(ruleset, text, program, sink, self._instants.ready)
         except BaseException as error:
             self._network.sweep()
             raise _told(error) from error

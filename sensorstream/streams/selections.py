@@ -11,9 +11,8 @@ from sensorstream.dotr.syntax import Program
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.network import Network
-from sensorstream.network.selection.clause_checks import check_clauses
-from sensorstream.network.selection.instants import Instants, Told
+from sensorstream.network.selection.graph import check_clauses
+from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.making import rule_of, triples_of
 from sensorstream.network.selection.planning import plan_rules
 from sensorstream.network.selection.ruleset import Ruleset
@@ -26,10 +25,8 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
-from sensorstream.streams.layout import layout_of_rules
+from sensorstream.streams.continuous_query import ContinuousQuery, Schedule, layout_of_rules
 from sensorstream.streams.lengths import Lengths
-from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.report import Operation, Report, Sink
 from sensorstream.streams.state import QueryState
 
@@ -89,46 +86,19 @@ class RunningRules(ContinuousQuery):
         self.ruleset.keep(state.events, state.since)
 
 
-class Selections:
-    """The rules over time of one processor."""
+def planned_rules(name: str, program: Program, lengths: Lengths, instants: Instants) -> Ruleset:
+    """The rules of a text that could run beside the others.
 
-    def __init__(
-        self,
-        network: Network,
-        knowledge: Knowledge,
-        lengths: Lengths,
-        now: Callable[[], Instant | None],
-        told: Told,
-    ) -> None:
-        self._network = network
-        self._lengths = lengths
-        self.instants = Instants(
-            network, knowledge.background, knowledge.holds, knowledge.conclusions, now, told
-        )
-
-    def plan(self, name: str, program: Program) -> Ruleset:
-        """The rules of a text that could run beside the others.
-
-        Raises:
-            UnsupportedQuery: a rule or a Datalog rule has no meaning here, or a rule would see
-                what it makes itself.
-        """
-        if not program.rules:
-            raise UnsupportedQuery(
-                "Datalog rules alone report nothing: expected a rule with 'define'"
-            )
-        ruleset = Ruleset(name, plan_rules(program, self._lengths.exact), program.clauses)
-        check_clauses(ruleset.sees)
-        self.instants.check(ruleset)
-        return ruleset
-
-    def build(self, ruleset: Ruleset) -> None:
-        """Give the rules their place in the network."""
-        self._network.share((object(), "rules"), lambda: ruleset.root)
-
-    def begin(self, ruleset: Ruleset) -> None:
-        """Rules run from now on, in place of those of their name, which have ended already."""
-        self.instants.begin(ruleset)
+    Raises:
+        UnsupportedQuery: a rule or a Datalog rule has no meaning here, or a rule would see what it
+            makes itself.
+    """
+    if not program.rules:
+        raise UnsupportedQuery("Datalog rules alone report nothing: expected a rule with 'define'")
+    ruleset = Ruleset(name, plan_rules(program, lengths.exact), program.clauses)
+    check_clauses(ruleset.sees)
+    instants.check(ruleset)
+    return ruleset
 
 
 def values_of(template: Sequence[TriplePattern], triples: Sequence[Triple]) -> dict[str, Term]:

@@ -49,10 +49,6 @@ GraphChange: TypeAlias = tuple[tuple[IRI, ...], tuple[IRI, ...]]
 class WindowChange:
     """The change that one operation makes to the window, collected while it happens."""
 
-    __slots__ = (
-        *("delta", "departures", "ended", "graphs", "references", "revoked", "undo", "weights"),
-    )
-
     def __init__(self) -> None:
         self.weights: dict[Triple, int] = {}
         self.delta = Delta(0)

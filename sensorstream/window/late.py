@@ -14,7 +14,7 @@ nothing, unless an update says it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -28,6 +28,7 @@ Pair: TypeAlias = tuple[Subject, IRI]
 _NO_GRAPHS: Final[tuple[IRI, ...]] = ()
 
 
+@dataclass(slots=True)
 class Latecomer:
     """One individual's part of one event that comes late.
 
@@ -35,24 +36,15 @@ class Latecomer:
     time.
     """
 
-    def __init__(
-        self,
-        individual: Individual,
-        event: Event,
-        graphs: Mapping[Triple, Sequence[IRI]],
-        past: Past,
-        record: WindowChange,
-        supersede: Callable[[Individual, Triple, Instant, WindowChange], None],
-    ) -> None:
-        self._individual = individual
-        self._event = event
-        self._past = past
-        self._record = record
-        self._supersede = supersede
-        self._graphs = graphs
-        self._placed: dict[Triple, None] = {}
-        # Blank nodes whose reference is over: when.
-        self._over: dict[BlankNode, Instant] = {}
+    individual: Individual
+    event: Event
+    graphs: Mapping[Triple, Sequence[IRI]]
+    past: Past
+    record: WindowChange
+    supersede: Callable[[Individual, Triple, Instant, WindowChange], None]
+    _placed: dict[Triple, None] = field(default_factory=dict)
+    _over: dict[BlankNode, Instant] = field(default_factory=dict)
+    """Blank nodes whose reference is over: when."""
 
     def place(self, said: Sequence[Triple], replaces: Iterable[Pair]) -> Mapping[Triple, None]:
         """Put what the event says into the past, as far as it is over.
@@ -69,9 +61,9 @@ class Latecomer:
         for pair in replaces:
             values.setdefault(pair, {})
         for pair, new in values.items():
-            following = self._past.next_update(self._individual.stay, pair, self._event.time)
+            following = self.past.next_update(self.individual.stay, pair, self.event.time)
             until = None if following is None else following.time
-            if pair in self._event.replaces:
+            if pair in self.event.replaces:
                 self._update(pair, new, following)
             else:
                 self._say(new, until)
@@ -79,7 +71,7 @@ class Latecomer:
         return self._placed
 
     def _update(self, pair: Pair, new: Collection[Triple], following: Update | None) -> None:
-        one, time = self._individual, self._event.time
+        one, time = self.individual, self.event.time
         forgotten = one.settled is not None and time < one.settled
         if forgotten and any(triple[:2] == pair for triple in one.statements):
             # What came after it is not known any more: it is kept as said, and never held.
@@ -87,13 +79,13 @@ class Latecomer:
                 if triple not in one.statements:
                     self._end(triple, time)
             return
-        for row in self._past.ended_at(one.stay, time):
+        for row in self.past.ended_at(one.stay, time):
             if row.triple[:2] == pair and row.triple not in new:
                 self._cut(row, following)
         for triple, known in list(one.statements.items()):
             if triple[:2] == pair and triple not in new and known.time <= time:
                 if following is None:
-                    self._supersede(one, triple, time, self._record)
+                    self.supersede(one, triple, time, self.record)
                 else:
                     self._interrupt(triple, known, following)
         newer = [
@@ -110,7 +102,7 @@ class Latecomer:
 
         What is held since later holds from then on by what was said then.
         """
-        one, time = self._individual, self._event.time
+        one, time = self.individual, self.event.time
         for triple in new:
             known = one.statements.get(triple)
             if known is not None and known.time <= time:
@@ -122,33 +114,33 @@ class Latecomer:
 
     def _cut(self, row: Ended, following: Update | None) -> None:
         """Let an interval that is over end now already; with its blank node's, if it has one."""
-        time = self._event.time
-        self._past.revoke(row, self._record)
-        self._past.note_ended(replace(row, valid_to=time), self._record)
+        time = self.event.time
+        self.past.revoke(row, self.record)
+        self.past.note_ended(replace(row, valid_to=time), self.record)
         if following is not None and row.valid_to > following.time:
             # The following update said it again.
             said = replace(row.provenance, message=following.message, time=following.time)
-            self._past.note_ended(replace(row, provenance=said), self._record)
+            self.past.note_ended(replace(row, provenance=said), self.record)
         elif isinstance(row.triple[2], BlankNode):
-            for each in self._past.ended_at(row.stay, time):
+            for each in self.past.ended_at(row.stay, time):
                 if each.triple[0] == row.triple[2]:
                     self._cut(each, None)
 
     def _interrupt(self, triple: Triple, known: Provenance, following: Update) -> None:
         """A statement did not hold from now to the following update, which said it again."""
-        one = self._individual
-        ended = Ended(one.stay, one.name, triple, known, self._event.time)
-        self._past.note_ended(ended, self._record)
+        one = self.individual
+        ended = Ended(one.stay, one.name, triple, known, self.event.time)
+        self.past.note_ended(ended, self.record)
         said = replace(known, message=following.message, time=following.time)
         one.statements[triple] = said
-        self._record.undo.append(partial(one.statements.__setitem__, triple, known))
+        self.record.undo.append(partial(one.statements.__setitem__, triple, known))
 
     def _end(self, triple: Triple, until: Instant) -> None:
         """Hand out a value that is over already."""
-        one, event = self._individual, self._event
-        graphs = " ".join(sorted(self._graphs.get(triple, _NO_GRAPHS)))
+        one, event = self.individual, self.event
+        graphs = " ".join(sorted(self.graphs.get(triple, _NO_GRAPHS)))
         said = Provenance(event.message, event.time, graphs)
-        self._past.note_ended(Ended(one.stay, one.name, triple, said, until), self._record)
+        self.past.note_ended(Ended(one.stay, one.name, triple, said, until), self.record)
         self._placed[triple] = None
         if isinstance(triple[2], BlankNode):
             self._over[triple[2]] = until
@@ -160,7 +152,7 @@ class Latecomer:
             node = next(node for node in self._over if node not in done)
             done.add(node)
             held = (t for t in said if t not in self._placed)
-            if any(t[2] == node for t in (*held, *self._individual.statements)):
+            if any(t[2] == node for t in (*held, *self.individual.statements)):
                 continue
             for triple in said:
                 if triple[0] == node and triple not in self._placed:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sensorstream.alerts.cloudevents import MOST_ROWS, cloud_event, report_json
+from sensorstream.alerts.formats import MOST_ROWS, cloud_event, report_json
 from sensorstream.alerts.records import Delivery, KeptReport, RaisedAlert
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.model.terms import IRI, Literal

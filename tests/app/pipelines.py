@@ -18,9 +18,8 @@ from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
 from sensorstream.journal.entry import Entry, Target
 from sensorstream.journal.notice import ReportDifferences
-from sensorstream.journal.records import Record
+from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
-from sensorstream.journal.store import Store
 from sensorstream.settings import LimitSettings
 from sensorstream.simulation.tracker import tracker_messages
 from sensorstream.testing import ListSink, ManualClock, MemoryStore

@@ -74,7 +74,7 @@ def test_a_webhook_with_a_group_gets_one_request_for_many_alerts_also_after_a_re
 
 
 def _json(application: Application, alert: str) -> dict[str, Any]:
-    from sensorstream.alerts.cloudevents import incident_data
+    from sensorstream.alerts.formats import incident_data
 
     return incident_data(application.incidents.one(alert), application.timeline)
 

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from sensorstream.alerts.incidents import Silence
 from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import Webhook
+from sensorstream.alerts.records import Silence, Webhook
 from sensorstream.archive.erasing import erase, names
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.live_queries import QueryReport

@@ -10,7 +10,7 @@ from selenium import webdriver
 from sensorstream import Client, Results
 from sensorstream.console.answers import csv_of, lines_of, places_of
 from sensorstream.console.ask import form_of, moment_at
-from sensorstream.console.maps import DEGREES, Shape
+from sensorstream.console.drawings import DEGREES, Shape
 from tests.console.browsing import (
     faults,
     field,

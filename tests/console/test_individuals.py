@@ -5,9 +5,17 @@ from collections.abc import Callable
 from selenium import webdriver
 
 from sensorstream import Client
-from sensorstream.console.individuals import statements_of
-from sensorstream.console.maps import PLANE, Shape
-from sensorstream.console.past import Lane, Spell, lanes_of, lines_of, now_rows, timeline, way_of
+from sensorstream.console.drawings import PLANE, Shape
+from sensorstream.console.individuals import (
+    Lane,
+    Spell,
+    lanes_of,
+    lines_of,
+    now_rows,
+    statements_of,
+    timeline,
+    way_of,
+)
 from tests.console.browsing import (
     faults,
     follow,

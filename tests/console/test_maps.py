@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.console.maps import DEGREES, PLANE, Shape, chosen, coordinates, picture, shape_of
+from sensorstream.console.drawings import (
+    DEGREES,
+    PLANE,
+    Shape,
+    chosen,
+    coordinates,
+    picture,
+    shape_of,
+)
 
 EPSG = "http://www.opengis.net/def/crs/EPSG/0"
 RADIUS = 6_371_008.8

@@ -8,8 +8,7 @@ from selenium.webdriver.common.by import By
 
 from sensorstream import Client
 from sensorstream.console.overview import STAGES
-from sensorstream.console.visits import Upstream
-from sensorstream.console.watches import Watch, read
+from sensorstream.console.visits import Upstream, Watch, read
 from sensorstream.engine.outcome import Status
 from tests.console.browsing import faults, open_page, send_face, shown, take_picture
 from tests.console.conftest import Keyed

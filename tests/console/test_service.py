@@ -12,9 +12,9 @@ import pytest
 from nicegui import Client, ui
 
 from sensorstream.client.clients import AsyncClient
-from sensorstream.console.pages import Visit, page_of
 from sensorstream.console.places import OVERVIEW
 from sensorstream.console.service import UNSHOWN, build_page, forget_unshown
+from sensorstream.console.visits import Visit, page_of
 from sensorstream.server.console import ConsoleProcess
 
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from sensorstream.console.visits import Upstream
-from sensorstream.console.watches import Watch, read
+from sensorstream.console.visits import Upstream, Watch, read
 
 
 def watch_of(*readings: tuple[float, float]) -> Watch:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from lxml import etree
 
-from sensorstream.editor.paths import LastPath, last_path, next_steps
-from sensorstream.editor.samples import Scope
+from sensorstream.editor.samples import LastPath, Scope, last_path, next_steps
 
 ROOT = etree.fromstring(
     "<Message xmlns:m='urn:m'><m:head x='1'/>"

@@ -10,13 +10,10 @@ from hypothesis import strategies as st
 
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.editor.completion import MOST, completions
-from sensorstream.editor.deployment import Ontologies
 from sensorstream.editor.diagnostics import diagnostics
-from sensorstream.editor.document import OpenDocument
+from sensorstream.editor.document import OpenDocument, SourceText, symbols
+from sensorstream.editor.files import Ontologies, OpenFiles
 from sensorstream.editor.hover import definition, hover
-from sensorstream.editor.open_files import OpenFiles
-from sensorstream.editor.symbols import symbols
-from sensorstream.editor.text import SourceText
 from sensorstream.errors import Position
 from sensorstream.resources import bundled
 from sensorstream.settings import OntologySettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sensorstream.editor.symbols import symbols_of_rule_set
+from sensorstream.editor.document import symbols_of_rule_set
 from tests.editor.conftest import Editor
 from tests.editor.test_server import at, labels, places
 

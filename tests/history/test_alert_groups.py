@@ -12,9 +12,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from sensorstream.alerts.cloudevents import MOST_TOLD
-from sensorstream.alerts.incidents import Silence
-from sensorstream.alerts.records import AlertGroup, Webhook
+from sensorstream.alerts.formats import MOST_TOLD
+from sensorstream.alerts.records import AlertGroup, Silence, Webhook
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore

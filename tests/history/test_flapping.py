@@ -11,8 +11,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from sensorstream.alerts.incidents import Silence
-from sensorstream.alerts.records import AlertGroup, Webhook
+from sensorstream.alerts.records import AlertGroup, Silence, Webhook
 from sensorstream.history.incidents import PostgresIncidents, set_damping
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore

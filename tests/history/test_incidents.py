@@ -12,8 +12,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
-from sensorstream.alerts.incidents import MOST_SILENCES, Incident, Silence
-from sensorstream.alerts.records import Webhook
+from sensorstream.alerts.records import MOST_SILENCES, Incident, Silence, Webhook
 from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select, text
 
-from sensorstream.alerts.incidents import AlertChange
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import (
+    AlertChange,
     Backlog,
     Delivery,
     KeptReport,

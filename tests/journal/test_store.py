@@ -11,8 +11,7 @@ import pytest
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.store import PostgresStore
-from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
-from sensorstream.journal.store import Store
+from sensorstream.journal.records import Effects, MessageStatus, Record, Settled, Store
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
 from sensorstream.testing import MemoryStore

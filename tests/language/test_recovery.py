@@ -4,7 +4,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.language import parse, parse_with_faults
-from sensorstream.language.recovery import parse_with_recovery, rule_starts
+from sensorstream.language.parser import parse_with_recovery, rule_starts
 from sensorstream.resources import bundled
 
 TEXT = """\

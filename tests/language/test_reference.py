@@ -18,8 +18,7 @@ from sensorstream.language.lexer import KEYWORDS
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping import check, compile_mapping, parse_document
 from sensorstream.mapping.functions import Definition
-from sensorstream.mapping.lookup_tables import parse_table
-from sensorstream.mapping.reference_data import ReferenceData, reference_data
+from sensorstream.mapping.reference_data import ReferenceData, parse_table, reference_data
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline

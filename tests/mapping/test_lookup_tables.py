@@ -2,9 +2,9 @@ import pytest
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Table
-from sensorstream.mapping.lookup_tables import parse_table
+from sensorstream.mapping.reference_data import parse_table
 
-TABLE = Table("rooms", "rooms.csv", "code", "room", Position("f", 2, 7))
+TABLE = Table("rooms", "rooms.csv", "code", "room", position=Position("f", 2, 7))
 
 
 def test_a_table_maps_its_key_column_to_its_value_column() -> None:
@@ -33,7 +33,7 @@ def test_a_table_that_cannot_be_read_is_named_with_its_line(text: str, message: 
 
 
 def test_of_a_file_that_is_no_table_nothing_is_repeated() -> None:
-    table = Table("rooms", "server.key", "code", "room", Position("f", 2, 7))
+    table = Table("rooms", "server.key", "code", "room", position=Position("f", 2, 7))
     with pytest.raises(LanguageError, match="there is no column 'code': expected a line") as caught:
         parse_table(table, "ssk_secret,b\n")
     assert "ssk_secret" not in str(caught.value)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sensorstream.language import parse
 from sensorstream.mapping import parse_document
-from sensorstream.mapping.rule_report import Explanation, ExpressionReport, explain
-from sensorstream.mapping.unmapped import Unmapped
+from sensorstream.mapping.rule_report import Explanation, ExpressionReport, Unmapped, explain
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline

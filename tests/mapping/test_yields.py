@@ -5,9 +5,9 @@ from __future__ import annotations
 from sensorstream.mapping import parse_document
 from sensorstream.mapping.plan import PlannedRule
 from sensorstream.mapping.rml import compile_maps, read_rml
+from sensorstream.mapping.rule_report import Yield, yields
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.mapping.xslt import compile_stylesheet
-from sensorstream.mapping.yields import Yield, yields
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
 

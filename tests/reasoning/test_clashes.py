@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.clock import SystemClock
-from sensorstream.reasoning.clashes import clashes
 from sensorstream.reasoning.dl.datatypes import with_values_denied_by_class
 from sensorstream.reasoning.dl.process import JavaProcess
 from sensorstream.reasoning.dl.protocol import Explain, Explained
 from sensorstream.reasoning.ontology import Ontology, parse_ontology, to_ntriples
+from sensorstream.reasoning.survey import clashes
 
 HEAD = """@prefix : <http://x.example/#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .

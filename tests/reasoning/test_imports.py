@@ -5,7 +5,7 @@ import pytest
 from sensorstream.errors import OntologyError
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL_IMPORTS
-from sensorstream.reasoning.imports import surroundings
+from sensorstream.reasoning.documents import surroundings
 from sensorstream.reasoning.ontology import Ontology, load_ontology, parse_ontology
 
 OWL = "http://www.w3.org/2002/07/owl#"

@@ -23,11 +23,10 @@ from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.gap import twins
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts, Types
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.reasoner import DlReasoner, ResilientReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.schema_closure import SchemaClosure
 
 EX = "http://sensorstream.example/tracking#"

@@ -16,10 +16,10 @@ from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import Meter
 from sensorstream.reasoning.dl.gap.trial import Way
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import NoReasoner
-from sensorstream.reasoning.resilient import ResilientReasoner
 from sensorstream.reasoning.survey import Spent, Style, costs, hubs, sampled, started
 
 

@@ -15,11 +15,13 @@ import pyarrow.parquet
 
 from sensorstream.access.audit import Change
 from sensorstream.access.keys import Key
-from sensorstream.alerts.incidents import AlertChange, Incident, Silence
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import (
+    AlertChange,
+    Incident,
     LoggedDelivery,
     RaisedAlert,
+    Silence,
     Webhook,
     WebhookState,
 )

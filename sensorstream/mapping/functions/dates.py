@@ -22,7 +22,6 @@ from sensorstream.mapping.functions.definition import (
     Parameter,
     ValueKind,
     any_of,
-    on_each,
     read_number,
 )
 from sensorstream.mapping.functions.durations import fixed_length, read_iso
@@ -70,20 +69,22 @@ def _date(call: Call, _: Library) -> Function:
 
     here: tzinfo = UTC
     if zone is not None and zone.kind == "word":
-        return on_each(call, READS_NUMBERS, ValueKind.TIME, read_in_its_zone)
+        return Function.on_each(call, READS_NUMBERS, ValueKind.TIME, read_in_its_zone)
     if zone is not None:
         try:
             here = _zone(zone.text)
         except LookupError:
             told = f"unknown time zone '{zone.text}': {_ZONES}"
             raise LanguageError(told, position=zone.position) from None
-    return on_each(call, READS_NUMBERS, ValueKind.TIME, lambda text: read(text, here))
+    return Function.on_each(call, READS_NUMBERS, ValueKind.TIME, lambda text: read(text, here))
 
 
 def _day(call: Call, _: Library) -> Function:
     """The first format that fits, as ``xsd:date`` without a zone."""
     first = _first_of(call.arguments[::2])
-    return on_each(call, READS_NUMBERS, ValueKind.DAY, lambda text: first(text).date().isoformat())
+    return Function.on_each(
+        call, READS_NUMBERS, ValueKind.DAY, lambda text: first(text).date().isoformat()
+    )
 
 
 def _first_of(formats: Sequence[Argument]) -> Read:

@@ -69,6 +69,56 @@ class Function:
                 made += self.run(each)
         return made
 
+    @classmethod
+    def on_all(
+        cls,
+        call: Call,
+        takes: Iterable[ValueKind],
+        gives: ValueKind,
+        run: Values,
+        *,
+        separate: bool = False,
+    ) -> Function:
+        """A function over all values at a time; an error names it."""
+
+        def named(values: list[str]) -> list[str]:
+            try:
+                # An empty text counts as missing, as in the result of an XPath.
+                return [made for made in run(values) if made.strip()]
+            except TermError as error:
+                raise TermError(f"{call.function}: {_shortened(error.message)}") from None
+
+        return cls(frozenset(takes), gives, named, separate)
+
+    @classmethod
+    def on_each(
+        cls, call: Call, takes: Iterable[ValueKind], gives: ValueKind, one: Callable[[str], str]
+    ) -> Function:
+        """A function from one value to one value."""
+        return cls.on_all(
+            call, takes, gives, lambda values: [one(value) for value in values], separate=True
+        )
+
+    @classmethod
+    def on_texts(cls, call: Call, one: EachText) -> Function:
+        """A function from one text to any number of texts."""
+        return cls.on_all(
+            call,
+            ValueKind,
+            ValueKind.ANY,
+            lambda values: [m for value in values for m in one(value)],
+            separate=True,
+        )
+
+    @classmethod
+    def on_numbers(cls, call: Call, one: EachNumber) -> Function:
+        """A function from one number to one number."""
+
+        def written(text: str) -> str:
+            return write_number(one(read_number(text)))
+
+        return cls.on_each(call, READS_NUMBERS, ValueKind.NUMBER, written)
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -149,63 +199,6 @@ def any_of(words: Iterable[str]) -> str:
     return f"(?:{'|'.join(words)})"
 
 
-# From one value to all values
-
-
-def on_all(
-    call: Call,
-    takes: Iterable[ValueKind],
-    gives: ValueKind,
-    run: Values,
-    *,
-    separate: bool = False,
-) -> Function:
-    """A function over all values at a time; an error names it."""
-
-    def named(values: list[str]) -> list[str]:
-        try:
-            # An empty text counts as missing, as in the result of an XPath.
-            return [made for made in run(values) if made.strip()]
-        except TermError as error:
-            raise TermError(f"{call.function}: {_shortened(error.message)}") from None
-
-    return Function(frozenset(takes), gives, named, separate)
-
-
-def _shortened(message: str) -> str:
-    """A message names its value, which may be as long as a document: its end says what is wrong."""
-    return message if len(message) <= _LONGEST else f"{message[:100]} … {message[-200:]}"
-
-
-def on_each(
-    call: Call, takes: Iterable[ValueKind], gives: ValueKind, one: Callable[[str], str]
-) -> Function:
-    """A function from one value to one value."""
-    return on_all(
-        call, takes, gives, lambda values: [one(value) for value in values], separate=True
-    )
-
-
-def on_texts(call: Call, one: EachText) -> Function:
-    """A function from one text to any number of texts."""
-    return on_all(
-        call,
-        ValueKind,
-        ValueKind.ANY,
-        lambda values: [m for value in values for m in one(value)],
-        separate=True,
-    )
-
-
-def on_numbers(call: Call, one: EachNumber) -> Function:
-    """A function from one number to one number."""
-
-    def written(text: str) -> str:
-        return write_number(one(read_number(text)))
-
-    return on_each(call, READS_NUMBERS, ValueKind.NUMBER, written)
-
-
 # Numbers
 
 
@@ -238,3 +231,8 @@ def whole(argument: Argument, *, zero: bool) -> int:
         kind = "a whole number" if zero else "a whole number that is not 0"
         raise LanguageError(f"'{argument.text}': expected {kind}", position=argument.position)
     return int(argument.text)
+
+
+def _shortened(message: str) -> str:
+    """A message names its value, which may be as long as a document: its end says what is wrong."""
+    return message if len(message) <= _LONGEST else f"{message[:100]} … {message[-200:]}"

@@ -18,7 +18,6 @@ from sensorstream.mapping.functions.definition import (
     Parameter,
     ValueKind,
     any_of,
-    on_each,
     read_number,
     write_number,
 )
@@ -59,13 +58,15 @@ def _duration(call: Call, _: Library) -> Function:
                 reason = error.message if len(readers) == 1 else reason
         raise TermError(f"'{text}' is not a duration: {reason}")
 
-    return on_each(call, READS_NUMBERS | {ValueKind.DURATION}, ValueKind.DURATION, read)
+    return Function.on_each(call, READS_NUMBERS | {ValueKind.DURATION}, ValueKind.DURATION, read)
 
 
 def _seconds(call: Call, _: Library) -> Function:
     """The number of seconds of an ISO duration: ``PT2M30S`` becomes ``150``."""
     takes = (ValueKind.ANY, ValueKind.DURATION)
-    return on_each(call, takes, ValueKind.NUMBER, lambda text: write_number(fixed_length(text)))
+    return Function.on_each(
+        call, takes, ValueKind.NUMBER, lambda text: write_number(fixed_length(text))
+    )
 
 
 def fixed_length(text: str) -> Decimal:

@@ -23,7 +23,6 @@ from sensorstream.mapping.functions.definition import (
     any_of,
     may,
     needs,
-    on_all,
     read_number,
     write_number,
 )
@@ -174,7 +173,7 @@ def _wkt(call: Call, _: Library) -> Function:
             raise LanguageError(error.message, position=crs.position) from None
     axes = _Axes(" ".join(words[:2]), "height" in words, "" if crs is None else crs.text)
     run = _geometry(shape, axes)
-    return on_all(call, (ValueKind.ANY,), ValueKind.WKT, run, separate=shape != "rings")
+    return Function.on_all(call, (ValueKind.ANY,), ValueKind.WKT, run, separate=shape != "rings")
 
 
 GEOMETRY_CALLS: Final = (

@@ -27,8 +27,6 @@ from sensorstream.mapping.functions.definition import (
     ValueKind,
     may,
     needs,
-    on_each,
-    on_numbers,
     read_number,
     whole,
     write_number,
@@ -60,7 +58,7 @@ def _arithmetic(call: Call, _: Library) -> Function:
     if call.function == "/" and not operand:
         raise LanguageError("a division by zero", position=argument.position)
     calculate = _OPERATORS[call.function]
-    return on_numbers(call, lambda number: calculate(number, operand))
+    return Function.on_numbers(call, lambda number: calculate(number, operand))
 
 
 def _round(call: Call, _: Library) -> Function:
@@ -77,7 +75,7 @@ def _round(call: Call, _: Library) -> Function:
         except DecimalException:
             raise TermError(f"{number} has too many digits to round") from None
 
-    return on_numbers(call, rounded)
+    return Function.on_numbers(call, rounded)
 
 
 def _number(call: Call, _: Library) -> Function:
@@ -98,8 +96,8 @@ def _number(call: Call, _: Library) -> Function:
             position=call.arguments[-1].position,
         )
     if not given:
-        return on_numbers(call, lambda number: number)
-    return on_each(call, READS_NUMBERS, ValueKind.NUMBER, _formatted(decimal, thousands))
+        return Function.on_numbers(call, lambda number: number)
+    return Function.on_each(call, READS_NUMBERS, ValueKind.NUMBER, _formatted(decimal, thousands))
 
 
 def _formatted(decimal: str, thousands: str) -> Callable[[str], str]:
@@ -126,9 +124,9 @@ def _unit(call: Call, _: Library) -> Function:
     if len(call.arguments) == 2:
         target = call.arguments[1]
         own = _conversion_of_its_own(target.text, target.position)
-        return on_each(call, (ValueKind.ANY,), ValueKind.NUMBER, own)
+        return Function.on_each(call, (ValueKind.ANY,), ValueKind.NUMBER, own)
     source, _to, target = call.arguments
-    return on_numbers(call, _conversion(source.text, target.text, source.position))
+    return Function.on_numbers(call, _conversion(source.text, target.text, source.position))
 
 
 def _conversion(source: str, target: str, position: Position) -> EachNumber:
@@ -220,7 +218,7 @@ def _boolean(call: Call, _: Library) -> Function:
             raise LanguageError(
                 f"'{min(both)}' cannot be both true and false", position=call.position
             )
-    return on_each(call, ValueKind, ValueKind.BOOLEAN, read)
+    return Function.on_each(call, ValueKind, ValueKind.BOOLEAN, read)
 
 
 def _truth(

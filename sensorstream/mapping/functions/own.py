@@ -27,7 +27,6 @@ from sensorstream.mapping.functions.definition import (
     Function,
     Library,
     Parameter,
-    on_texts,
 )
 
 _RESULTS: Final = (str, str | None, list[str], list[str] | None)
@@ -130,7 +129,7 @@ def _compiled(
         arguments = [
             _argument(call, given, kind) for given, kind in zip(call.arguments, types, strict=False)
         ]
-        return on_texts(call, lambda text: _result(function, text, arguments))
+        return Function.on_texts(call, lambda text: _result(function, text, arguments))
 
     return compiled
 

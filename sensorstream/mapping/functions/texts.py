@@ -20,8 +20,6 @@ from sensorstream.mapping.functions.definition import (
     ValueKind,
     may,
     needs,
-    on_all,
-    on_texts,
     whole,
 )
 from sensorstream.model.regex import Regex, re2_regex
@@ -54,7 +52,7 @@ def _replace(call: Call, _: Library) -> Function:
 
         return _REFERENCE.sub(one, by)
 
-    return on_texts(call, lambda text: (expression.replaced(text, written_out),))
+    return Function.on_texts(call, lambda text: (expression.replaced(text, written_out),))
 
 
 def _extract(call: Call, _: Library) -> Function:
@@ -65,7 +63,7 @@ def _extract(call: Call, _: Library) -> Function:
         match = expression.search(text)
         return () if match is None else (match.group(group) or "",)
 
-    return on_texts(call, found)
+    return Function.on_texts(call, found)
 
 
 def _match(call: Call, _: Library) -> Function:
@@ -77,17 +75,17 @@ def _match(call: Call, _: Library) -> Function:
             raise TermError(f"'{text}' does not match {written.text}")
         return (text,)
 
-    return on_texts(call, checked)
+    return Function.on_texts(call, checked)
 
 
 def _split(call: Call, _: Library) -> Function:
     separator = _separator(call.arguments[0])
-    return on_texts(call, lambda text: tuple(text.split(separator)))
+    return Function.on_texts(call, lambda text: tuple(text.split(separator)))
 
 
 def _join(call: Call, _: Library) -> Function:
     (separator,) = call.arguments
-    return on_all(
+    return Function.on_all(
         call,
         ValueKind,
         ValueKind.ANY,
@@ -104,7 +102,7 @@ def _part(call: Call, _: Library) -> Function:
         index = place - 1 if place > 0 else len(pieces) + place
         return (pieces[index],) if 0 <= index < len(pieces) else ()
 
-    return on_texts(call, piece)
+    return Function.on_texts(call, piece)
 
 
 def _substring(call: Call, _: Library) -> Function:
@@ -116,7 +114,7 @@ def _substring(call: Call, _: Library) -> Function:
             "the characters are counted from 1: expected FIRST to LAST in that order",
             position=first.position,
         )
-    return on_texts(call, lambda text: (text[start - 1 : last],))
+    return Function.on_texts(call, lambda text: (text[start - 1 : last],))
 
 
 def _lookup(call: Call, library: Library) -> Function:
@@ -135,7 +133,7 @@ def _lookup(call: Call, library: Library) -> Function:
         value = table.get(text)
         return () if value is None else (value,)
 
-    return on_texts(call, found)
+    return Function.on_texts(call, found)
 
 
 def _default(call: Call, _: Library) -> Function:
@@ -158,7 +156,7 @@ def _separator(argument: Argument) -> str:
 
 def _plain(name: str, meaning: str, one: Callable[[str], str]) -> Definition:
     def compiled(call: Call, _: Library) -> Function:
-        return on_texts(call, lambda text: (one(text),))
+        return Function.on_texts(call, lambda text: (one(text),))
 
     return Definition(name, name, meaning, "", (), compiled)
 

@@ -6,14 +6,13 @@ No term of RML's own vocabulary is ignored: a property that is not listed here i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.errors import LanguageError, Position
+from sensorstream.errors import LanguageError
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.rml.turtle import MappingGraph
-from sensorstream.mapping.rml.vocabulary import RML, short
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.mapping.functions import Library
+from sensorstream.mapping.rml.turtle import RML, MappingGraph, short
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.vocabulary import SENSORSTREAM
 
 
@@ -31,7 +30,7 @@ XPATH, XPATH_CLASS, DEFAULT_GRAPH = rml("XPath", "XPathReferenceFormulation", "d
 
 EXPRESSION: Final = rml("constant", "reference", "template")
 FUNCTIONS: Final = rml("functionExecution", "functionValue", "return", "returnMap")
-GRAPHS: Final = rml("graph", "graphMap")
+_GRAPHS: Final = rml("graph", "graphMap")
 VALUES: Final = (*EXPRESSION, *FUNCTIONS)
 TERM: Final = (*VALUES, *rml("termType"))
 LITERALS: Final = rml("datatype", "datatypeMap", "language", "languageMap")
@@ -44,10 +43,10 @@ _ALLOWED: Final = {
     "source": rml("path", "root"),
     "reference formulation": rml("namespace"),
     "namespace": rml("namespacePrefix", "namespaceURL"),
-    "subject map": (*TERM, *GRAPHS, *rml("class"), AT, UPDATE, MISSING, INVALID),
+    "subject map": (*TERM, *_GRAPHS, *rml("class"), AT, UPDATE, MISSING, INVALID),
     "predicate-object map": (
         *rml("predicate", "predicateMap", "object", "objectMap"),
-        *GRAPHS,
+        *_GRAPHS,
     ),
     "predicate map": TERM,
     "object map": (
@@ -67,13 +66,20 @@ _ALLOWED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class Block:
-    """The part of a document that a triples map is; ``place`` is where it begins."""
+    """Reads the part of a document that a triples map is; ``place`` is where it begins."""
 
-    graph: MappingGraph
-    node: Term
-    place: Position
+    def __init__(self, graph: MappingGraph, node: Subject, library: Library) -> None:
+        """``library`` holds the functions that the document may name."""
+        self.graph = graph
+        self.node = node
+        self.place = graph.position_of(node)
+        self.library = library
+
+    def either(self, node: Term, what: str) -> tuple[list[Term], list[Term]]:
+        """The values of a shortcut, and the maps that may stand in its place."""
+        constants, maps = (self.graph.values(node, each) for each in rml(what, f"{what}Map"))
+        return constants, maps
 
     def word(self, node: Term, where: str, name: IRI, words: Sequence[str]) -> str:
         """One of some words; the first one if the property is missing."""

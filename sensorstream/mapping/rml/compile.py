@@ -6,6 +6,7 @@ lose their outer white space, and an invalid term rejects the message.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -20,7 +21,7 @@ from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import any_of, lookup_of
 from sensorstream.mapping.moved_paths import absolute
 from sensorstream.mapping.path_index import Nodes
-from sensorstream.mapping.plan import Harvest, PlannedRule
+from sensorstream.mapping.plan import Harvest, PlannedRule, Turn
 from sensorstream.mapping.rml.model import (
     Expression,
     JoinCondition,
@@ -34,7 +35,6 @@ from sensorstream.mapping.rml.model import (
 from sensorstream.mapping.rml.rml_check import faults
 from sensorstream.mapping.rml.term_maps import TermCompiler, Terms
 from sensorstream.mapping.rule_cost import Steep
-from sensorstream.mapping.scope import Scope
 from sensorstream.mapping.terms import SkipIndividual
 from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.model.events import Message
@@ -139,10 +139,8 @@ def compile_rml(
         named: dict[str, list[TriplesMap]] = {}
         for each in mapping.maps:
             named.setdefault(each.rule, []).append(each)
-        sources = _sources(mapping)
         rules += (
-            _planned(name, maps, mapping, sources, timeline, surroundings)
-            for name, maps in named.items()
+            _planned(name, maps, mapping, timeline, surroundings) for name, maps in named.items()
         )
     return tuple(rules)
 
@@ -161,16 +159,12 @@ def compile_maps(
     mapping: RmlMapping, timeline: Timeline, surroundings: Surroundings = ALONE
 ) -> tuple[PlannedRule, ...]:
     """Each triples map of a document without faults as a separate rule, to report its results."""
-    shared = {each.rule: 0 for each in mapping.maps}
-    for each in mapping.maps:
-        shared[each.rule] += 1
-    sources = _sources(mapping)
+    shared = Counter(each.rule for each in mapping.maps)
     return tuple(
         _planned(
             each.rule if shared[each.rule] == 1 else f"{each.rule}, {each.key}",
             [each],
             mapping,
-            sources,
             timeline,
             surroundings,
         )
@@ -179,27 +173,22 @@ def compile_maps(
 
 
 def _index_of_file(
-    value: ParentMap, parent: TriplesMap, index_of: Callable[[Scope], _Index], files: Files
+    value: ParentMap, parent: TriplesMap, index_of: Callable[[Turn], _Index], files: Files
 ) -> _Index:
     """The subjects of a file, which stays the same for all messages."""
     root = files[parent.source.name].getroot()
     try:
-        return index_of(Scope(root, Harvest(Message("", b"", 0, parent.source.name))))
+        return index_of(Turn(root, Harvest(Message("", b"", 0, parent.source.name))))
     except MappingError as error:
         raise LanguageError(
             f"{value.where}: {parent.source.name}: {error.message}", position=value.position
         ) from None
 
 
-def _sources(mapping: RmlMapping) -> frozenset[str]:
-    return frozenset(each.source.name for each in mapping.maps)
-
-
 def _planned(
     name: str,
     maps: Sequence[TriplesMap],
     mapping: RmlMapping,
-    sources: frozenset[str],
     timeline: Timeline,
     surroundings: Surroundings,
 ) -> PlannedRule:
@@ -208,6 +197,7 @@ def _planned(
         for each in maps
     )
     logical = maps[0].source
+    sources = frozenset(each.source.name for each in mapping.maps)
 
     def run(root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
         # A message of one of the document's sources is not for the maps of the others.
@@ -232,7 +222,7 @@ def _planned(
     )
 
 
-class _MapCompiler:
+class _MapCompiler(TermCompiler):
     """Compiles one triples map; its methods return closures."""
 
     def __init__(
@@ -242,11 +232,11 @@ class _MapCompiler:
         timeline: Timeline,
         surroundings: Surroundings,
     ) -> None:
+        super().__init__(triples_map, surroundings.library)
         self._surroundings = surroundings
         self._map = triples_map
         self._mapping = mapping
         self._timeline = timeline
-        self._terms = TermCompiler(triples_map, surroundings.library)
 
     def run(self) -> Callable[[Element, Harvest], bool]:
         rows, subject = self.rows(), self.subject()
@@ -257,7 +247,7 @@ class _MapCompiler:
 
         def run(root: Element, harvest: Harvest) -> bool:
             found = False
-            start = Scope(root, harvest)
+            start = Turn(root, harvest)
             for row in rows(start):
                 found = True
                 subjects = subject(row)
@@ -290,52 +280,48 @@ class _MapCompiler:
 
     # Iterations
 
-    def rows(self) -> Callable[[Scope], Iterator[Scope]]:
+    def rows(self) -> Callable[[Turn], Iterator[Turn]]:
         """All iterations of a message."""
         hole = self._map.source.iterator
         if hole.text == "/":
             return lambda start: iter((start,))
-        find = self._terms.xpath(Hole(absolute(hole.text), position=hole.position))
+        find = self.xpath(Hole(absolute(hole.text), position=hole.position))
 
-        def rows(start: Scope) -> Iterator[Scope]:
+        def rows(start: Turn) -> Iterator[Turn]:
             root = start.context.getroottree().getroot()
-            at_root = Scope(root, start.harvest)
+            at_root = Turn(root, start.harvest)
             for node in cast(Sequence[Element | str], find(at_root)):
                 if not isinstance(node, Element):
-                    raise self._terms.error(
-                        start, hole, "found no element: expected a path to elements"
-                    )
-                yield Scope(node, start.harvest, fixed=start.fixed)
+                    raise self.error(start, hole, "found no element: expected a path to elements")
+                yield Turn(node, start.harvest, fixed=start.fixed)
 
         return rows
 
-    def _time(self) -> Callable[[Scope], Instant]:
+    def _time(self) -> Callable[[Turn], Instant]:
         at = self._map.at
         if at is None:
             return lambda row: row.harvest.message.received
-        return self._terms.instant(at, self._terms.texts(at), self._timeline)
+        return self.instant(at, self.texts(at), self._timeline)
 
-    def subject(self) -> Callable[[Scope], list[Subject]]:
-        find = self._terms.term(self._map.subject)
+    def subject(self) -> Callable[[Turn], list[Subject]]:
+        find = self.term(self._map.subject)
         return lambda row: cast(list[Subject], list(find(row)))
 
-    def _graphs(self, more: Sequence[TermMap]) -> Callable[[Scope], Sequence[IRI | None]]:
+    def _graphs(self, more: Sequence[TermMap]) -> Callable[[Turn], Sequence[IRI | None]]:
         """The graphs of the subject map and of ``more``, together (output.md, "target graphs")."""
         term_maps = (*self._map.graphs, *more)
-        if not term_maps:
-            return lambda row: _DEFAULT
-        return self._terms.graphs(term_maps)
+        return self.graphs(term_maps) if term_maps else lambda row: _DEFAULT
 
-    def _property(self, values: PredicateObjects) -> Callable[[Scope], _Said]:
-        predicates = tuple(self._terms.term(each) for each in values.predicates)
+    def _property(self, values: PredicateObjects) -> Callable[[Turn], _Said]:
+        predicates = tuple(self.term(each) for each in values.predicates)
         objects = tuple(
-            self._parent(each) if isinstance(each, ParentMap) else self._terms.term(each)
+            self._parent(each) if isinstance(each, ParentMap) else self.term(each)
             for each in values.objects
         )
 
         graphs = self._graphs(values.graphs)
 
-        def pairs(row: Scope) -> _Said:
+        def pairs(row: Turn) -> _Said:
             found = [term for find in objects for term in find(row)]
             if not found:
                 return _NOTHING
@@ -358,7 +344,7 @@ class _MapCompiler:
         if parent.source.name != self._map.source.name:
             fixed = _index_of_file(value, parent, index_of, self._surroundings.files)
 
-        def joined(row: Scope) -> Iterable[Term]:
+        def joined(row: Turn) -> Iterable[Term]:
             index = row.fixed.get(value) if fixed is None else fixed
             if index is None:
                 index = row.fixed[value] = index_of(row)
@@ -369,15 +355,12 @@ class _MapCompiler:
 
         return joined
 
-    def index(self, joins: Sequence[JoinCondition]) -> Callable[[Scope], _Index]:
+    def index(self, joins: Sequence[JoinCondition]) -> Callable[[Turn], _Index]:
         """The subjects of all iterations of a document, by the parents' side of the joins."""
-        keys, rows, subject = (
-            self._key(joins, lambda join: join.parent),
-            self.rows(),
-            self.subject(),
-        )
+        keys = self._key(joins, lambda join: join.parent)
+        rows, subject = self.rows(), self.subject()
 
-        def index(row: Scope) -> _Index:
+        def index(row: Turn) -> _Index:
             found: _Index = {}
             for each in rows(row):
                 for key in keys(each):
@@ -388,6 +371,6 @@ class _MapCompiler:
 
     def _key(
         self, joins: Sequence[JoinCondition], side: Callable[[JoinCondition], Expression]
-    ) -> Callable[[Scope], Iterable[tuple[str, ...]]]:
-        finds = tuple(self._terms.values(side(join), str) for join in joins)
+    ) -> Callable[[Turn], Iterable[tuple[str, ...]]]:
+        finds = tuple(self.values(side(join), str) for join in joins)
         return lambda row: product(*(find(row) for find in finds))

@@ -1,7 +1,8 @@
-"""Reads function executions: the value functions of rules, named by FnO.
+"""Reads expressions, function executions among them: the value functions of rules, named by FnO.
 
-Source: RML-FNML (http://w3id.org/rml/fnml/spec), and the ``fnml:functionValue`` before it. Some
-functions of GREL, which most mappings use, are taken for ours.
+Source: RML-Core, "Generating values with expressions"; RML-FNML (http://w3id.org/rml/fnml/spec),
+and the ``fnml:functionValue`` before it. Some functions of GREL, which most mappings use, are taken
+for ours.
 """
 
 from __future__ import annotations
@@ -11,10 +12,17 @@ from collections.abc import Callable
 from typing import Final
 
 from sensorstream.errors import LanguageError
-from sensorstream.mapping.functions import VALUE, Definition, Library, call_of, definition_of
+from sensorstream.mapping.functions import VALUE, Definition, call_of, definition_of
 from sensorstream.mapping.functions.definition import FUNCTION, PARAMETER
-from sensorstream.mapping.rml.block import FUNCTIONS, Block, rml
-from sensorstream.mapping.rml.model import ConstantTerm, Expression, FunctionValue
+from sensorstream.mapping.rml.block import EXPRESSION, FUNCTIONS, Block, rml
+from sensorstream.mapping.rml.model import (
+    ConstantTerm,
+    Expression,
+    FunctionValue,
+    Reference,
+    StringTemplate,
+)
+from sensorstream.mapping.rml.template import parse_template
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 
 _RESULT: Final = f"{PARAMETER}result"
@@ -44,35 +52,53 @@ _ESCAPES: Final[dict[str, Callable[[str], str]]] = {
 _GREL_RESULTS: Final = frozenset(f"{_GREL}{name}" for name in ("stringOut", "stringOutput"))
 
 
-class ExecutionReader:
-    """Reads the function executions of one triples map.
+ONE_EXPRESSION: Final = (
+    "expected one of rml:constant, rml:reference, rml:template and rml:functionExecution"
+)
 
-    ``expression`` reads the expression of a node; None if it has none.
-    """
 
-    def __init__(
-        self,
-        block: Block,
-        library: Library,
-        expression: Callable[[Term, str], Expression | None],
-    ) -> None:
-        self._block = block
-        self._library = library
-        self._expression = expression
+class ExpressionReader(Block):
+    """Reads the expressions of one triples map, function executions among them."""
 
-    def value(self, node: Term, where: str) -> FunctionValue | None:
+    def expression(self, node: Term, where: str) -> Expression | None:
+        constant, reference, template = (self.graph.values(node, each) for each in EXPRESSION)
+        executed = self._execution(node, where)
+        if len(constant) + len(reference) + len(template) + (executed is not None) > 1:
+            raise self.error(where, ONE_EXPRESSION)
+        if executed is not None:
+            return executed
+        for term in constant:
+            if isinstance(term, BlankNode):
+                raise self.error(
+                    where, "a blank node cannot be constant: expected rml:termType rml:BlankNode"
+                )
+            return ConstantTerm(term)
+        for term in (*reference, *template):
+            if not isinstance(term, Literal):
+                shown = self.graph.shown(term)
+                raise self.error(where, f"{shown}: expected an XPath or template in quotes")
+            if reference:
+                return Reference(self.hole(term.lexical))
+            place = self.graph.position_of_text(term.lexical, self.node)
+            try:
+                return StringTemplate(parse_template(term.lexical, place))
+            except LanguageError as error:
+                raise LanguageError(f"{where}: {error.message}", position=error.position) from None
+        return None
+
+    def _execution(self, node: Term, where: str) -> FunctionValue | None:
         """The function-valued expression of a node; None if it has none."""
-        executions, values = (self._block.graph.values(node, each) for each in FUNCTIONS[:2])
+        executions, values = (self.graph.values(node, each) for each in FUNCTIONS[:2])
         if len(executions) + len(values) > 1:
-            raise self._block.error(where, "expected one rml:functionExecution")
+            raise self.error(where, "expected one rml:functionExecution")
         for each in executions:
             inner = f"{where}, function execution"
-            self._block.only(each, "function execution", inner)
+            self.only(each, "function execution", inner)
             function = self._name(each, inner, "function")
             self._check_result(node, function, where)
             inputs = [
                 self._input(given, f"{inner}, input {number}")
-                for number, given in enumerate(self._block.graph.values(each, *rml("input")), 1)
+                for number, given in enumerate(self.graph.values(each, *rml("input")), 1)
             ]
             return self._call(function, inputs, inner)
         for each in values:
@@ -82,14 +108,14 @@ class ExecutionReader:
     def _call(self, name: str, inputs: list[tuple[str, Expression]], where: str) -> FunctionValue:
         is_grel = name.startswith(_GREL)
         try:
-            definition = definition_of(_own_function(name), self._library, self._block.place)
+            definition = definition_of(_own_function(name), self.library, self.place)
             value: Expression | None = None
             given: dict[str, list[str]] = {}
             for iri, expression in inputs:
                 parameter = self._parameter(iri, definition, where)
                 if parameter == VALUE:
                     if value is not None:
-                        raise self._block.error(where, f"two inputs for {iri}: expected one")
+                        raise self.error(where, f"two inputs for {iri}: expected one")
                     value = expression
                     continue
                 match expression:
@@ -99,18 +125,18 @@ class ExecutionReader:
                             text = _ESCAPES.get(parameter, str)(text)
                         given.setdefault(parameter, []).append(text)
                     case _:
-                        raise self._block.error(
+                        raise self.error(
                             where,
                             f"{iri}: only the value may come from the message: expected an "
                             "rml:inputValue in quotes",
                         )
             if value is None:
-                raise self._block.error(where, f"no input for {PARAMETER}{VALUE}: expected one")
-            call = call_of(definition, given, self._block.place)
+                raise self.error(where, f"no input for {PARAMETER}{VALUE}: expected one")
+            call = call_of(definition, given, self.place)
         except LanguageError as error:
             if error.message.startswith(where):
                 raise
-            raise self._block.error(where, error.message) from None
+            raise self.error(where, error.message) from None
         pairs = tuple((key, text) for key, texts in given.items() for text in texts)
         return FunctionValue(value, call, definition.iri, pairs)
 
@@ -124,50 +150,47 @@ class ExecutionReader:
                 return name
         names = [VALUE, *(each.name for each in definition.parameters)]
         listed = ", ".join(f"{PARAMETER}{name}" for name in names)
-        raise self._block.error(where, f"unknown parameter <{iri}>: expected one of {listed}")
+        raise self.error(where, f"unknown parameter <{iri}>: expected one of {listed}")
 
     def _check_result(self, node: Term, function: str, where: str) -> None:
-        graph = self._block.graph
+        graph = self.graph
         if not graph.values(node, *FUNCTIONS[2:]):
             return
         name = self._name(node, where, "return")
         known = name == _RESULT or (function.startswith(_GREL) and name in _GREL_RESULTS)
         if not known:
-            raise self._block.error(
-                where, f"rml:return <{name}>: expected {_RESULT}, or no rml:return"
-            )
+            raise self.error(where, f"rml:return <{name}>: expected {_RESULT}, or no rml:return")
 
     def _input(self, node: Term, where: str) -> tuple[str, Expression]:
-        graph = self._block.graph
-        self._block.only(node, "input", where)
+        self.only(node, "input", where)
         name = self._name(node, where, "parameter")
-        constants, maps = (graph.values(node, each) for each in rml("inputValue", "inputValueMap"))
+        constants, maps = self.either(node, "inputValue")
         if len(constants) + len(maps) != 1:
-            raise self._block.error(where, "expected one rml:inputValue or rml:inputValueMap")
+            raise self.error(where, "expected one rml:inputValue or rml:inputValueMap")
         for term in constants:
             if isinstance(term, BlankNode):
-                raise self._block.error(where, "rml:inputValue: expected a text in quotes")
+                raise self.error(where, "rml:inputValue: expected a text in quotes")
             return name, ConstantTerm(term)
-        self._block.only(maps[0], "input value map", where)
+        self.only(maps[0], "input value map", where)
         return name, self._needed(maps[0], where)
 
     def _older(self, node: Term, where: str) -> FunctionValue:
         """``fnml:functionValue``: a triples map whose properties are the parameters."""
-        graph = self._block.graph
-        self._block.only(node, "function value", where)
+        graph = self.graph
+        self.only(node, "function value", where)
         function = ""
         inputs: list[tuple[str, Expression]] = []
         for each in graph.values(node, *rml("predicateObjectMap")):
-            self._block.only(each, "predicate-object map", where)
+            self.only(each, "predicate-object map", where)
             name = self._name(each, where, "predicate")
-            objects, maps = (graph.values(each, n) for n in rml("object", "objectMap"))
+            objects, maps = self.either(each, "object")
             if len(objects) + len(maps) != 1:
-                raise self._block.error(where, f"<{name}>: expected one object")
+                raise self.error(where, f"<{name}>: expected one object")
             if maps:
-                self._block.only(maps[0], "input value map", where)
+                self.only(maps[0], "input value map", where)
                 expression = self._needed(maps[0], where)
             elif isinstance(objects[0], BlankNode):
-                raise self._block.error(where, f"<{name}>: expected a text in quotes")
+                raise self.error(where, f"<{name}>: expected a text in quotes")
             else:
                 expression = ConstantTerm(objects[0])
             if name in _EXECUTES:
@@ -175,26 +198,26 @@ class ExecutionReader:
                     case ConstantTerm(term=IRI() as term):
                         function = str(term)
                     case _:
-                        raise self._block.error(where, "expected the IRI of a function")
+                        raise self.error(where, "expected the IRI of a function")
             else:
                 inputs.append((name, expression))
         if not function:
-            raise self._block.error(where, "no fno:executes: expected the IRI of a function")
+            raise self.error(where, "no fno:executes: expected the IRI of a function")
         return self._call(function, inputs, where)
 
     def _needed(self, node: Term, where: str) -> Expression:
-        expression = self._expression(node, where)
+        expression = self.expression(node, where)
         if expression is None:
-            raise self._block.error(where, "a value without an expression")
+            raise self.error(where, "a value without an expression")
         return expression
 
     def _name(self, node: Term, where: str, what: str) -> str:
         """A constant IRI, given by a shortcut or a map."""
-        graph = self._block.graph
-        constants, maps = (graph.values(node, each) for each in rml(what, f"{what}Map"))
+        graph = self.graph
+        constants, maps = self.either(node, what)
         named = [*constants, *(t for each in maps for t in graph.values(each, *rml("constant")))]
         if len(named) != 1 or not isinstance(named[0], IRI) or len(constants) + len(maps) != 1:
-            raise self._block.error(where, f"expected one IRI as rml:{what}")
+            raise self.error(where, f"expected one IRI as rml:{what}")
         return str(named[0])
 
 

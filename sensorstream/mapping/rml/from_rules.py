@@ -89,12 +89,11 @@ class _Exporter:
         source = LogicalSource(
             self._source, iterator, tuple(used.items()), "mapping" if self._source else None
         )
-        found = []
-        for number, action in enumerate(self._rule.actions, 1):
-            count = len(self._rule.actions)
-            key = f"{_BASE}{self._rule.name}" + (f"-{number}" if count > 1 else "")
-            found.append(self._map(key, source, action))
-        return found
+        several = len(self._rule.actions) > 1
+        return [
+            self._map(f"{_BASE}{self._rule.name}{f'-{number}' if several else ''}", source, action)
+            for number, action in enumerate(self._rule.actions, 1)
+        ]
 
     # From loops and conditions to one iterator
 
@@ -225,15 +224,17 @@ class _Exporter:
     def _literal(
         self, name: IRI, value: syntax.XPathValue | syntax.TextValue, expression: Expression
     ) -> TermMap:
-        if isinstance(value.language, syntax.Hole):
-            given = TermMap(Reference(self._expression(value.language)), "Literal")
+        language = value.language
+        if isinstance(language, syntax.Hole):
+            given = TermMap(Reference(self._expression(language)), "Literal")
             return TermMap(expression, "Literal", language=given)
-        if value.language is not None:
-            tag = TermMap(ConstantTerm(Literal(value.language)), "Literal")
-            return _constant_text(TermMap(expression, "Literal", language=tag))
-        kind = self._datatype(name, value)
+        kind = self._datatype(name, value) if language is None else None
+        if isinstance(expression, StringTemplate) and not any(nodes(expression, syntax.Hole)):
+            text = "".join(map(str, expression.parts))
+            return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING, language)), "Literal")
         datatype = None if kind is None else TermMap(ConstantTerm(IRI(kind)), "IRI")
-        return _constant_text(TermMap(expression, "Literal", datatype=datatype))
+        tag = None if language is None else TermMap(ConstantTerm(Literal(language)), "Literal")
+        return TermMap(expression, "Literal", datatype, tag)
 
     def _datatype(
         self, name: IRI, value: syntax.XPathValue | syntax.TextValue | syntax.Number
@@ -253,24 +254,3 @@ class _Exporter:
                 return replace(made, missing=kind)
             case other:
                 _refuse("a default", other.position)
-
-
-def _constant_text(term_map: TermMap) -> TermMap:
-    """Text without references is a constant."""
-    match term_map:
-        case TermMap(
-            expression=StringTemplate(parts=parts), datatype=datatype, language=language
-        ) if not any(isinstance(part, syntax.Hole) for part in parts):
-            text = "".join(part for part in parts if isinstance(part, str))
-            kind, tag = _text_of(datatype), _text_of(language)
-            return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING, tag)), "Literal")
-    return term_map
-
-
-def _text_of(term_map: TermMap | None) -> str | None:
-    match term_map:
-        case TermMap(expression=ConstantTerm(term=Literal() as term)):
-            return term.lexical
-        case TermMap(expression=ConstantTerm(term=IRI() as term)):
-            return str(term)
-    return None

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, get_args
+from dataclasses import replace
+from typing import Final, cast, get_args
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
@@ -22,21 +23,25 @@ from sensorstream.mapping.rml.block import (
     UPDATE,
     XPATH,
     XPATH_CLASS,
-    Block,
     rml,
 )
+from sensorstream.mapping.rml.executions import ONE_EXPRESSION, ExpressionReader
 from sensorstream.mapping.rml.model import (
+    ConstantTerm,
+    Expression,
+    FunctionValue,
     JoinCondition,
     LogicalSource,
+    Missing,
     ParentMap,
     PredicateObjects,
     Reference,
     RmlMapping,
     Root,
     TermMap,
+    TermType,
     TriplesMap,
 )
-from sensorstream.mapping.rml.term_reader import ONE_EXPRESSION, TermReader
 from sensorstream.mapping.rml.turtle import MappingGraph
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.vocabulary import RDF_TYPE
@@ -68,7 +73,8 @@ def read_rml(
     if not listed:
         raise LanguageError("there is no rml:TriplesMap here", position=Position(file, 1, 1))
     maps = tuple(
-        _Reader(graph, node, base, library).triples_map(n) for n, node in enumerate(listed, 1)
+        _Reader(graph, node, library).triples_map(n, base or graph.base)
+        for n, node in enumerate(listed, 1)
     )
     mapping = RmlMapping(maps, graph.prefixes, file)
     for each in maps:
@@ -79,25 +85,119 @@ def read_rml(
     return mapping
 
 
-class _Reader:
+_TERM_TYPES: Final = {
+    "subject map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode"),
+    "predicate map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
+    "datatype map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
+    "graph map": ("IRI", "URI", "UnsafeIRI", "UnsafeURI"),
+    "object map": get_args(TermType),
+}
+
+
+class _TermReader(ExpressionReader):
+    """Reads the term maps of one triples map (RML-Core, "Term Maps")."""
+
+    def constant(self, term: Term, kind: str, where: str) -> TermMap:
+        where = f"{where}, {kind}"
+        if isinstance(term, BlankNode):
+            raise self.error(
+                where, "a blank node cannot be constant: expected rml:termType rml:BlankNode"
+            )
+        if isinstance(term, Literal) and kind != "object map":
+            raise self.error(where, f"{self.graph.shown(term)} is a literal: expected an IRI")
+        is_literal = isinstance(term, Literal)
+        return TermMap(
+            ConstantTerm(term),
+            "Literal" if is_literal else "IRI",
+            where=where,
+            position=self.place,
+        )
+
+    def term_map(self, node: Term, kind: str, where: str) -> TermMap:
+        graph = self.graph
+        self.only(node, kind, where)
+        expression = self.expression(node, where)
+        datatype = self._inner(node, where, "datatype")
+        language = self._inner(node, where, "language")
+        written = graph.values(node, *rml("termType"))
+        if isinstance(expression, ConstantTerm):
+            made = self.constant(expression.term, kind, where.rpartition(",")[0])
+            if made.type != "Literal" and (datatype or language):
+                raise self.error(where, "a datatype or language belongs to literals")
+            if datatype and language:
+                raise self.error(where, "expected a datatype or a language, not both")
+            return replace(made, datatype=datatype, language=language)
+        if len(written) > 1:
+            raise self.error(where, "two term types: expected one rml:termType")
+        is_literal = kind == "object map" and (
+            isinstance(expression, Reference | FunctionValue)
+            or datatype is not None
+            or language is not None
+        )
+        wanted = graph.shown(written[0]) if written else "rml:Literal" if is_literal else "rml:IRI"
+        allowed = _TERM_TYPES[kind]
+        term_type = next((each for each in allowed if f"rml:{each}" == wanted), None)
+        if term_type is None:
+            listed = ", ".join(f"rml:{each}" for each in allowed)
+            raise self.error(where, f"term type {wanted}: expected one of {listed}")
+        if expression is None and term_type != "BlankNode":
+            raise self.error(where, ONE_EXPRESSION)
+        if term_type != "Literal" and (datatype or language):
+            raise self.error(where, f"a datatype or language belongs to literals, not to {wanted}")
+        if datatype and language:
+            raise self.error(where, "expected a datatype or a language, not both")
+        missing, if_valid = self._policies(node, where)
+        return TermMap(
+            expression, term_type, datatype, language, missing, if_valid, where, self.place
+        )
+
+    def each(self, node: Term, what: str, where: str) -> tuple[TermMap, ...]:
+        """The maps of a node, constants first."""
+        constants, maps = self.either(node, what)
+        return (
+            *(self.constant(each, f"{what} map", where) for each in constants),
+            *(self.term_map(each, f"{what} map", f"{where}, {what} map") for each in maps),
+        )
+
+    def _policies(self, node: Term, where: str) -> tuple[Missing, bool]:
+        missing = self.word(node, where, MISSING, get_args(Missing))
+        invalid = self.word(node, where, INVALID, ("reject", "missing"))
+        return cast(Missing, missing), invalid == "missing"
+
+    def _inner(self, node: Term, where: str, what: str) -> TermMap | None:
+        constants, maps = self.either(node, what)
+        if len(constants) + len(maps) > 1:
+            raise self.error(where, f"expected one rml:{what} or rml:{what}Map")
+        if what == "datatype":
+            return next(iter(self.each(node, what, where)), None)
+        where = f"{where}, language map"
+        for term in constants:
+            return self._tag(ConstantTerm(term), where) if isinstance(term, Literal | IRI) else None
+        for each in maps:
+            self.only(each, "language map", where)
+            expression = self.expression(each, where)
+            if expression is None:
+                raise self.error(where, ONE_EXPRESSION)
+            return self._tag(expression, where)
+        return None
+
+    def _tag(self, expression: Expression, where: str) -> TermMap:
+        if isinstance(expression, ConstantTerm) and not isinstance(expression.term, Literal):
+            raise self.error(where, 'expected a language tag in quotes, such as "en"')
+        return TermMap(expression, "Literal", where=where, position=self.place)
+
+
+class _Reader(_TermReader):
     """Reads one triples map."""
 
-    def __init__(self, graph: MappingGraph, node: Subject, base: str, library: Library) -> None:
-        self._node = node
-        self._default_base = base or graph.base
-        self._block = Block(graph, node, graph.position_of(node))
-        self._terms = TermReader(self._block, library)
-
-    def triples_map(self, number: int) -> TriplesMap:
-        graph, node = self._block.graph, self._node
+    def triples_map(self, number: int, base: str | None) -> TriplesMap:
+        graph, node = self.graph, self.node
         name = graph.shown(node) if isinstance(node, IRI) else f"number {number}"
         where = f"triples map {name}"
         if graph.values(node, *rml("logicalTable")):
-            raise self._block.error(
-                where, "rml:logicalTable is for databases: expected XML messages"
-            )
-        self._block.only(node, "triples map", where)
-        source = self._source(self._block.one(node, where, "logicalSource"), where)
+            raise self.error(where, "rml:logicalTable is for databases: expected XML messages")
+        self.only(node, "triples map", where)
+        source = self._source(self.one(node, where, "logicalSource"), where)
         subject, subject_map = self._subject(node, where)
         inner = f"{where}, subject map"
         properties = []
@@ -111,106 +211,99 @@ class _Reader:
             subject=subject_map,
             classes=tuple(self._classes(subject, inner)),
             properties=tuple(properties),
-            graphs=self._terms.graphs(subject, inner),
-            base=self._base(node, where),
+            graphs=self.each(subject, "graph", inner),
+            base=self._base(node, where, base),
             at=self._time(subject, inner),
-            update=self._block.word(subject, inner, UPDATE, ("false", "true")) == "true",
-            position=self._block.place,
+            update=self.word(subject, inner, UPDATE, ("false", "true")) == "true",
+            position=self.place,
         )
 
     def _subject(self, node: Subject, where: str) -> tuple[Term, TermMap]:
         """The node of the subject map (the constant itself for the shortcut), and the map."""
-        constants = self._block.graph.values(node, *rml("subject"))
-        maps = self._block.graph.values(node, *rml("subjectMap"))
+        constants, maps = self.either(node, "subject")
         if len(constants) + len(maps) != 1:
             count = "no" if not constants and not maps else "more than one"
-            raise self._block.error(
-                where, f"{count} subject: expected one rml:subjectMap or rml:subject"
-            )
+            raise self.error(where, f"{count} subject: expected one rml:subjectMap or rml:subject")
         if constants:
-            return constants[0], self._terms.constant(constants[0], "subject map", where)
-        return maps[0], self._terms.term_map(maps[0], "subject map", f"{where}, subject map")
+            return constants[0], self.constant(constants[0], "subject map", where)
+        return maps[0], self.term_map(maps[0], "subject map", f"{where}, subject map")
 
     def _rule_name(self, node: Subject, number: int) -> str:
-        for value in self._block.graph.values(node, RULE):
+        for value in self.graph.values(node, RULE):
             if isinstance(value, Literal) and re.fullmatch(r"[^\W\d][\w-]*", value.lexical):
                 return value.lexical
-            raise self._block.error(
-                "ss:rule", 'expected the name of a rule, such as "face-tracker"'
-            )
+            raise self.error("ss:rule", 'expected the name of a rule, such as "face-tracker"')
         local = re.split(r"[/#:]", str(node).rstrip("/#"))[-1] if isinstance(node, IRI) else ""
         name = re.sub(r"[^\w-]+", "-", local).strip("-")
         return name if re.match(r"[^\W\d]", name) else f"map-{name or number}"
 
-    def _base(self, node: Subject, where: str) -> str | None:
-        written = self._block.graph.values(node, *rml("baseIRI"))
+    def _base(self, node: Subject, where: str, default: str | None) -> str | None:
+        written = self.graph.values(node, *rml("baseIRI"))
         if len(written) > 1 or any(isinstance(value, BlankNode) for value in written):
-            raise self._block.error(where, "expected one IRI as rml:baseIRI")
+            raise self.error(where, "expected one IRI as rml:baseIRI")
         if not written:
-            return self._default_base
+            return default
         (value,) = written
         return value.lexical if isinstance(value, Literal) else str(value)
 
     def _time(self, subject: Term, where: str) -> Hole | None:
-        written = self._block.graph.values(subject, AT)
+        written = self.graph.values(subject, AT)
         if not written:
             return None
         if len(written) > 1 or not isinstance(written[0], Literal):
-            raise self._block.error(where, 'expected one XPath in quotes as ss:at, such as "@time"')
-        return self._block.hole(written[0].lexical)
+            raise self.error(where, 'expected one XPath in quotes as ss:at, such as "@time"')
+        return self.hole(written[0].lexical)
 
     def _classes(self, subject: Term, where: str) -> list[IRI]:
-        found = self._block.graph.values(subject, *rml("class"))
+        found = self.graph.values(subject, *rml("class"))
         for each in found:
             if not isinstance(each, IRI):
-                shown = self._block.graph.shown(each)
-                raise self._block.error(where, f"rml:class {shown}: expected the IRI of a class")
+                shown = self.graph.shown(each)
+                raise self.error(where, f"rml:class {shown}: expected the IRI of a class")
         return [each for each in found if isinstance(each, IRI)]
 
     # Sources
 
     def _source(self, node: Term, where: str) -> LogicalSource:
-        graph, where = self._block.graph, f"{where}, logical source"
-        self._block.only(node, "logical source", where)
-        formulation = self._block.one(node, where, "referenceFormulation")
+        graph, where = self.graph, f"{where}, logical source"
+        self.only(node, "logical source", where)
+        formulation = self.one(node, where, "referenceFormulation")
         if formulation != XPATH and XPATH_CLASS not in graph.values(formulation, RDF_TYPE):
             shown = graph.shown(formulation)
-            raise self._block.error(
+            raise self.error(
                 where, f"reference formulation {shown}: messages are XML, expected rml:XPath"
             )
-        self._block.only(formulation, "reference formulation", where)
+        self.only(formulation, "reference formulation", where)
         namespaces = {}
         for each in graph.values(formulation, *rml("namespace")):
-            self._block.only(each, "namespace", where)
-            prefix = self._block.text(each, where, "namespacePrefix")
-            namespaces[prefix] = self._block.text(each, where, "namespaceURL")
-        iterator = Hole("/", position=self._block.place)  # the default of the XPath formulation
+            self.only(each, "namespace", where)
+            prefix = self.text(each, where, "namespacePrefix")
+            namespaces[prefix] = self.text(each, where, "namespaceURL")
+        iterator = Hole("/", position=self.place)  # the default of the XPath formulation
         for value in graph.values(node, *rml("iterator")):
             if not isinstance(value, Literal) or iterator.text != "/" or not value.lexical.strip():
-                raise self._block.error(where, "expected one XPath in quotes as rml:iterator")
-            iterator = self._block.hole(value.lexical)
+                raise self.error(where, "expected one XPath in quotes as rml:iterator")
+            iterator = self.hole(value.lexical)
         name, root = self._source_name(node, where)
         return LogicalSource(name, iterator, tuple(namespaces.items()), root)
 
     def _source_name(self, node: Term, where: str) -> tuple[str, Root | None]:
         """The name of the source, and where to look for it if it is a file."""
-        graph, where = self._block.graph, f"{where}, source"
+        graph, where = self.graph, f"{where}, source"
         sources = graph.values(node, *rml("source"))
         if len(sources) > 1:
-            raise self._block.error(where, "more than one rml:source: expected at most one")
+            raise self.error(where, "more than one rml:source: expected at most one")
         for source in sources:
             if isinstance(source, Literal):
                 return source.lexical, "mapping"
-            self._block.only(source, "source", where)
+            self.only(source, "source", where)
             paths, roots = (graph.values(source, name) for name in rml("path", "root"))
             if not paths:
                 return ("" if isinstance(source, BlankNode) else str(source)), None
             if len(paths) > 1 or not isinstance(paths[0], Literal) or len(roots) > 1:
-                raise self._block.error(
-                    where, "expected one rml:path in quotes, and at most one rml:root"
-                )
+                raise self.error(where, "expected one rml:path in quotes, and at most one rml:root")
             if roots and roots[0] not in _ROOTS:
-                raise self._block.error(
+                raise self.error(
                     where,
                     f"rml:root {graph.shown(roots[0])}: expected rml:MappingDirectory or "
                     "rml:CurrentWorkingDirectory",
@@ -221,72 +314,63 @@ class _Reader:
     # Properties
 
     def _predicate_objects(self, node: Term, where: str) -> PredicateObjects:
-        graph = self._block.graph
-        self._block.only(node, "predicate-object map", where)
+        graph = self.graph
+        self.only(node, "predicate-object map", where)
         constants = graph.values(node, *rml("predicate"))
         if constants:
             where = f"{where} ({graph.shown(constants[0])})"
-        predicates = [
-            *(self._terms.constant(each, "predicate map", where) for each in constants),
+        predicates = self.each(node, "predicate", where)
+        objects = (
             *(
-                self._terms.term_map(each, "predicate map", f"{where}, predicate map")
-                for each in graph.values(node, *rml("predicateMap"))
-            ),
-        ]
-        objects = [
-            *(
-                self._terms.constant(each, "object map", where)
+                self.constant(each, "object map", where)
                 for each in graph.values(node, *rml("object"))
             ),
             *(
                 self._object_map(each, f"{where}, object map")
                 for each in graph.values(node, *rml("objectMap"))
             ),
-        ]
+        )
         for what, found in (("predicate", predicates), ("object", objects)):
             if not found:
-                raise self._block.error(where, f"no {what}: expected rml:{what} or rml:{what}Map")
-        return PredicateObjects(tuple(predicates), tuple(objects), self._terms.graphs(node, where))
+                raise self.error(where, f"no {what}: expected rml:{what} or rml:{what}Map")
+        return PredicateObjects(predicates, objects, self.each(node, "graph", where))
 
     def _object_map(self, node: Term, where: str) -> TermMap | ParentMap:
-        parents = self._block.graph.values(node, *rml("parentTriplesMap"))
-        joins = self._block.graph.values(node, *rml("joinCondition"))
+        parents = self.graph.values(node, *rml("parentTriplesMap"))
+        joins = self.graph.values(node, *rml("joinCondition"))
         if not parents:
             if joins:
-                raise self._block.error(where, "rml:joinCondition without rml:parentTriplesMap")
-            return self._terms.term_map(node, "object map", where)
-        self._block.only(node, "object map", where)
-        others = self._block.graph.values(node, *TERM, *LITERALS, MISSING, INVALID)
+                raise self.error(where, "rml:joinCondition without rml:parentTriplesMap")
+            return self.term_map(node, "object map", where)
+        self.only(node, "object map", where)
+        others = self.graph.values(node, *TERM, *LITERALS, MISSING, INVALID)
         if others or len(parents) > 1 or not isinstance(parents[0], IRI):
-            raise self._block.error(
-                where, "expected the IRI of one triples map, and join conditions"
-            )
+            raise self.error(where, "expected the IRI of one triples map, and join conditions")
         return ParentMap(
             str(parents[0]),
             tuple(self._join(each, where) for each in joins),
             where,
-            self._block.place,
+            self.place,
         )
 
     def _join(self, node: Term, where: str) -> JoinCondition:
         where = f"{where}, join condition"
-        self._block.only(node, "join condition", where)
+        self.only(node, "join condition", where)
         sides = []
         for side in ("child", "parent"):
-            short_form = self._block.graph.values(node, *rml(side))
-            maps = self._block.graph.values(node, *rml(f"{side}Map"))
+            short_form, maps = self.either(node, side)
             if len(short_form) + len(maps) != 1:
-                raise self._block.error(where, f"expected one rml:{side} or rml:{side}Map")
+                raise self.error(where, f"expected one rml:{side} or rml:{side}Map")
             if maps:
-                self._block.only(maps[0], f"{side} map", where)
-                expression = self._terms.expression(maps[0], f"{where}, {side} map")
+                self.only(maps[0], f"{side} map", where)
+                expression = self.expression(maps[0], f"{where}, {side} map")
                 if expression is None:
-                    raise self._block.error(where, f"rml:{side}Map is empty: {ONE_EXPRESSION}")
+                    raise self.error(where, f"rml:{side}Map is empty: {ONE_EXPRESSION}")
                 sides.append(expression)
             elif isinstance(short_form[0], Literal):
-                sides.append(Reference(self._block.hole(short_form[0].lexical)))
+                sides.append(Reference(self.hole(short_form[0].lexical)))
             else:
-                raise self._block.error(where, f"rml:{side}: expected an XPath in quotes")
+                raise self.error(where, f"rml:{side}: expected an XPath in quotes")
         return JoinCondition(*sides)
 
 

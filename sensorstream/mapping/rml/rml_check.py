@@ -10,8 +10,8 @@ from sensorstream.language.ontology_names import unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath
-from sensorstream.mapping.function_chain import call_faults
 from sensorstream.mapping.functions import NO_LIBRARY, Library
+from sensorstream.mapping.functions.registry import call_faults
 from sensorstream.mapping.moved_paths import absolute, from_document
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
@@ -125,7 +125,7 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
     place_ = triples_map.position
 
     def name(term: str) -> syntax.Name:
-        return syntax.Name(None, (term,), place_)
+        return syntax.Name(None, (term,), position=place_)
 
     classes = [name(each) for each in triples_map.classes]
     properties = []
@@ -142,19 +142,21 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
             if term.type == "Literal"
         )
         links = tuple(
-            syntax.Name(None, ("x:",), place_)
+            syntax.Name(None, ("x:",), position=place_)
             for each in values.objects
             if not isinstance(each, TermMap) or each.type != "Literal"
         )
         properties += [
-            syntax.PropertyValues(name(each), (*literals, *links), place_)
+            syntax.PropertyValues(name(each), (*literals, *links), position=place_)
             for each in predicates
             if each is not None and each != RDF_TYPE
         ]
     action = syntax.IndividualAction(
         "insert", name("x:"), tuple(classes), tuple(properties), position=place_
     )
-    rule = syntax.MappingRule(triples_map.rule, syntax.Hole("/"), (), (), (action,), place_)
+    rule = syntax.MappingRule(
+        triples_map.rule, syntax.Hole("/"), (), (), (action,), position=place_
+    )
     prefixes = tuple(syntax.Prefix(*each) for each in mapping.prefixes)
     return syntax.RuleFile(prefixes, (), (rule,), file=mapping.file)
 
@@ -168,4 +170,4 @@ def _constant(term_map: TermMap) -> IRI | None:
 
 def _name_of(datatype: TermMap | None, position: Position) -> syntax.Name | None:
     constant = None if datatype is None else _constant(datatype)
-    return None if constant is None else syntax.Name(None, (constant,), position)
+    return None if constant is None else syntax.Name(None, (constant,), position=position)

@@ -17,6 +17,7 @@ from sensorstream.language.walk import nodes
 from sensorstream.mapping.expressions import HoleCompiler
 from sensorstream.mapping.functions import Library
 from sensorstream.mapping.moved_paths import from_document
+from sensorstream.mapping.plan import Texts, Turn
 from sensorstream.mapping.rml.block import DEFAULT_GRAPH
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
@@ -27,7 +28,6 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TriplesMap,
 )
-from sensorstream.mapping.scope import Scope, Texts
 from sensorstream.mapping.terms import SkipIndividual
 from sensorstream.mapping.values import check_graph_name, encode_segment, literal_maker
 from sensorstream.model.terms import IRI, Literal, Term, iri
@@ -36,7 +36,7 @@ _CACHED_IRIS: Final = 1024
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
-Terms: TypeAlias = Callable[[Scope], Iterable[Term]]
+Terms: TypeAlias = Callable[[Turn], Iterable[Term]]
 
 
 class TermCompiler(HoleCompiler):
@@ -56,7 +56,7 @@ class TermCompiler(HoleCompiler):
             return find
         skip = term_map.missing == "skip individual"
 
-        def needed(row: Scope) -> Iterable[Term]:
+        def needed(row: Turn) -> Iterable[Term]:
             found = list(find(row))
             if found:
                 return found
@@ -66,11 +66,11 @@ class TermCompiler(HoleCompiler):
 
         return needed
 
-    def graphs(self, term_maps: Sequence[TermMap]) -> Callable[[Scope], list[IRI | None]]:
+    def graphs(self, term_maps: Sequence[TermMap]) -> Callable[[Turn], list[IRI | None]]:
         """The graphs that graph maps name in an iteration; None is the default graph."""
         finds = tuple(self.term(each, check=check_graph_name) for each in term_maps)
 
-        def graphs(row: Scope) -> list[IRI | None]:
+        def graphs(row: Turn) -> list[IRI | None]:
             return [
                 None if name == DEFAULT_GRAPH else cast(IRI, name)
                 for find in finds
@@ -112,7 +112,7 @@ class TermCompiler(HoleCompiler):
             # Each iteration has its own label, the same at every evaluation.
             inner = term_map.where
 
-            def new(row: Scope) -> Iterable[Term]:
+            def new(row: Turn) -> Iterable[Term]:
                 path = row.context.getroottree().getpath(row.context)
                 return (row.harvest.named_node(f"{inner} {path}"),)
 
@@ -125,7 +125,7 @@ class TermCompiler(HoleCompiler):
         find = self._values(term_map, str)
         kinds, tags = self._kinds(term_map.datatype), self._tags(term_map.language)
 
-        def make(row: Scope, text: str) -> Iterable[Term]:
+        def make(row: Turn, text: str) -> Iterable[Term]:
             return [
                 literal_maker(datatype, language)(text)
                 for datatype, language in product(kinds(row), tags(row))
@@ -138,14 +138,14 @@ class TermCompiler(HoleCompiler):
         return self.values(term_map.expression, change, valid=term_map.if_valid)
 
     def _made(
-        self, term_map: TermMap, find: Texts, make: Callable[[Scope, str], Iterable[Term]]
+        self, term_map: TermMap, find: Texts, make: Callable[[Turn, str], Iterable[Term]]
     ) -> Terms:
         """The terms of the texts.
 
         An invalid text rejects the message or, with ``if valid``, is left out.
         """
 
-        def terms(row: Scope) -> Iterable[Term]:
+        def terms(row: Turn) -> Iterable[Term]:
             made: list[Term] = []
             for text in find(row):
                 try:
@@ -158,13 +158,13 @@ class TermCompiler(HoleCompiler):
 
         return terms
 
-    def _kinds(self, datatype: TermMap | None) -> Callable[[Scope], Iterable[str | None]]:
+    def _kinds(self, datatype: TermMap | None) -> Callable[[Turn], Iterable[str | None]]:
         if datatype is None:
             return lambda row: (None,)
         find = self.term(datatype)
         return lambda row: [str(term) for term in find(row)]
 
-    def _tags(self, language: TermMap | None) -> Callable[[Scope], Iterable[str | None]]:
+    def _tags(self, language: TermMap | None) -> Callable[[Turn], Iterable[str | None]]:
         if language is None:
             return lambda row: (None,)
         assert language.expression is not None
@@ -175,7 +175,7 @@ class TermCompiler(HoleCompiler):
             return lambda row: tags
         return self.values(language.expression, str)
 
-    def _term_error(self, row: Scope, term_map: TermMap, what: str, found: str) -> MappingError:
+    def _term_error(self, row: Turn, term_map: TermMap, what: str, found: str) -> MappingError:
         hole = next(nodes(term_map.expression, Hole), self._iterator)
         where = term_map.where.partition(", ")[2]
         return self.error(row, hole, f"{where}: {what}", found)
@@ -216,7 +216,7 @@ class TermCompiler(HoleCompiler):
         finds = tuple(self.texts(hole) for hole in written.values())
         pieces = tuple(part if isinstance(part, str) else index[part.text] for part in parts)
 
-        def filled(row: Scope) -> list[str]:
+        def filled(row: Turn) -> list[str]:
             values = [[change(text) for text in find(row)] for find in finds]
             return [
                 "".join(piece if isinstance(piece, str) else chosen[piece] for piece in pieces)
@@ -228,7 +228,7 @@ class TermCompiler(HoleCompiler):
     def texts(self, hole: Hole) -> Texts:
         find = self.plain(hole)
 
-        def texts(row: Scope) -> list[str]:
+        def texts(row: Turn) -> list[str]:
             found = find(row)
             sought = row.harvest.sought
             if sought is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NoReturn
 
 from sensorstream.errors import LanguageError
@@ -71,19 +72,14 @@ def _add(rules: list[syntax.MappingRule], rule: syntax.MappingRule) -> None:
     if rules:
         last = rules[-1]
         if (last.name, last.message, last.guards) == (rule.name, rule.message, rule.guards):
-            actions = last.actions + rule.actions
-            rules[-1] = syntax.MappingRule(
-                last.name, last.message, (), last.guards, actions, last.position
-            )
+            rules[-1] = replace(last, actions=last.actions + rule.actions)
             return
     taken = {each.name for each in rules}
     name, number = rule.name, 1
     while name in taken:
         number += 1
         name = f"{rule.name}-{number}"
-    rules.append(
-        syntax.MappingRule(name, rule.message, (), rule.guards, rule.actions, rule.position)
-    )
+    rules.append(replace(rule, name=name))
 
 
 def _refuse(triples_map: TriplesMap, what: str) -> NoReturn:

@@ -2,6 +2,10 @@
 
 Turtle parsers give no position of a triple, so positions are searched in the text afterwards: a
 triples map at the line that begins with its name, an XPath at its quotes below that line.
+
+Source of the names: RML-Core and RML-IO-Registry (W3C community group, http://w3id.org/rml/); the
+first RML (http://semweb.mmlab.be/ns/rml#), which most files still use and which extends R2RML (W3C,
+2012).
 """
 
 from __future__ import annotations
@@ -15,9 +19,39 @@ import pyoxigraph as ox
 
 from sensorstream.errors import LanguageError, Position, TermError
 from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.mapping.rml.vocabulary import OWN, modern, short
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model.vocabulary import RDF_TYPE, SENSORSTREAM
+
+RML: Final = "http://w3id.org/rml/"
+
+_R2RML: Final = "http://www.w3.org/ns/r2rml#"
+_OLDER: Final = (
+    _R2RML,
+    "http://semweb.mmlab.be/ns/rml#",
+    "http://semweb.mmlab.be/ns/ql#",
+    "http://semweb.mmlab.be/ns/fnml#",
+    "http://w3id.org/rml/ql/",
+)
+OWN: Final = (RML, SENSORSTREAM)
+
+
+def modern(iri: str) -> IRI:
+    """The RML-Core name for a name of the older vocabularies; other names are unchanged."""
+    for older in _OLDER:
+        if iri.startswith(older):
+            local = iri.removeprefix(older)
+            # A table of R2RML has columns where other sources have references.
+            return IRI(RML + ("reference" if older == _R2RML and local == "column" else local))
+    return IRI(iri)
+
+
+def short(iri: str) -> str:
+    """A name of RML or SensorStream with its usual prefix."""
+    for prefix, namespace in (("rml", RML), ("ss", SENSORSTREAM)):
+        if iri.startswith(namespace):
+            return f"{prefix}:{iri.removeprefix(namespace)}"
+    return f"<{iri}>"
+
 
 _BLOCK: Final = re.compile(r"^[ \t]*(<[^>\n]*>|[^\s;\[<]+)(?=[\s;\[])", re.M)
 """What a line begins with: maybe the name of a block."""

@@ -24,7 +24,7 @@ from sensorstream.mapping.rml.model import (
     TriplesMap,
 )
 from sensorstream.mapping.rml.template import print_template
-from sensorstream.mapping.rml.vocabulary import RML
+from sensorstream.mapping.rml.turtle import RML
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import SENSORSTREAM
 
@@ -69,21 +69,12 @@ class _Writer:
     def _source(self, source: LogicalSource) -> str:
         formulation = "rml:XPath"
         if source.namespaces:
-            formulation = _node(
-                [
-                    "a rml:XPathReferenceFormulation",
-                    *(
-                        "rml:namespace "
-                        + _node(
-                            [
-                                f"rml:namespacePrefix {_text(prefix)}",
-                                f"rml:namespaceURL {_text(uri)}",
-                            ]
-                        )
-                        for prefix, uri in source.namespaces
-                    ),
-                ]
+            spaces = [(_text(prefix), _text(uri)) for prefix, uri in source.namespaces]
+            names = (
+                f"rml:namespace [ rml:namespacePrefix {prefix} ; rml:namespaceURL {uri} ]"
+                for prefix, uri in spaces
             )
+            formulation = _node(["a rml:XPathReferenceFormulation", *names])
         parts = [
             *([f"rml:source {_name(source)}"] if source.name else []),
             f"rml:referenceFormulation {formulation}",
@@ -95,27 +86,20 @@ class _Writer:
         return _node(
             [
                 *self._each("predicate", values.predicates),
-                *self._objects(values.objects),
+                *self._each("object", values.objects),
                 *self._each("graph", values.graphs),
             ]
         )
 
-    def _objects(self, objects: Sequence[TermMap | ParentMap]) -> Iterator[str]:
+    def _each(self, what: str, maps: Sequence[TermMap | ParentMap]) -> Iterator[str]:
         """Constants have shortcuts, which are read first: so only at the beginning."""
         front = True
-        for each in objects:
+        for each in maps:
+            front = front and isinstance(each, TermMap) and _is_plain(each)
             if isinstance(each, ParentMap):
-                front = False
                 yield self._parent(each)
             else:
-                front = front and _is_plain(each)
-                yield self._either("object", each, shortcut=front)
-
-    def _each(self, what: str, term_maps: Sequence[TermMap]) -> Iterator[str]:
-        front = True
-        for each in term_maps:
-            front = front and _is_plain(each)
-            yield self._either(what, each, shortcut=front)
+                yield self._either(what, each, shortcut=front)
 
     def _either(self, what: str, term_map: TermMap, *, shortcut: bool = True) -> str:
         """The constant shortcut if it is sufficient, else the map."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import TypeAlias, TypeVar
 
@@ -32,7 +32,7 @@ from sensorstream.sparql.functions import (
     fault_of_pattern,
     iri_function,
 )
-from sensorstream.sparql.values import FALSE, TRUE, boolean, compare, equal, truth
+from sensorstream.sparql.values import FALSE, ORDERS, TRUE, boolean, compare, equal, truth
 from sensorstream.sparql.walk import replaced
 
 _Node = TypeVar("_Node")
@@ -155,9 +155,6 @@ def _not(operand: Callable[[Row], bool | None]) -> Callable[[Row], bool | None]:
     return value
 
 
-_ORDERS: dict[str, Collection[int]] = {"<": (-1,), ">": (1,), "<=": (-1, 0), ">=": (0, 1)}
-
-
 def _comparison(expression: Comparison, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
     left, right = value_of(expression.left, places), value_of(expression.right, places)
     if expression.operator == "=":
@@ -169,7 +166,7 @@ def _comparison(expression: Comparison, places: Mapping[str, int]) -> Callable[[
             return None if found is None else not found
 
         return unequal
-    accepted = frozenset(_ORDERS[expression.operator])
+    accepted = frozenset(ORDERS[expression.operator])
     if is_arithmetic(expression.left) or is_arithmetic(expression.right):
         one = operand_of(expression.left, places, value_of)
         other = operand_of(expression.right, places, value_of)

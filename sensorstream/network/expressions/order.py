@@ -8,11 +8,28 @@ the comparison itself finds the position, without a second definition of the ord
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import operator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from decimal import Decimal
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, Final
 
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.xsd import FAMILIES, XSD_BOOLEAN, XSD_STRING, Duration
-from sensorstream.sparql.values import compare, number, rank, time_of
+from sensorstream.sparql.values import ORDERS, compare, number, rank, time_of
+
+OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
+    {"=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+     ">=": operator.ge}
+)  # fmt: skip
+"""The operators on values that Python compares as they are."""
+
+
+_known: Final = attrgetter("known")
+_EXACT: Final = (("number", 0), ("number", 1))
+"""The kinds of integers and decimals."""
 
 
 def kind(term: Term) -> Hashable | None:
@@ -32,12 +49,12 @@ def kind(term: Term) -> Hashable | None:
     return term.datatype if term.datatype in (XSD_STRING, XSD_BOOLEAN) else None
 
 
-def is_comparable(operator: str, constant: IRI | Literal) -> bool:
+def is_comparable(compared: str, constant: IRI | Literal) -> bool:
     """Whether :class:`Constants` can hold a constant for an operator.
 
     For ``<`` and the like it must have a kind; for ``=`` any constant except NaN.
     """
-    if operator != "=":
+    if compared != "=":
         return kind(constant) is not None
     value = number(constant)
     return value is None or value == value
@@ -49,8 +66,9 @@ class Constants:
     Each constant is stored once. All must be :func:`comparable <is_comparable>`.
     """
 
-    def __init__(self, operator: str) -> None:
-        self._operator = operator
+    def __init__(self, compared: str) -> None:
+        self._accepted = ORDERS.get(compared)
+        self._bisect = bisect_left if compared in (">", "<=") else bisect_right
         self._of_kind: dict[Hashable, list[Literal]] = {}
         # The constants without an order, for "=" only.
         self._terms: set[Term] = set()
@@ -83,37 +101,37 @@ class Constants:
     def passed(self, value: Term | None) -> list[Term]:
         """The constants for which the test is true."""
         passed: list[Term] = [value] if value is not None and value in self._terms else []
-        for same in self._of_kind.values():
-            passed += same[self._part(value, same)]
+        exact = number(value)
+        is_exact = isinstance(exact, int | Decimal)
+        for of, same in self._of_kind.items():
+            part = self._exact_part(exact, same) if is_exact and of in _EXACT else None
+            passed += same[part or self._part(value, same)]
         return passed
+
+    def _exact_part(self, value: Any, same: Sequence[Literal]) -> slice:
+        """As Python compares such numbers, without a call for each."""
+        at = self._bisect(same, value, key=_known)
+        if self._accepted is None:
+            return slice(bisect_left(same, value, key=_known), at)
+        return slice(at) if 1 in self._accepted else slice(at, None)
 
     def any_passed(self, value: Term | None) -> bool:
         """Whether the test is true for any constant; O(1) except for ``=``."""
-        match self._operator:
-            case ">":
-                return any(compare(value, same[0]) == 1 for same in self._of_kind.values())
-            case ">=":
-                return any(compare(value, same[0]) in (0, 1) for same in self._of_kind.values())
-            case "<":
-                return any(compare(value, same[-1]) == -1 for same in self._of_kind.values())
-            case "<=":
-                return any(compare(value, same[-1]) in (-1, 0) for same in self._of_kind.values())
-        return bool(self.passed(value))
+        accepted = self._accepted
+        if accepted is None:
+            return bool(self.passed(value))
+        # The one that most values are beyond.
+        loosest = 0 if 1 in accepted else -1
+        return any(compare(value, same[loosest]) in accepted for same in self._of_kind.values())
 
     def _part(self, value: Term | None, same: Sequence[Literal]) -> slice:
-        match self._operator:
-            case ">":
-                return slice(_count(same, lambda c: compare(value, c) == 1))
-            case ">=":
-                return slice(_count(same, lambda c: compare(value, c) in (0, 1)))
-            case "<":
-                return slice(_count(same, lambda c: compare(value, c) != -1), None)
-            case "<=":
-                return slice(_count(same, lambda c: compare(value, c) not in (-1, 0)), None)
-        return slice(
-            _count(same, lambda c: compare(value, c) == 1),
-            _count(same, lambda c: compare(value, c) in (0, 1)),
-        )
+        accepted = self._accepted
+        if accepted is None:
+            first = _count(same, lambda c: compare(value, c) == 1)
+            return slice(first, _count(same, lambda c: compare(value, c) in (0, 1)))
+        if 1 in accepted:
+            return slice(_count(same, lambda c: compare(value, c) in accepted))
+        return slice(_count(same, lambda c: compare(value, c) not in accepted), None)
 
 
 def _count(constants: Sequence[Literal], holds: Callable[[Literal], bool]) -> int:

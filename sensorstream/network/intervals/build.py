@@ -14,13 +14,13 @@ from sensorstream.network.aggregates import kind_of
 from sensorstream.network.intervals import joins, simple
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
-from sensorstream.network.intervals.filters import longest_of
 from sensorstream.network.intervals.group import TimedGroup
-from sensorstream.network.intervals.known import Known
-from sensorstream.network.intervals.matching import TimedMatching
+from sensorstream.network.intervals.joins import TimedMatching
 from sensorstream.network.intervals.node import Sides, TimedNode
 from sensorstream.network.intervals.plan import OCCURRENCE, TimedRow
-from sensorstream.network.intervals.source import Occurring
+from sensorstream.network.intervals.planning import longest_of
+from sensorstream.network.intervals.simple import Known
+from sensorstream.network.intervals.source import Holds, Occurrences, Occurring
 from sensorstream.network.network import Network
 from sensorstream.network.node import operators
 from sensorstream.network.operators.group import Column
@@ -40,7 +40,7 @@ class Setting:
     network: Network
     source: Occurring
     background: TripleIndex
-    holds: simple.Holds
+    holds: Holds
     clock: Clock
     graphs: Mapping[IRI, TripleIndex] = field(default_factory=dict)
 
@@ -69,7 +69,7 @@ class _Builder:
         setting, clock = self._setting, self._setting.clock
         match plan:
             case timed.Occurrence():
-                return simple.Occurrences(plan, setting.source, setting.background, setting.holds)
+                return Occurrences(plan, setting.source, setting.background, setting.holds)
             case timed.Known(graph=None):
                 return Known(plan, setting.background, setting.holds)
             case timed.Known(graph=IRI() as graph):

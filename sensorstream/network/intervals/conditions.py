@@ -19,6 +19,7 @@ from sensorstream.model.terms import IRI, Literal, Term, valued
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.xsd import EXACT, XSD_DURATION, Duration, Moment, duration_text, moved
 from sensorstream.network.expressions.expression_functions import test_of, value_of
+from sensorstream.network.expressions.order import OPERATORS
 from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.rows import slots_of
 from sensorstream.sparql.algebra import Call, Comparison, Expression, Variable
@@ -26,7 +27,6 @@ from sensorstream.sparql.functions import OF_EVENTS
 from sensorstream.sparql.printing import expression_text
 from sensorstream.sparql.walk import nodes, replaced
 
-_TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 _MOST_DAYS_OF_A_MONTH: Final = 31
 
 
@@ -100,8 +100,8 @@ def longest(condition: Expression, clock: Clock) -> int | None:
     found = _against_constant(condition, clock)
     if found is None:
         return None
-    operator, length = found
-    if operator not in ("<", "<=", "="):
+    compared, length = found
+    if compared not in ("<", "<=", "="):
         return None
     days = length.months * _MOST_DAYS_OF_A_MONTH
     return max(days * 86_400 * clock.second + length.units, 0)
@@ -109,14 +109,10 @@ def longest(condition: Expression, clock: Clock) -> int | None:
 
 def _against_constant(condition: Expression, clock: Clock) -> tuple[str, Length] | None:
     match condition:
-        case Comparison(operator, Call("GETDURATION"), Literal() as constant):
+        case Comparison(compared, Call("GETDURATION"), Literal() as constant):
             length = length_of(constant, clock, condition)
-        case Comparison(operator, Literal() as constant, Call("GETDURATION")):
-            operator = _TURNED[operator]  # type: ignore[assignment]
-            length = length_of(constant, clock, condition)
-        case _:
-            return None
-    return None if length is None else (operator, length)
+            return None if length is None else (compared, length)
+    return None
 
 
 def timed_test(
@@ -160,9 +156,9 @@ def check_lengths(condition: Expression, clock: Clock) -> None:
     """
     for each in nodes(condition):
         match each:
-            case Comparison(_, Call("GETDURATION"), (Literal() | IRI()) as constant) | Comparison(
-                _, (Literal() | IRI()) as constant, Call("GETDURATION")
-            ) if not isinstance(constant, Literal) or length_of(constant, clock, each) is None:
+            case Comparison(_, Call("GETDURATION"), (Literal() | IRI()) as constant) if (
+                not isinstance(constant, Literal) or length_of(constant, clock, each) is None
+            ):
                 raise UnsupportedQuery(
                     f"{expression_text(each)}: the length of an interval is compared with "
                     'durations only: expected e.g. getDURATION() < "PT10M"^^xsd:duration',
@@ -190,27 +186,17 @@ def _with_variables(expression: Expression) -> Expression:
     return replaced(expression, change)
 
 
-def _length_test(operator: str, length: Length, clock: Clock) -> Callable[[TimedRow], bool]:
+def _length_test(compared: str, length: Length, clock: Clock) -> Callable[[TimedRow], bool]:
     units = length.units
     if length.months:
-        return _compared(operator, lambda row: clock.after(row[-2], length) - row[-2])
-    if operator == "<":
+        return _compared(compared, lambda row: clock.after(row[-2], length) - row[-2])
+    if compared == "<":
         return lambda row: 0 <= row[-1] - row[-2] < units
-    if operator == "<=":
+    if compared == "<=":
         return lambda row: 0 <= row[-1] - row[-2] <= units
-    return _compared(operator, lambda row: units)
+    return _compared(compared, lambda row: units)
 
 
-def _compared(operator: str, length: Callable[[TimedRow], int]) -> Callable[[TimedRow], bool]:
-    match operator:
-        case "<":
-            return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] < length(row)
-        case "<=":
-            return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] <= length(row)
-        case ">":
-            return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] > length(row)
-        case ">=":
-            return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] >= length(row)
-        case "=":
-            return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] == length(row)
-    return lambda row: row[-2] <= row[-1] and row[-1] - row[-2] != length(row)
+def _compared(compared: str, length: Callable[[TimedRow], int]) -> Callable[[TimedRow], bool]:
+    holds = OPERATORS[compared]
+    return lambda row: row[-2] <= row[-1] and holds(row[-1] - row[-2], length(row))

@@ -14,13 +14,18 @@ import heapq
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import Overrun
+from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.network.intervals.node import TimedNode
+from sensorstream.network.intervals.plan import ALWAYS, Occurrence
 from sensorstream.network.recursion.kinds import Conclusions
+from sensorstream.network.rows import compiled
+from sensorstream.sparql.algebra import Variable
 
 _MOST_ROUNDS: Final = 1000
 """Rounds of one instant: triples that make further triples go on no longer."""
@@ -30,24 +35,80 @@ _MOST_TYPES: Final = 65_536
 """Classes whose superclasses are remembered."""
 
 
-class Reader(Protocol):
-    """An operator that wants occurrences; None stands for any term."""
-
-    predicate: Term | None
-    object: Term | None
-    stream: IRI | None
-    """The stream whose occurrences it wants; None: those of all, each once."""
-    added: list[Any]
-    queued: bool
-    fit: Fit
-    """The row of an occurrence with those terms; None: it does not fit."""
-    shape: Hashable
-    """Readers of one shape have the same rows."""
-    since: int
-    """The number of its query: it sees what came after that began."""
-
-
 Fit: TypeAlias = Callable[[Term, Term, Term, Any, Any], Any]
+Holds: TypeAlias = Callable[[Triple], bool]
+
+
+class Occurrences(TimedNode):
+    """The occurrences that fit a pattern; what of it holds always, if it is of no one stream.
+
+    It keeps nothing. ``predicate`` and ``object`` None stand for any term, ``stream`` None for all,
+    each occurrence once. ``fit`` gives the row of an occurrence with those terms, or None; readers
+    of one ``shape`` have the same rows. ``since`` is the number of its query: it sees what came
+    after that began.
+    """
+
+    def __init__(
+        self, pattern: Occurrence, source: Occurring, background: TripleIndex, holds: Holds
+    ) -> None:
+        super().__init__(pattern)
+        self._pattern = pattern
+        self._source = source
+        self._background = background
+        self._holds = holds
+        self.predicate = _constant(pattern.predicate)
+        self.object = _constant(pattern.object)
+        self.stream = pattern.stream
+        self.fit, self.shape = _fitting(pattern)
+        self.since = 0
+
+    @property
+    def timeless(self) -> bool:
+        return False
+
+    def flush(self) -> None:
+        """The source has done the work already."""
+
+    def renew(self) -> None:
+        pattern = self._pattern
+        if pattern.stream is not None:
+            return
+        ends: tuple[Any, Any, Any] = (_constant(pattern.subject), self.predicate, self.object)
+        found = (self.fit(*t, *ALWAYS) for t in self._background.match(*ends) if self._holds(t))
+        self.always = [row for row in found if row is not None]
+
+    def load(self) -> None:
+        self._source.subscribe(self)
+        self.renew()
+
+    def release(self) -> None:
+        self._source.forget(self)
+
+
+def _constant(end: Variable | Term) -> Term | None:
+    return None if isinstance(end, Variable) else end
+
+
+def _fitting(pattern: Occurrence) -> tuple[Fit, Hashable]:
+    """From subject, predicate, object, start and end to a row, or None; and what decides it."""
+    cells, tests = dict[str, str](), list[str]()
+    constants: list[Term] = []
+    for end, place in zip(pattern.ends, "spo", strict=True):
+        if not isinstance(end, Variable):
+            if place == "s":
+                tests.append("s == c")
+                constants.append(end)
+        elif end.name in cells:
+            tests.append(f"{cells[end.name]} == {place}")
+        else:
+            cells[end.name] = place
+    if pattern.label:
+        cells[pattern.label] = "(s, p, o, a, b)"
+    row = f"({''.join(f'{each}, ' for each in cells.values())}a, b)"
+    text = f"{row} if {' and '.join(tests)} else None" if tests else row
+    made = compiled(f"lambda c: lambda s, p, o, a, b: {text}")
+    constant = constants[0] if constants else None
+    return made(constant), (text, constant)
 
 
 class _Readers:
@@ -57,20 +118,20 @@ class _Readers:
 
     def __init__(self) -> None:
         self._by_predicate: dict[
-            Term | None, dict[Term | None, dict[Hashable, dict[Reader, None]]]
+            Term | None, dict[Term | None, dict[Hashable, dict[Occurrences, None]]]
         ] = {}
         # The answers of `of` for predicates that somebody names, and nobody with an object.
-        self._whatever: dict[Term, list[dict[Reader, None]]] = {}
+        self._whatever: dict[Term, list[dict[Occurrences, None]]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._by_predicate)
 
-    def add(self, reader: Reader) -> None:
+    def add(self, reader: Occurrences) -> None:
         self._whatever.clear()
         by_object = self._by_predicate.setdefault(reader.predicate, {})
         by_object.setdefault(reader.object, {}).setdefault(reader.shape, {})[reader] = None
 
-    def remove(self, reader: Reader) -> None:
+    def remove(self, reader: Occurrences) -> None:
         self._whatever.clear()
         by_object = self._by_predicate[reader.predicate]
         by_shape = by_object[reader.object]
@@ -82,12 +143,12 @@ class _Readers:
                 if not by_object:
                     del self._by_predicate[reader.predicate]
 
-    def of(self, predicate: Term, object_: Term) -> list[dict[Reader, None]]:
+    def of(self, predicate: Term, object_: Term) -> list[dict[Occurrences, None]]:
         """The readers of triples with these terms, those of one shape together."""
         known = self._whatever.get(predicate)
         if known is not None:
             return known
-        found: list[dict[Reader, None]] = []
+        found: list[dict[Occurrences, None]] = []
         by_objects = [self._by_predicate.get(predicate, {}), self._by_predicate.get(None, {})]
         for by_object in by_objects:
             if (same := by_object.get(object_)) is not None:
@@ -120,7 +181,7 @@ class Waiting:
     """The stream whose readers get them; None: those that read all streams."""
 
 
-_Occurrences: TypeAlias = dict[tuple[Triple, Instant, IRI | None], int]
+_Waiting: TypeAlias = dict[tuple[Triple, Instant, IRI | None], int]
 _Streams: TypeAlias = dict[IRI | None, _Readers]
 """Readers by the stream that they want."""
 _ALL: Final = (None,)
@@ -150,7 +211,7 @@ class Occurring:
         # By end: occurrences as triple, start and stream, each once, in order of arrival; with the
         # number of the query that began last before they came. What both those who read a stream
         # want and those who read all stands there twice.
-        self._waiting: dict[Instant, _Occurrences] = {}
+        self._waiting: dict[Instant, _Waiting] = {}
         self._number = 0
         self._ends: list[Instant] = []
         # By stratum.
@@ -158,7 +219,7 @@ class Occurring:
         self._order: tuple[int, ...] = ()
         # Those of all strata.
         self._all: _Streams = {None: _Readers()}
-        self._strata: dict[Reader, int] = {}
+        self._strata: dict[Occurrences, int] = {}
         # How much of the instant at work each stratum has got.
         self._given: dict[int, int] = {}
         self._rounds = 0
@@ -174,7 +235,7 @@ class Occurring:
         """Whether nobody reads."""
         return not self._strata
 
-    def subscribe(self, reader: Reader) -> None:
+    def subscribe(self, reader: Occurrences) -> None:
         """Begin to hand occurrences to a reader of the query that begins next."""
         reader.since = self._number + 1
         self._place(reader, 0)
@@ -183,7 +244,7 @@ class Occurring:
         """A query begins."""
         self._number += 1
 
-    def forget(self, reader: Reader) -> None:
+    def forget(self, reader: Occurrences) -> None:
         """Hand nothing more to a reader."""
         stratum = self._strata.pop(reader, None)
         if stratum is None:
@@ -206,13 +267,13 @@ class Occurring:
             self._ends.clear()
             self._given.clear()
 
-    def move(self, reader: Reader, stratum: int) -> None:
+    def move(self, reader: Occurrences, stratum: int) -> None:
         """Let a reader have each instant after all lower strata are done with it."""
         if self._strata.get(reader) != stratum:
             self.forget(reader)
             self._place(reader, stratum)
 
-    def _place(self, reader: Reader, stratum: int) -> None:
+    def _place(self, reader: Occurrences, stratum: int) -> None:
         self._strata[reader] = stratum
         for streams in (self._all, self._readers.setdefault(stratum, {})):
             streams.setdefault(reader.stream, _Readers()).add(reader)
@@ -248,7 +309,7 @@ class Occurring:
         streams: Iterable[IRI | None],
     ) -> None:
         """Let triples wait for the readers of some streams."""
-        wanted: _Occurrences = {}
+        wanted: _Waiting = {}
         number = self._number
         for stream in streams:
             of, types_of = self._all[stream].of, self._types[stream]
@@ -387,6 +448,6 @@ class Occurring:
         self._number = latest
 
 
-def _nobody(_predicate: Term, _object: Term) -> list[dict[Reader, None]]:
+def _nobody(_predicate: Term, _object: Term) -> list[dict[Occurrences, None]]:
     """The readers where there are none."""
     return []

@@ -8,8 +8,7 @@ from typing import cast
 from sensorstream.model.terms import Term
 from sensorstream.network.node import Node
 from sensorstream.network.reachability.all_pairs import AllPairs
-from sensorstream.network.reachability.one_origin import OneOrigin
-from sensorstream.network.reachability.steps import Pair, Reach, Steps
+from sensorstream.network.reachability.steps import OneOrigin, Pair, Reach, Steps
 from sensorstream.network.rows import Bag, Row, net
 
 

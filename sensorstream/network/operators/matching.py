@@ -10,9 +10,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
 from sensorstream.model.terms import Literal
-from sensorstream.network.memory import Memory
 from sensorstream.network.node import Node
-from sensorstream.network.operators.join import join_key
+from sensorstream.network.operators.join import Memory, join_key
 from sensorstream.network.rows import (
     Bag,
     Row,

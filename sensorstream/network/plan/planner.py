@@ -3,31 +3,149 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Final, Generic, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI, BlankNode, Term
-from sensorstream.network.expressions.expression_functions import with_base
+from sensorstream.network.expressions.expression_functions import value_of, with_base
 from sensorstream.network.ordering import names_ordered_by, parted_order
 from sensorstream.network.plan import nodes as plans
-from sensorstream.network.plan.conjunction import Conjunction, assembled, join, projected
-from sensorstream.network.plan.delays import Delays
+from sensorstream.network.plan.conjunction import Conjunction, assembled, filtered, join, projected
 from sensorstream.network.plan.nodes import Anew, Plan, Triple
 from sensorstream.network.plan.one_shot import check_one_shot
 from sensorstream.network.plan.paths import add_path
-from sensorstream.network.plan.refusals import check_expressions, check_windows
-from sensorstream.network.plan.thresholds import filtered
-from sensorstream.network.sources import Source, Sources
+from sensorstream.network.rows import slots_of
+from sensorstream.network.sources import Past, Source, Sources
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
+from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.bounds import patterns_of
 from sensorstream.sparql.rewrite import rewritten
 from sensorstream.sparql.rewrite.windows_down import windows_named
 from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
-from sensorstream.sparql.walk import replaced, variables
+from sensorstream.sparql.walk import nodes, replaced, variables
+
+
+def _all(root: Plan) -> Iterator[Plan]:
+    """A plan and all below it, each once."""
+    seen, ahead = {root}, [root]
+    while ahead:
+        plan = ahead.pop()
+        yield plan
+        for each in plan.inputs:
+            if each not in seen:
+                seen.add(each)
+                ahead.append(each)
+
+
+def check_windows(pattern: Pattern, sources: Sources) -> None:
+    """Whether each WINDOW is one of the query's.
+
+    Raises:
+        UnsupportedQuery: one is not.
+    """
+    for each in nodes(pattern):
+        if not isinstance(each, algebra.Window):
+            continue
+        if not isinstance(each.name, IRI):
+            raise UnsupportedQuery(
+                f"WINDOW {each.name}: the query has no window: define one with FROM NAMED WINDOW",
+                part=each,
+            )
+        if each.name not in sources.windows:
+            known = ", ".join(f"<{name}>" for name in sources.windows) or "none"
+            raise UnsupportedQuery(
+                f"WINDOW <{each.name}>: no such window; the query defines {known} "
+                "(FROM NAMED WINDOW)",
+                part=each,
+            )
+
+
+def check_expressions(root: Plan) -> None:
+    """Whether all expressions of a plan can be computed, and computed again for what goes.
+
+    Raises:
+        NotIncremental: one has another value each time.
+        UnsupportedQuery: one calls a function that there is not.
+    """
+    anew: NotIncremental | None = None
+    for plan in _all(root):
+        places = slots_of(plan.variables)
+        for expression in _expressions(plan):
+            try:
+                value_of(expression, places)
+            except NotIncremental as error:
+                # What cannot be answered at all is the greater fault: look on for one.
+                anew = anew or error
+    if anew is not None:
+        raise anew
+
+
+def _expressions(plan: Plan) -> Iterator[Expression]:
+    match plan:
+        case plans.Match(_, filters, _):
+            yield from filters
+        case plans.Filter(_, condition) | plans.Extend(_, _, condition):
+            yield condition
+        case plans.LeftJoin(_, _, condition) if condition is not None:
+            yield condition
+        case plans.Mark(_, _, conditions, _):
+            yield from conditions
+        case plans.Group(_, _, aggregates):
+            yield from (each.expression for _, each in aggregates if each.expression is not None)
+        case plans.Slice(_, conditions, _, _):
+            yield from (each.expression for each in conditions)
+
+
+class Delays:
+    """The groups of one query that do not differ but in their time and their names.
+
+    What a group over the past of windows is, a group over their present was some time ago. An
+    average of the last hour and those of the hours before are one group, which is kept in step
+    once; each of the others is told of its changes later. So each event enters one group, however
+    many times a query looks back to.
+    """
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[Plan, tuple[str, ...], tuple[Aggregate, ...]], plans.Group] = {}
+
+    def of(self, group: plans.Group) -> Plan:
+        """A plan for a group: itself, or another group delayed.
+
+        That can be where all it reads is the past of something, by the same length of time.
+        """
+        pasts = {source.past for source in sources_read(group)}
+        delays = {each.delay for each in pasts if each is not None}
+        if None in pasts or len(delays) != 1:
+            self._first(group)
+            return group
+        first = self._first(replaced(group, _present))
+        return plans.Delayed(first, delays.pop(), group.variables)
+
+    def _first(self, group: plans.Group) -> plans.Group:
+        aggregates = tuple(aggregate for _, aggregate in group.aggregates)
+        return self._groups.setdefault((group.source, group.keys, aggregates), group)
+
+
+def sources_read(plan: Plan) -> Iterator[Source]:
+    """The graphs that a plan reads; one may come several times."""
+    for each in _all(plan):
+        if isinstance(each, plans.Match):
+            for triple in each.triples:
+                yield from triple.source.graphs
+        elif isinstance(each, Anew):
+            for source in each.sources:
+                yield from source.graphs
+
+
+def _present(node: object) -> object | None:
+    match node:
+        case Source(past=Past(source)):
+            return source
+    return None
+
 
 # The algebra computes an aggregate into an inner variable, which an Extend then copies (SPARQL 1.1,
 # section 18.2.4.1). That is what the text of a query can say, so this is no rewrite of the algebra

@@ -16,12 +16,11 @@ from sensorstream.network.budget import Budget
 from sensorstream.network.network import Listener, Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.recursion.derived import Derived
-from sensorstream.network.recursion.equality import Equality
+from sensorstream.network.recursion.equality import Equality, UnitWriter
 from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.links import Links, transitive
 from sensorstream.network.recursion.rule import Clause, meant
 from sensorstream.network.recursion.strata import Layer
-from sensorstream.network.recursion.unit_writer import UnitWriter
 from sensorstream.network.rows import Row, cancelled
 from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
 

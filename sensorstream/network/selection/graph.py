@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from sensorstream.dotr.syntax import Clause
-from sensorstream.errors import InternalFault
+from sensorstream.errors import InternalFault, NotIncremental, ProgramError, UnsupportedQuery
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta
@@ -20,6 +21,7 @@ from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.recursion.strata import stratified
 from sensorstream.network.rows import Row, net
 from sensorstream.network.selection.event_store import Wanted
 from sensorstream.network.sources import INSTANT, Sources
@@ -216,3 +218,37 @@ def _known(
         for each in background.match(None, predicate, None)
         if holds(each)
     ]
+
+
+def check_clauses(wanted: Sequence[Clause]) -> None:
+    """Check the Datalog rules that contribute to selectors.
+
+    Raises:
+        UnsupportedQuery: a body cannot be kept in step, or a rule needs through ``not`` what it
+            helps to derive; at the place of the first rule that is one too many.
+    """
+    wanted = [each for each in wanted if not is_fact(each)]
+    for each in wanted:
+        try:
+            plan_in_step(each.body, Sources(INSTANT))
+        except NotIncremental as error:
+            raise UnsupportedQuery(
+                f"the Datalog rule cannot be kept in step: {error.message}", position=each.position
+            ) from None
+        except UnsupportedQuery as error:
+            raise UnsupportedQuery(error.message, position=each.position) from None
+    if _fault(wanted) is None:
+        return
+    # A rule more never makes a program better: the shortest beginning with a fault ends there.
+    first = bisect_left(range(1, len(wanted)), True, key=lambda n: _fault(wanted[:n]) is not None)
+    fault = _fault(wanted[: first + 1])
+    assert fault is not None
+    raise UnsupportedQuery(fault.message, position=wanted[first].position) from None
+
+
+def _fault(clauses: Sequence[Clause]) -> ProgramError | None:
+    try:
+        stratified(derivation_rules(clauses))
+    except ProgramError as error:
+        return error
+    return None

@@ -22,9 +22,8 @@ from sensorstream.network.intervals.strata import Ends, ends_of_rules
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.recursion.kinds import Conclusions
-from sensorstream.network.selection.assembly import Assembly, Stores, assembled
+from sensorstream.network.selection.assembly import Assembly, Fired, Stores, assembled
 from sensorstream.network.selection.graph import Channel, Holds, InstantGraph
-from sensorstream.network.selection.level import Fired
 from sensorstream.network.selection.making import triples_of
 from sensorstream.network.selection.ruleset import Firings, Ruleset
 from sensorstream.network.selection.strata import Order

@@ -24,10 +24,15 @@ from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.expressions.expression_functions import Value, value_of
 from sensorstream.network.rows import Row, slots_of
 from sensorstream.network.selection.event_store import Lane, Store, key_of
-from sensorstream.network.selection.event_tests import Test, test_of_all
-from sensorstream.network.selection.likeness import own_and_cross
-from sensorstream.network.selection.member_tests import Members, MemberTests
-from sensorstream.network.selection.plan import Aggregated, Events, Part, Scope, Taken
+from sensorstream.network.selection.member_tests import Members, MemberTests, Test, test_of_all
+from sensorstream.network.selection.plan import (
+    Aggregated,
+    Events,
+    Part,
+    Scope,
+    Taken,
+    own_and_cross,
+)
 from sensorstream.network.selection.ruleset import Member
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
 

@@ -6,33 +6,20 @@ by their value. So an event costs the rules that it concerns, not all there are.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Iterable, Sequence
-from decimal import Decimal
-from typing import Final, Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
 
+from sensorstream.errors import TermError
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
-from sensorstream.network.rows import Row
-from sensorstream.network.selection.event_store import LOOSE, key_of
-from sensorstream.network.selection.event_tests import test_of_all
+from sensorstream.model.xsd import XSD_INTEGER
+from sensorstream.network.expressions.expression_functions import test_of
+from sensorstream.network.expressions.order import OPERATORS, Constants, is_comparable
+from sensorstream.network.rows import Row, slots_of
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
 
 Members: TypeAlias = Sequence[int]
 """The numbers of rules of a matcher."""
-_EXACT: Final = 2**53
-"""Whole numbers below this are the same as doubles."""
-
-
-class _Index(Protocol):
-    """Tests of one variable, one for each member, that differ in their constants."""
-
-    def found(self, row: Row) -> Members | None:
-        """The members whose test may be true, no others; None: that has to be asked of each."""
-
-    @property
-    def decides(self) -> bool:
-        """Whether the tests of those found are true."""
 
 
 class MemberTests:
@@ -44,33 +31,27 @@ class MemberTests:
         own = [[test for test in each if test not in shared] for each in tests]
         self._everyone: Members = range(len(tests))
         self._index: _Index | None = None
-        self._tests = [test_of_all(each, names) for each in own]
         # What is left to ask of those that the index finds.
-        self._rest = self._tests
+        self._rest = self._tests = [test_of_all(each, names) for each in own]
         for place, alike in enumerate(zip(*own, strict=False)):
             if len(tests) == 1 or len({len(each) for each in own}) > 1:
                 break
             index = _index_of(alike, names)
-            if index is None or isinstance(self._index, _ByValue):
+            if index is None or (self._index is not None and self._index.operator == "="):
                 continue
             self._index = index
-            if index.decides:
-                rest = [[*each[:place], *each[place + 1 :]] for each in own]
-                self._rest = [test_of_all(each, names) for each in rest]
-            else:
-                self._rest = self._tests
+            rest = [[*each[:place], *each[place + 1 :]] for each in own]
+            self._rest = [test_of_all(each, names) for each in rest]
 
     def passed(self, row: Row, members: Members | None = None) -> Members:
         """The members of which all tests are true, of some or of all."""
         if self._common is not None and not self._common(row):
             return ()
-        asked, tests = members, self._tests
-        if self._index is not None and (found := self._index.found(row)) is not None:
-            tests = self._rest
+        if self._index is None:
+            asked, tests = self._everyone if members is None else members, self._tests
+        else:
+            found, tests = self._index.found(row), self._rest
             asked = found if members is None else _both(found, members)
-        elif members is None:
-            asked = self._everyone
-        assert asked is not None
         return [each for each in asked if (test := tests[each]) is None or test(row)]
 
 
@@ -95,76 +76,77 @@ def _index_of(tests: Sequence[Expression], names: Sequence[str]) -> _Index | Non
         ):
             return None
         constants.append(each.right)
-    place = names.index(first.left.name)
-    if first.operator == "=":
-        return _ByValue(place, constants)
-    if first.operator == "!=":
+    if first.operator == "!=" or not all(is_comparable(first.operator, c) for c in constants):
         return None
-    values = [_exact(each) for each in constants]
-    if any(each is None for each in values):
-        return None
-    return _ByOrder(place, first.operator, values)  # type: ignore[arg-type]
+    return _Index(names.index(first.left.name), first.operator, constants)
 
 
-def _exact(term: Term) -> int | Decimal | None:
-    """The value of an integer or a decimal."""
-    if not isinstance(term, Literal) or term.datatype not in (XSD_INTEGER, XSD_DECIMAL):
-        return None
-    value = term.known
-    return value if isinstance(value, int | Decimal) else None
+class _Index:
+    """``?v > 30``: the members by their constants, which stand in their order."""
 
-
-class _ByOrder:
-    """``?v > 30``: the members in the order of their constants."""
-
-    decides: Final = True
-
-    def __init__(self, place: int, operator: str, constants: Sequence[int | Decimal]) -> None:
-        order = sorted(range(len(constants)), key=constants.__getitem__)
+    def __init__(self, place: int, operator: str, constants: Sequence[IRI | Literal]) -> None:
+        self.operator = operator
         self._place = place
-        self._order = order
-        self._sorted = [constants[each] for each in order]
-        # ``value > constant`` holds of the constants before the value.
-        self._before = operator in (">", ">=")
-        self._bisect = bisect_left if operator in (">", "<=") else bisect_right
-        self._as_doubles = all(isinstance(c, int) and abs(c) < _EXACT for c in constants)
-
-    def found(self, row: Row) -> Members | None:
-        term = row[self._place]
-        if term is None:
-            return ()
-        value: int | float | Decimal | None = _exact(term)
-        if value is None:
-            value = self._double(term)
-            if value is None:
-                return None
-        at = self._bisect(self._sorted, value)
-        return self._order[:at] if self._before else self._order[at:]
-
-    def _double(self, term: Term) -> float | None:
-        if not self._as_doubles or type(term) is not Literal:
-            return None
-        if term.datatype not in (XSD_DOUBLE, XSD_FLOAT):
-            return None
-        value = term.known
-        return value if isinstance(value, float) and value == value else None
-
-
-class _ByValue:
-    """``?room = :r7``: the members by the key of their constants."""
-
-    decides: Final = False
-
-    def __init__(self, place: int, constants: Iterable[IRI | Literal]) -> None:
-        self._place = place
-        self._members: dict[Hashable, list[int]] = {}
+        self._constants = Constants(operator)
+        self._members: dict[Term, list[int]] = {}
         for member, each in enumerate(constants):
-            self._members.setdefault(key_of((each,)), []).append(member)
-        self._loose = self._members.pop(LOOSE, [])
+            if each not in self._members:
+                self._constants.add(each)
+            self._members.setdefault(each, []).append(member)
 
-    def found(self, row: Row) -> Members | None:
-        key = key_of((row[self._place],))
-        if key == LOOSE:
-            return None
-        found = self._members.get(key, ())
-        return [*found, *self._loose] if self._loose else found
+    def found(self, row: Row) -> Members:
+        """The members whose test is true."""
+        members = self._members
+        return [m for c in self._constants.passed(row[self._place]) for m in members[c]]
+
+
+Test: TypeAlias = Callable[[Row], bool]
+
+
+def test_of_all(conditions: Sequence[Expression], names: Sequence[str]) -> Test | None:
+    """Whether all conditions are true of a row with these names; None: there is none."""
+    tests = [_test(each, names) for each in conditions]
+    if len(tests) < 2:
+        return tests[0] if tests else None
+    return lambda row: all(test(row) for test in tests)
+
+
+def _test(condition: Expression, names: Sequence[str]) -> Test:
+    exact = test_of(condition, slots_of(names))
+    if not isinstance(condition, Comparison) or not isinstance(condition.left, Variable):
+        return exact
+    place = names.index(condition.left.name)
+    compare = OPERATORS[condition.operator]
+    right = condition.right
+    if isinstance(right, Variable):
+        other = names.index(right.name)
+        if condition.operator != "=":
+            return exact
+        # Equal terms are equal values, but for a literal that is not valid.
+        return partial(_equal, exact, place, other)
+    if not isinstance(right, Literal) or right.datatype != XSD_INTEGER:
+        return exact
+    try:
+        constant = right.value
+    except TermError:
+        return exact
+    assert isinstance(constant, int)
+
+    def integer(row: Row) -> bool:
+        term = row[place]
+        if type(term) is Literal and term.datatype == XSD_INTEGER:
+            try:
+                return compare(term.value, constant)
+            except TermError:
+                return False
+        return exact(row)
+
+    return integer
+
+
+def _equal(exact: Test, one: int, other: int, row: Row) -> bool:
+    """Equal IRIs are equal; of literals that is asked of their values."""
+    term = row[one]
+    if type(term) is IRI and term == row[other]:
+        return True
+    return exact(row)

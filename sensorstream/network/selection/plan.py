@@ -1,7 +1,8 @@
-"""The plan of a rule over time: a value, without events and functions."""
+"""The plan of a rule over time, a value without events and functions; which run together."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ from sensorstream.network.plan.nodes import Plan
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression
 from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.scope import names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +162,39 @@ class Patterns(Plan):
     @property
     def text(self) -> str:
         return "Rules over time"
+
+
+def likeness(pattern: Pattern) -> Hashable:
+    """What rules have in common that run together.
+
+    They may differ in their names, and in tests of single events that they take.
+    """
+    rule = pattern.rule
+    return (
+        rule.mode,
+        rule.template,
+        rule.identifiers,
+        rule.values,
+        rule.consumed,
+        _shape(pattern.trigger),
+        tuple(
+            (part.pick, _shape(part.events), part.scope) if isinstance(part, Taken) else part
+            for part in pattern.parts
+        ),
+        pattern.conditions,
+        pattern.keeps,
+    )
+
+
+def _shape(events: Events) -> Hashable:
+    cross = tuple(own_and_cross(events)[1])
+    return events.label, events.solutions, events.pattern, events.names, cross
+
+
+def own_and_cross(events: Events) -> tuple[list[Expression], list[Expression]]:
+    """The tests of an event by itself, and those together with what was taken before."""
+    names = set(events.names)
+    own, cross = list[Expression](), list[Expression]()
+    for test in events.tests:
+        (own if names_in(test) <= names else cross).append(test)
+    return own, cross

@@ -15,8 +15,7 @@ from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.event_store import Store, Wanted
 from sensorstream.network.selection.graph import relevant
-from sensorstream.network.selection.likeness import likeness
-from sensorstream.network.selection.plan import Events, Pattern, Patterns
+from sensorstream.network.selection.plan import Events, Pattern, Patterns, likeness
 
 Event: TypeAlias = tuple[Instant, Row]
 _SPARED = 16

@@ -1,8 +1,11 @@
-"""Which assertions and which axioms contradict each other, found in bounded time.
+"""Which assertions and which axioms contradict each other, or entail a triple, in bounded time.
 
-Assertions are contracted first, against all axioms, by the resident reasoner. The axioms are then
-contracted against those few assertions in a separate process. Every proper
+For a contradiction assertions are contracted first, against all axioms, by the resident reasoner.
+The axioms are then contracted against those few assertions in a separate process. Every proper
 subset of the two together has a model (docs/reasoning.md has the argument).
+
+HermiT and Pellet infer a triple if assertions and axioms have no model together with its denial.
+HermiT decides this, in a process of its own; the set is found by QuickXplain, too.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Final, TypeAlias
+from dataclasses import dataclass
+from typing import Final, NotRequired, TypeAlias, TypedDict, Unpack
 
 from sensorstream.clock import Clock
 from sensorstream.errors import Contradiction, Inconsistent, Overrun, ReasonerError
@@ -21,11 +25,20 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, term
-from sensorstream.model.vocabulary import OWL, OWL_IMPORTS, OWL_ONTOLOGY, RDF_TYPE
-from sensorstream.reasoning.dl.datatypes import Datatypes
+from sensorstream.model.vocabulary import (
+    OWL,
+    OWL_DIFFERENT_FROM,
+    OWL_IMPORTS,
+    OWL_NEGATIVE_ASSERTION,
+    OWL_ONTOLOGY,
+    OWL_SAME_AS,
+    RDF_TYPE,
+)
+from sensorstream.reasoning.dl.datatypes import Datatypes, Numbers
 from sensorstream.reasoning.dl.process import HEAP, JavaProcess
 from sensorstream.reasoning.dl.protocol import Explain, Explained
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
+from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 from sensorstream.reasoning.reasoner import Reasoner, without_limits
 
@@ -308,3 +321,163 @@ def _brief(line: str) -> str:
 def _local(name: str) -> str:
     bare = name.strip("<>")
     return bare.replace("#", "/").rstrip("/").rpartition("/")[2] or bare
+
+
+MOST_ASSERTIONS: Final = 300
+"""Assertions of the window among which those are sought that entail a triple; the nearest."""
+_NICENESS: Final = 10
+_BLANK: Final = "urn:sensorstream:node:"
+_DENIAL: Final = BlankNode("_:denial")
+
+
+@dataclass(frozen=True, slots=True)
+class Entailed:
+    """Assertions of the window, and axioms in Manchester syntax, that entail a triple.
+
+    Together they are minimal. ``limits`` says why there are none; "" if there are.
+    """
+
+    assertions: tuple[Triple, ...]
+    axioms: tuple[str, ...]
+    limits: str = ""
+
+
+def assertions_near(triple: Triple, kb: KnowledgeBase, schema: Schema) -> tuple[Triple, ...]:
+    """What the window asserts about the individuals of a triple, then about their neighbours, …"""
+    subject, predicate, value = triple
+    ahead: list[Subject] = [subject]
+    if isinstance(value, IRI | BlankNode) and predicate != RDF_TYPE:
+        ahead.append(value)
+    seen = dict.fromkeys(ahead)
+    found: dict[Triple, None] = {}
+    while ahead and len(found) < MOST_ASSERTIONS:
+        beyond: dict[Subject, None] = {}
+        for node in ahead:
+            for each in (*kb.match(node, None, None), *kb.match(None, None, node)):
+                if not kb.marks(each) & Origin.WINDOW or not _is_assertion(each, schema):
+                    continue
+                found[each] = None
+                if each[1] != RDF_TYPE:
+                    ends = (end for end in (each[0], each[2]) if not isinstance(end, Literal))
+                    beyond.update(dict.fromkeys(ends))
+        ahead = [node for node in beyond if node not in seen]
+        seen.update(dict.fromkeys(ahead))
+    return tuple(found)[:MOST_ASSERTIONS]
+
+
+class SearchLimits(TypedDict):
+    """``java`` and ``heap``, in MiB, are of the process; ``seconds`` limit the search."""
+
+    java: NotRequired[str]
+    heap: NotRequired[int]
+    seconds: float
+    clock: Clock
+
+
+def entailed(
+    triple: Triple, assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
+) -> Entailed:
+    """A minimal set of these assertions, and of the ontology's axioms, that entails a triple.
+
+    A process of HermiT is started for it, and ended.
+    """
+    denied = [*declarations([triple], ontology.schema), *_denial(triple)]
+    return _without_model(denied, assertions, ontology, 0, limits)
+
+
+def clashing(
+    assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
+) -> Entailed:
+    """A minimal set of these assertions, and of the ontology's axioms, that has no model.
+
+    As :func:`entailed`; the process gives way to others.
+    """
+    return _without_model([], assertions, ontology, _NICENESS, limits)
+
+
+def _without_model(
+    denied: Sequence[Triple],
+    assertions: Sequence[Triple],
+    ontology: Ontology,
+    nice: int,
+    limits: SearchLimits,
+) -> Entailed:
+    java, heap, seconds = limits.get("java", ""), limits.get("heap", HEAP), limits["seconds"]
+    process = JavaProcess("the explainer", java=java, heap=heap, nice=nice, clock=limits["clock"])
+    terminology = Terminology.of(ontology)
+    datatypes = terminology.datatypes
+    numbers = datatypes.numbers()
+
+    def told(triples: Iterable[Triple]) -> str:
+        return to_ntriples(datatypes.rewritten(_named(triples), numbers)).decode()
+
+    candidates = [told([*declarations([each], ontology.schema), each]) for each in assertions]
+    request = Explain(_axioms(ontology, terminology, numbers), told(denied), seconds, candidates)
+    try:
+        process.launch()
+        # The limit is for the search: a start of Java, and reading the ontology, come before.
+        answer = process.exchange(request, 2 * seconds)
+    except ReasonerError as error:
+        return Entailed((), (), f"the reasons are not known: {error}")
+    finally:
+        process.close()
+    assert isinstance(answer, Explained)
+    if answer.axioms is not None:
+        chosen = tuple(assertions[number] for number in answer.chosen)
+        return Entailed(chosen, tuple(map(datatypes.readable, answer.axioms)))
+    if answer.error:
+        return Entailed((), (), f"the reasons are not known: {answer.error}")
+    if answer.consistent:
+        near = f"the {len(assertions)} nearest assertions of the window"
+        return Entailed((), (), f"HermiT does not find it in {near}")
+    return Entailed((), (), f"not narrowed down within {seconds:g} s: ask again later")
+
+
+def _axioms(ontology: Ontology, terminology: Terminology, numbers: Numbers) -> str:
+    said = _named(axioms_of(ontology), terminology.individuals)
+    return to_ntriples(terminology.datatypes.rewritten(said, numbers)).decode()
+
+
+def _is_assertion(triple: Triple, schema: Schema) -> bool:
+    _, p, o = triple
+    if p == RDF_TYPE:
+        return o in schema.classes
+    return p in schema.object_properties | schema.datatype_properties or p in (
+        OWL_SAME_AS,
+        OWL_DIFFERENT_FROM,
+    )
+
+
+def _denial(triple: Triple) -> Iterator[Triple]:
+    """That a triple is false."""
+    s, p, o = triple
+    if p == RDF_TYPE:
+        yield _DENIAL, RDF_TYPE, IRI(f"{OWL}Class")
+        yield _DENIAL, IRI(f"{OWL}complementOf"), o
+        yield s, RDF_TYPE, _DENIAL
+    elif p == OWL_SAME_AS:
+        yield s, OWL_DIFFERENT_FROM, o
+    else:
+        yield _DENIAL, RDF_TYPE, OWL_NEGATIVE_ASSERTION
+        yield _DENIAL, IRI(f"{OWL}sourceIndividual"), s
+        yield _DENIAL, IRI(f"{OWL}assertionProperty"), p
+        target = "targetValue" if isinstance(o, Literal) else "targetIndividual"
+        yield _DENIAL, IRI(f"{OWL}{target}"), o
+
+
+def _named(
+    triples: Iterable[Triple], individuals: Iterable[Term] | None = None
+) -> Iterator[Triple]:
+    """The triples with names for blank nodes: of these individuals, or of all but the denial.
+
+    A blank node means something else in each text.
+    """
+    among = None if individuals is None else frozenset(individuals)
+
+    def name(term: Term) -> Term:
+        if not isinstance(term, BlankNode) or term == _DENIAL:
+            return term
+        return IRI(f"{_BLANK}{term[2:]}") if among is None or term in among else term
+
+    for s, p, o in triples:
+        yield name(s), p, name(o)  # type: ignore[misc]

@@ -22,7 +22,6 @@ from sensorstream.model.xsd import (
     XSD_FLOAT,
 )
 from sensorstream.reasoning.dl.datatypes import Numbers, meaning
-from sensorstream.reasoning.dl.islands import whole_window
 from sensorstream.reasoning.dl.process import JavaProcess
 from sensorstream.reasoning.dl.protocol import (
     Answer,
@@ -34,6 +33,7 @@ from sensorstream.reasoning.dl.protocol import (
     Verified,
     Verify,
 )
+from sensorstream.reasoning.dl.questions import whole_window
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 

@@ -7,6 +7,7 @@ by one, from the top of the hierarchy down, and never below a class that does no
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from sensorstream.reasoning.dl.protocol import IslandFacts, Types
@@ -124,11 +125,11 @@ class Pellet:
         return self._terms.makeTypedLiteral(lexical, datatype)
 
 
+@dataclass(slots=True, eq=False)
 class _Class:
     """Equivalent classes and those directly below them."""
 
-    def __init__(self, term: Any, names: list[str], is_top: bool) -> None:
-        self.term = term
-        self.names = names
-        self.is_top = is_top
-        self.below: list[_Class] = []
+    term: Any
+    names: list[str]
+    is_top: bool
+    below: list[_Class] = field(default_factory=list)

@@ -19,6 +19,7 @@ from sensorstream.model.vocabulary import (
     OWL_ON_PROPERTY,
     OWL_ONE_OF,
     OWL_RESTRICTION,
+    OWL_SAME_AS,
     OWL_SOME_VALUES_FROM,
     RDF_FIRST,
     RDF_NIL,
@@ -210,9 +211,7 @@ def written_values(
     yield from found
 
 
-def triples_of(
-    entailed: Entailed, number: int, members: tuple[Subject, ...], same_as: IRI
-) -> Iterator[Triple]:
+def triples_of(entailed: Entailed, number: int, members: tuple[Subject, ...]) -> Iterator[Triple]:
     """The implied property values and equalities of one member."""
     node = members[number]
     for role, other in entailed.links:
@@ -220,4 +219,4 @@ def triples_of(
     for prop, value in entailed.values:
         yield node, prop, value
     for other in entailed.same:
-        yield node, same_as, members[other]
+        yield node, OWL_SAME_AS, members[other]

@@ -64,18 +64,6 @@ _UNIVERSAL: Final = frozenset(f"{OWL}{word}" for word in ("topDataProperty", "bo
 class ValueClasses:
     """Classes of values under one set of axioms; ``objects`` are the object properties."""
 
-    __slots__ = (
-        "_by_value",
-        "_compares_times",
-        "_datatypes",
-        "_exact",
-        "_inexact",
-        "_keyed",
-        "_literals",
-        "_texts",
-        "_texts_by_value",
-    )
-
     def __init__(
         self, axioms: Axioms, objects: frozenset[IRI], datatypes: Datatypes | None = None
     ) -> None:

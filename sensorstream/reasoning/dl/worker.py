@@ -8,36 +8,25 @@ import threading
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from sensorstream.processes.pipes import wait_for_hang_up
 from sensorstream.reasoning.dl.hermit import Hermit, Justifier, Realisation
+from sensorstream.reasoning.dl.pellet import Pellet
 from sensorstream.reasoning.dl.protocol import (
     Answer,
     AskTypes,
     Explain,
     Explained,
-    IslandFacts,
     LoadAxioms,
     Message,
     Realise,
     Realised,
-    Types,
     Verified,
     Verify,
 )
 
 _STACK_BYTES = 256 * 1024 * 1024
-
-
-class OntologyReasoner(Protocol):
-    """HermiT or Pellet over one ontology."""
-
-    def is_consistent(self) -> bool:
-        """Whether the axioms have a model."""
-
-    def types(self, island: IslandFacts) -> Types | None:
-        """The named classes of each member; None when there is no model."""
 
 
 def main(owner: Connection, home: str, heap: str, nice: str) -> None:
@@ -78,14 +67,10 @@ def start_java(home: Path, heap: int) -> None:
     )
 
 
-def load_axioms(request: LoadAxioms) -> OntologyReasoner:
+def load_axioms(request: LoadAxioms) -> Hermit | Pellet:
     """The requested reasoner, with its axioms classified."""
     axioms = request.axioms.encode()
-    if request.reasoner == "pellet":
-        from sensorstream.reasoning.dl.pellet import Pellet
-
-        return Pellet(axioms)
-    return Hermit(axioms)
+    return Pellet(axioms) if request.reasoner == "pellet" else Hermit(axioms)
 
 
 _NOTHING: Final[dict[type, Answer | Explained | Realised | Verified]] = {
@@ -102,7 +87,7 @@ class Served:
     """The answers to requests, and what these have made for those after them."""
 
     def __init__(self) -> None:
-        self._engine: OntologyReasoner | None = None
+        self._engine: Hermit | Pellet | None = None
         self._justifier: Justifier | None = None
         self._realisation: Realisation | None = None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -15,22 +14,24 @@ from sensorstream.sparql.lexer import Lexeme, Source, tokens
 
 _PROLOGUE: Final = {"_PREFIX": 3, "_BASE": 2}
 """Tokens of a declaration."""
-OPENING: Final = frozenset(("_BRACE", "_PAREN", "_BRACKET"))
-CLOSING: Final = frozenset(("_END_BRACE", "_END_PAREN", "_END_BRACKET"))
+_OPENING: Final = frozenset(("_BRACE", "_PAREN", "_BRACKET"))
+_CLOSING: Final = frozenset(("_END_BRACE", "_END_PAREN", "_END_BRACKET"))
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """One rule of a text: its first word, what its kind is, and the lines of comment above it.
 
-    ``start`` is where it begins in the source, ``groups`` where its outermost braces begin and end;
-    ``prefixes`` are the IRIs of those declared before it, ``base`` what relative IRIs begin with.
+    ``start`` is where it begins in the source, ``end`` the semicolon after it (None: there is
+    none), ``groups`` where its outermost braces begin and end; ``prefixes`` are the IRIs of those
+    declared before it, ``base`` what relative IRIs begin with.
     """
 
     position: Position
     word: str
     comment: tuple[str, ...]
     start: int = 0
+    end: Position | None = None
     groups: tuple[tuple[int, int], ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict)
     base: str | None = None
@@ -60,11 +61,11 @@ def blocks_of(source: Source, text: str) -> Iterator[Block]:
     first: Lexeme | None = None
     groups: list[tuple[int, int]] = []
 
-    def block(token: Lexeme) -> Block:
+    def block(token: Lexeme, end: Position | None) -> Block:
         position = source.position(token.start)
         comment = comment_above(lines, position)
         found = dict(prefixes)
-        return Block(position, token.type, comment, token.start, tuple(groups), found, base)
+        return Block(position, token.type, comment, token.start, end, tuple(groups), found, base)
 
     for token in tokens(source):
         if declaration:
@@ -81,30 +82,33 @@ def blocks_of(source: Source, text: str) -> Iterator[Block]:
             declaration = [token]
         elif depth == 0 and token.type == "_SEMICOLON":
             if first is not None:
-                yield block(first)
+                yield block(first, source.position(token.start))
             first = None
             groups = []
         elif first is None:
             first = token
         if token.type == "_BRACE" and depth == 0:
             opened = token.start
-        depth += (token.type in OPENING) - (token.type in CLOSING)
+        depth += (token.type in _OPENING) - (token.type in _CLOSING)
         if token.type == "_END_BRACE" and depth == 0:
             groups.append((opened, token.start + 1))
     if first is not None:
-        yield block(first)
+        yield block(first, None)
 
 
 def comment_above(lines: list[str], position: Position) -> tuple[str, ...]:
     """The lines of comment directly above a place that is the first of its line."""
+    told = lines[_with_comment(lines, position) : position.line - 1]
+    return tuple(line for each in told if (line := each.strip().lstrip("#").strip()))
+
+
+def _with_comment(lines: list[str], position: Position) -> int:
+    """The number of the line at which a rule begins with its comment, from 0."""
     at = position.line - 1
-    if lines[at][: position.column - 1].strip():
-        return ()
-    found: list[str] = []
-    while at and lines[at - 1].lstrip().startswith("#"):
-        at -= 1
-        found.append(lines[at].strip().lstrip("#").strip())
-    return tuple(line for line in reversed(found) if line)
+    if not lines[at][: position.column - 1].strip():
+        while at and lines[at - 1].lstrip().startswith("#"):
+            at -= 1
+    return at
 
 
 def excerpt(text: str, origin: str, left_out: Collection[Position]) -> str:
@@ -126,38 +130,18 @@ def excerpt(text: str, origin: str, left_out: Collection[Position]) -> str:
     def offset(place: Position) -> int:
         return begins[place.line - 1] + place.column - 1
 
-    ends = [offset(place) + 1 for place in _semicolons(source)]
     parts: list[str] = []
     done = 0
     for block in blocks_of(source, text):
         if block.position in left_out:
-            start = offset(block.position)
-            at = bisect_left(ends, start)
-            parts.append(text[done : _with_comment(start, block.position, lines, begins)])
-            done = ends[at] if at < len(ends) else len(text)
+            at = block.position
+            alone = not lines[at.line - 1][: at.column - 1].strip()
+            parts.append(text[done : begins[_with_comment(lines, at)] if alone else offset(at)])
+            done = len(text) if block.end is None else offset(block.end) + 1
             # The line that it ended, and an empty one.
             done += len(text[done:]) - len(text[done:].removeprefix("\n").removeprefix("\n"))
     found = "".join((*parts, text[done:])).strip()
     return f"{found}\n" if _is_closed(found, origin) else f"{found}\n;\n"
-
-
-def _semicolons(source: Source) -> Iterator[Position]:
-    """The places of the semicolons between rules."""
-    depth = 0
-    for token in tokens(source):
-        if token.type == "_SEMICOLON" and depth == 0:
-            yield source.position(token.start)
-        depth += (token.type in OPENING) - (token.type in CLOSING)
-
-
-def _with_comment(start: int, place: Position, lines: list[str], begins: list[int]) -> int:
-    """Where a rule begins with the comment directly above it."""
-    at = place.line - 1
-    if lines[at][: place.column - 1].strip():
-        return start
-    while at and lines[at - 1].lstrip().startswith("#"):
-        at -= 1
-    return begins[at]
 
 
 def _is_closed(text: str, origin: str) -> bool:

@@ -19,16 +19,16 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.network import Network
 from sensorstream.network.recursion.kinds import KindIndex
 from sensorstream.network.recursion.reads import Kind, written
-from sensorstream.network.recursion.rule import DerivationRule, clauses, meant
+from sensorstream.network.recursion.rule import DerivationRule, clauses
 from sensorstream.network.rows import Row
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
-from sensorstream.reasoning.rulesets.solving import Binding, bound, solutions
+from sensorstream.reasoning.rulesets.solving import Binding, bound, filled, filled_triple, solutions
 from sensorstream.reasoning.rulesets.substitution import (
     Substitution,
     can_be_substituted,
@@ -43,7 +43,6 @@ from sensorstream.sparql.algebra import (
     LeftJoin,
     Minus,
     Pattern,
-    PatternTerm,
     Project,
     TriplePattern,
     Variable,
@@ -174,20 +173,13 @@ def _application(way: _Way, row: Binding) -> Application:
     premises: dict[Triple, None] = {}
     paths: list[str] = []
     for each in way.triples:
-        subject, object_ = _filled(each.subject, row), _filled(each.object, row)
         if isinstance(each.predicate, IRI | Variable):
-            premises[subject, _filled(each.predicate, row), object_] = None  # type: ignore[index]
+            premises[filled_triple(each, row)] = None
         else:
+            subject, object_ = filled(each.subject, row), filled(each.object, row)
             paths.append(triple_text(replace(each, subject=subject, object=object_)))
     bindings = tuple((name, row[name]) for name in sorted(row) if not name.startswith("."))
     return Application(way.rule, bindings, tuple(premises), tuple(paths))
-
-
-def _filled(end: PatternTerm, row: Binding) -> Term:
-    if isinstance(end, Variable):
-        return row[end.name]
-    assert isinstance(end, IRI | Literal)
-    return meant(end)
 
 
 MOST_APPLICATIONS: Final = 20_000
@@ -294,15 +286,13 @@ def minimal(
     applications: Applications,
     kb: KnowledgeBase,
     facts: Collection[Triple] = (),
-    *,
-    most: int = MOST_APPLICATIONS,
 ) -> Derivation:
     """As :func:`derivation`, from statements of which none can be left out.
 
     Without any of those that messages or the ontology say, no derivation is found among the first
     :data:`_MOST_OF_A_PART` applications.
     """
-    first = derivation(triple, applications, kb, facts, most=most)
+    first = derivation(triple, applications, kb, facts)
     premises = dict.fromkeys(each for step in first.steps.values() for each in step.premises)
     leaves = [each for each in premises if each not in first.steps and each not in facts]
 

@@ -19,9 +19,10 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDF, RDF_TYPE, RDFS
 from sensorstream.network.recursion.reads import Kind, reads, written
-from sensorstream.network.recursion.rule import DerivationRule, meant
+from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, lasting, renamed
+from sensorstream.reasoning.rulesets.solving import filled_triple
 from sensorstream.reasoning.rulesets.specialise import Specialisation, standard_name
 from sensorstream.reasoning.rulesets.substitution import triples_of
 from sensorstream.sparql.algebra import (
@@ -39,7 +40,7 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.sparql.walk import nodes
+from sensorstream.sparql.walk import nodes, triple_variables
 
 _SPACES = (RDF, RDFS, OWL, "http://www.w3.org/2001/XMLSchema#")
 
@@ -308,13 +309,15 @@ def _harmless(rule: DerivationRule) -> DerivationRule:
 def _follows(kb: KnowledgeBase, reasoner: RuleReasoner, rule: DerivationRule) -> bool:
     """Whether the conclusions of a rule follow from its premises, whatever they are about."""
     for names in _namings(rule):
-        premises = tuple(dict.fromkeys(_stated(each, names) for each in triples_of(rule.body)))
+        premises = tuple(
+            dict.fromkeys(filled_triple(each, names) for each in triples_of(rule.body))
+        )
         delta = Delta(0, tuple(each for each in premises if each not in kb))
         kb.apply(Origin.WINDOW, delta)
         reasoner.react(kb, delta)
         found = all(
             isinstance(conclusion[0], Literal) or conclusion in kb
-            for conclusion in (_stated(each, names) for each in rule.head)
+            for conclusion in (filled_triple(each, names) for each in rule.head)
         )
         kb.apply(Origin.WINDOW, delta.inverse())
         reasoner.react(kb, delta.inverse())
@@ -323,7 +326,7 @@ def _follows(kb: KnowledgeBase, reasoner: RuleReasoner, rule: DerivationRule) ->
     return True
 
 
-def _namings(rule: DerivationRule) -> Iterator[dict[Variable, Term]]:
+def _namings(rule: DerivationRule) -> Iterator[dict[str, Term]]:
     """New names for the variables of a rule, in all the ways in which they may be equal.
 
     An object may be a literal, which is no subject of others.
@@ -345,7 +348,8 @@ def _namings(rule: DerivationRule) -> Iterator[dict[Variable, Term]]:
         for chosen in product((IRI, Literal), repeat=len(free)):
             kinds = dict(zip(free, chosen, strict=True))
             yield {
-                each: kinds.get(number, IRI)(f"{_NEW}{number}") for each, number in groups.items()
+                each.name: kinds.get(number, IRI)(f"{_NEW}{number}")
+                for each, number in groups.items()
             }
 
 
@@ -360,20 +364,9 @@ def _partitions(variables: Sequence[Variable]) -> Iterator[dict[Variable, int]]:
             yield {**groups, last: number}
 
 
-def _stated(triple: TriplePattern, names: dict[Variable, Term]) -> Triple:
-    return tuple(  # type: ignore[return-value]
-        names[end] if isinstance(end, Variable) else meant(end)  # type: ignore[arg-type]
-        for end in (triple.subject, triple.predicate, triple.object)
-    )
-
-
 def _variables(rule: DerivationRule) -> set[Variable]:
-    return {
-        end
-        for triple in (*triples_of(rule.body), *rule.head)
-        for end in (triple.subject, triple.predicate, triple.object)
-        if isinstance(end, Variable)
-    }
+    triples = (*triples_of(rule.body), *rule.head)
+    return {each for triple in triples for each in triple_variables(triple)}
 
 
 def _can_be_tried(rule: DerivationRule) -> bool:

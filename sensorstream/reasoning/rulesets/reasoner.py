@@ -37,12 +37,11 @@ from sensorstream.network.recursion.linear import (
 )
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.reasoning.reasoner import Limited
+from sensorstream.reasoning.reasoner import Limited, change_between
 from sensorstream.reasoning.rulesets.derivation import Applications, grounds
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
-from sensorstream.reasoning.rulesets.lists import unrolled
+from sensorstream.reasoning.rulesets.lists import schema_kinds, unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, lasting
-from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 
 _MOST_APPLICATIONS: Final = 2_000
@@ -207,24 +206,9 @@ class RuleReasoner(Limited):
         known: list[DerivationRule] = []
         # Conclusions may make other nodes lists of a rule.
         while (rules := numbered(unrolled(self._lasting, kb.index))) != known:
-            equality, rest = apart(rules)
-            linear, others = parted(rest)
-            closure = FlatClosure(linear)
-            graphs = GraphsRead(kb, others)
-            program = Program(
-                kb,
-                Origin.STATIC_INFERRED,
-                (*equality, *others),
-                graphs.build,
-                linear=closure,
-                known=Origin.STATIC,
-            )
-            implied = (each for triple in list(kb.index) for each in closure.conclusions(triple))
-            program.hold(Delta(0, tuple(dict.fromkeys(implied))))
-            program.settle(0)
-            _check_faults(program)
-            program.leave()
-            graphs.close()
+            run = _Run(kb, rules, (), self.budget, special=False, closed=True, of_static=True)
+            run.change(Delta(0, tuple(kb.index)))
+            run.leave()
             known = rules
 
     def _follow(self, kb: KnowledgeBase, delta: Delta) -> Delta:
@@ -275,11 +259,7 @@ class RuleReasoner(Limited):
                 "the window says something of the schema: rules are not specialised to the static "
                 "graph, and are slower, for as long as it does"
             )
-        return Delta(
-            time,
-            tuple(triple for triple in after if triple not in before),
-            tuple(triple for triple in before if triple not in after),
-        )
+        return change_between(time, before, after)
 
     def _begun(self, kb: KnowledgeBase, rules: list[DerivationRule], *, special: bool) -> _Run:
         tables = self._special.tables if special and self._special is not None else ()
@@ -332,7 +312,8 @@ class RuleReasoner(Limited):
 class _Run:
     """Rules at work over one knowledge base; what follows is the inferred graph.
 
-    ``closed`` tells whether the static graphs are closed under all of the rules.
+    ``of_static``: it is that of the static graph. ``closed`` tells whether the static graphs are
+    closed under all of the rules.
     """
 
     def __init__(
@@ -344,6 +325,7 @@ class _Run:
         *,
         special: bool,
         closed: bool,
+        of_static: bool = False,
     ) -> None:
         self.special = special
         self._kb = kb
@@ -353,17 +335,18 @@ class _Run:
         self.at_work = AtWork(len(linear) + len(tables), len(others))
         self.closure = FlatClosure(linear, tables, lambda triple: kb.marks(triple) & _STATIC)
         self._implied = Implied(self.closure.conclusions)
+        self._into = Origin.STATIC_INFERRED if of_static else Origin.INFERRED
         self._program: Program | None = None
         self._graphs = GraphsRead(kb, others)
         if equality or others:
             self._program = Program(
                 kb,
-                Origin.INFERRED,
+                self._into,
                 (*equality, *others),
                 self._graphs.build,
                 budget,
                 linear=self.closure,
-                known=_KNOWN,
+                known=Origin.STATIC if of_static else _KNOWN,
             )
         self._closed = closed
 
@@ -375,7 +358,7 @@ class _Run:
         implied = self._implied.change(delta)
         if self._program is None:
             implied = unknown(self._kb, implied)
-            self._kb.apply(Origin.INFERRED, implied)
+            self._kb.apply(self._into, implied)
             return implied
         self._program.hold(implied)
         return self.settle(delta.time)

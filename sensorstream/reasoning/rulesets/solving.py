@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.network.recursion.rule import meant
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import (
     Alternative,
@@ -118,6 +119,20 @@ def bound(asked: Sequence[object], found: Sequence[Term]) -> dict[str, Term] | N
         if (match.setdefault(end.name, term) if isinstance(end, Variable) else end) != term:
             return None
     return match
+
+
+def filled(end: object, row: Binding) -> Term:
+    """The term that an end of a pattern stands for."""
+    if isinstance(end, Variable):
+        return row[end.name]
+    assert isinstance(end, IRI | Literal)
+    return meant(end)
+
+
+def filled_triple(triple: TriplePattern, row: Binding) -> Triple:
+    """The triple that a pattern without a path stands for."""
+    ends = (triple.subject, triple.predicate, triple.object)
+    return tuple(filled(end, row) for end in ends)  # type: ignore[return-value]
 
 
 def _known(end: PatternTerm, binding: Binding) -> Term | None:

@@ -21,10 +21,9 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.kinds import KindIndex
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
-from sensorstream.reasoning.rulesets.lists import kinds_of_lists, unrolled
+from sensorstream.reasoning.rulesets.lists import is_schema, kinds_of, kinds_of_lists, unrolled
 from sensorstream.reasoning.rulesets.rule_set import renamed
-from sensorstream.reasoning.rulesets.schema_vocabulary import is_schema, kinds_of
-from sensorstream.reasoning.rulesets.solving import Binding, bound, solutions
+from sensorstream.reasoning.rulesets.solving import Binding, bound, filled, filled_triple, solutions
 from sensorstream.reasoning.rulesets.substitution import (
     Substitution,
     can_be_substituted,
@@ -45,19 +44,6 @@ class SchemaTable:
     A :class:`~sensorstream.network.recursion.linear.LinearTable`. ``index`` holds the schema, of
     which only triples count that ``is_static`` tells; of its solutions those that ``allows`` does.
     """
-
-    __slots__ = (
-        "_allows",
-        "_found",
-        "_heads",
-        "_index",
-        "_is_static",
-        "_key",
-        "_names",
-        "_schema",
-        "heads",
-        "predicate",
-    )
 
     def __init__(
         self,
@@ -127,7 +113,7 @@ class SchemaTable:
 
     def concluded(self, row: Binding) -> list[tuple[IRI, Term]]:
         """Properties and objects that follow from a solution of the schema."""
-        return [(property, _term(object_, row)) for property, object_ in self._heads]
+        return [(property, filled(object_, row)) for property, object_ in self._heads]
 
     def _has(self, name: str, term: Term) -> bool:
         return any(map(self._holds, solutions(self._schema, self._index, {name: term})))
@@ -135,22 +121,7 @@ class SchemaTable:
     def _holds(self, row: Mapping[str, Term]) -> bool:
         if not self._allows(row):
             return False
-        for each in self._schema:
-            triple = (
-                _term(each.subject, row),
-                _term(each.predicate, row),
-                _term(each.object, row),
-            )
-            if not self._is_static(triple):  # type: ignore[arg-type]
-                return False
-        return True
-
-
-def _term(end: object, row: Binding) -> Term:
-    if isinstance(end, Variable):
-        return row[end.name]
-    assert isinstance(end, IRI | Literal)
-    return meant(end)
+        return all(self._is_static(filled_triple(each, row)) for each in self._schema)
 
 
 def table_of(
@@ -192,11 +163,9 @@ def table_of(
         index.most(*(None if isinstance(end, Variable) else end for end in _ends(each)))
         for each in schema
     )
-    return (
-        SchemaTable(schema, premise, heads, substitution.allows, index, is_static)
-        if least >= LARGE
-        else None
-    )
+    if least < LARGE:
+        return None
+    return SchemaTable(schema, premise, heads, substitution.allows, index, is_static)
 
 
 def _ends(triple: TriplePattern) -> tuple[object, object, object]:
@@ -209,16 +178,6 @@ class Division:
     The rule has no lists; see :func:`.lists.unrolled`. ``schema`` are the patterns of the clause
     that the static graph answers, ``whole`` is the clause with these patterns.
     """
-
-    __slots__ = (
-        "_fits",
-        "_substitution",
-        "is_of_schema",
-        "is_selective",
-        "kinds",
-        "schema",
-        "whole",
-    )
 
     def __init__(self, clause: Clause) -> None:
         body = clause.body.pattern
@@ -301,7 +260,16 @@ def divided(rule: DerivationRule) -> list[Division]:
 
 
 class Specialisation:
-    """What a schema makes of rules; see :func:`specialise`."""
+    """What a schema makes of rules: :attr:`rules` about what streams.
+
+    The schema is in an index: the static graph and its closure. Together with what the index holds
+    they conclude from streamed triples what the rules conclude, as long as no triple comes that
+    :meth:`is_outdated` tells. A rule about the schema alone is kept only if others may conclude its
+    premises, as rdfD2 does those of rdfs6.
+
+    Equal rules are one. If several rules come from one, their names are numbered:
+    :func:`standard_name` is the way back.
+    """
 
     __slots__ = ("_by_kind", "_kept_whole", "_kinds_of_lists", "_known", "_tables", "rules")
 
@@ -356,7 +324,7 @@ class Specialisation:
         """Whether a triple that was not there makes other rules; maybe true if it does not.
 
         ``index`` holds the triple, ``is_static`` tells if one holds whatever streams. Only triples
-        of :func:`.schema_vocabulary.schema_kinds` do. With the others, also those of the schema,
+        of :func:`.lists.schema_kinds` do. With the others, also those of the schema,
         the rules conclude what the rule set does.
         """
         kind = Kind(triple[1], triple[2])
@@ -388,22 +356,6 @@ class Specialisation:
                     if made is not None and renamed(made) not in self._known:
                         return True
         return False
-
-
-def specialise(rules: Iterable[DerivationRule], index: TripleIndex) -> list[DerivationRule]:
-    """The rules about what streams, for the schema in an index: the static graph and its closure.
-
-    Together with what the index holds they conclude from streamed triples what the rules conclude,
-    as long as no triple comes that :meth:`Specialisation.is_outdated` tells. A rule about the
-    schema alone is kept only if others may conclude its premises, as rdfD2 does those of rdfs6.
-
-    Equal rules are one. If several rules come from one, their names are numbered:
-    :func:`standard_name` is the way back.
-
-    Raises:
-        ProgramError: a list does not fit; see :func:`.lists.unrolled`.
-    """
-    return Specialisation(rules, index, lambda triple: True).rules
 
 
 def _instances(division: Division, index: TripleIndex) -> Iterator[DerivationRule]:

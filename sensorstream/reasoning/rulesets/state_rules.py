@@ -158,20 +158,22 @@ def state_rule(
         pattern = operation.pattern
         update = f"{source.text[block.start : block.groups[-2][1]]} WHERE {{}}"
     form = _SELECT if any(_named(pattern)) else _ASK
-    query = syntax.Sparql(f"{form}{_text(source, body)}", _before(source, body[0], len(form)))
+    before = _before(source, body[0], len(form))
+    query = syntax.Sparql(f"{form}{_text(source, body)}", position=before)
     condition = syntax.Select(query) if form == _SELECT else syntax.Ask(query)
+    place = block.position
     rule = syntax.SemanticRule(
         name,
-        syntax.When(condition, position=block.position),
+        syntax.When(condition, position=place),
         (),
-        (syntax.SparqlUpdate(syntax.Sparql(update, block.position), block.position),),
-        block.position,
+        (syntax.SparqlUpdate(syntax.Sparql(update, position=place), position=place),),
+        position=place,
     )
     return syntax.RuleFile(
         tuple(syntax.Prefix(prefix, iri) for prefix, iri in block.prefixes.items()),
         (),
         (rule,),
-        block.position.file,
+        place.file,
         bases=() if block.base is None else (syntax.Base(block.base),),
     )
 

@@ -14,10 +14,9 @@ from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, Field
 
-from sensorstream.alerts.cloudevents import alert_data, change_data, incident_data
 from sensorstream.alerts.feed import Subscription
-from sensorstream.alerts.incidents import AlertChange, Incident, IncidentState, Silence
-from sensorstream.alerts.records import RaisedAlert
+from sensorstream.alerts.formats import alert_data, change_data, incident_data
+from sensorstream.alerts.records import AlertChange, Incident, IncidentState, RaisedAlert, Silence
 from sensorstream.app.application import Application
 from sensorstream.client.operations import Operations
 from sensorstream.journal.records import message_id

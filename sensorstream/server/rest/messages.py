@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sensorstream.alerts.cloudevents import alert_data, plain_time
+from sensorstream.alerts.formats import alert_data, plain_time
 from sensorstream.alerts.records import LoggedDelivery
 from sensorstream.app.application import Application
 from sensorstream.app.messages import MOST_INDIVIDUALS, Known

@@ -15,8 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sensorstream.alerts.cloudevents import query_report_data
 from sensorstream.alerts.feed import Subscription
+from sensorstream.alerts.formats import query_report_data
 from sensorstream.analysis.note import Note
 from sensorstream.app.application import Application
 from sensorstream.app.registered_queries import TEXT, QueryView, ResultSet

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from fastapi import APIRouter, Path, Query
 from pydantic import AliasPath, BaseModel, BeforeValidator, Field
 
-from sensorstream.alerts.cloudevents import alert_data
+from sensorstream.alerts.formats import alert_data
 from sensorstream.app.holding import Applied, Held
 from sensorstream.app.reasons import RuleText
 from sensorstream.client.operations import Operations

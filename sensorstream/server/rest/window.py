@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from sensorstream.alerts.cloudevents import plain_time
+from sensorstream.alerts.formats import plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.individuals import KnownIndividual
 from sensorstream.client.operations import Operations

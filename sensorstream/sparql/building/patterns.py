@@ -5,9 +5,9 @@ Source: SPARQL 1.1 Query, section 18.2.2; EP-SPARQL, section 4.2; for windows se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from lark import Token, v_args
 from lark.tree import Meta
@@ -46,16 +46,8 @@ class _Bind:
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class _Optional:
-    group: GroupOfPatterns
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Minus:
-    pattern: Pattern
-    offset: int
+_Element: TypeAlias = Callable[[Pattern], Pattern]
+"""OPTIONAL or MINUS: what the patterns before it become."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +94,16 @@ class PatternBuilder(ExpressionBuilder):
                 bound = None
             pattern = self._with_block(pattern, block)
             block = []
-            match child:
-                case _Optional(GroupOfPatterns(right, of), offset):
-                    pattern = self.operation(offset, algebra.LeftJoin(pattern, right, of))
-                case _Minus(right, offset):
-                    pattern = self.operation(offset, algebra.Minus(pattern, right))
-                case _Bind(variable, expression):
-                    if bound is None:
-                        bound = set(visible(pattern))
-                    if variable in bound:
-                        self.fail_at(
-                            _bound(variable),
-                            f"{variable} has a value already: BIND needs a new one",
-                        )
-                    bound.add(variable)
-                    pattern = algebra.Extend(pattern, variable, expression)
-                case _:
-                    pattern = joined(pattern, child)
+            if isinstance(child, _Bind):
+                if bound is None:
+                    bound = set(visible(pattern))
+                if child.variable in bound:
+                    told = f"{child.variable} has a value already: BIND needs a new one"
+                    self.fail_at(_bound(child.variable), told)
+                bound.add(child.variable)
+                pattern = algebra.Extend(pattern, child.variable, child.expression)
+            else:
+                pattern = child(pattern) if callable(child) else joined(pattern, child)
         return GroupOfPatterns(self._with_block(pattern, block), condition)
 
     def _with_block(self, pattern: Pattern, block: list[TriplePattern]) -> Pattern:
@@ -156,12 +141,14 @@ class PatternBuilder(ExpressionBuilder):
         return _Bind(variable, self.without_aggregates(expression, "BIND"))
 
     @v_args(meta=True)
-    def optional(self, meta: Meta, children: list[GroupOfPatterns]) -> _Optional:
-        return _Optional(children[0], meta.start_pos)
+    def optional(self, meta: Meta, children: list[GroupOfPatterns]) -> _Element:
+        right, condition = children[0].pattern, children[0].condition
+        return lambda left: self.operation(meta.start_pos, algebra.LeftJoin(left, right, condition))
 
     @v_args(meta=True)
-    def minus(self, meta: Meta, children: list[GroupOfPatterns]) -> _Minus:
-        return _Minus(children[0].whole, meta.start_pos)
+    def minus(self, meta: Meta, children: list[GroupOfPatterns]) -> _Element:
+        right = children[0].whole
+        return lambda left: self.operation(meta.start_pos, algebra.Minus(left, right))
 
     @v_args(meta=True)
     def graph(self, meta: Meta, children: list[Any]) -> Pattern:

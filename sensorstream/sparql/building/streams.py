@@ -67,6 +67,26 @@ class Clauses:
     alert: AlertClause | None = None
 
 
+def _option(name: str) -> Any:
+    """The rule of an option of a window that is what stands beside its word."""
+
+    @v_args(meta=True)
+    def option(self: StreamBuilder, meta: Meta, children: list[Any]) -> tuple[int, str, Any]:
+        return meta.start_pos, name, children[0]
+
+    return option
+
+
+def _report(kind: ReportKind) -> Any:
+    """The rule of a report that has no length."""
+
+    @v_args(meta=True)
+    def report(self: StreamBuilder, meta: Meta, children: list[Any]) -> ReportClause:
+        return self.operation(meta.start_pos, ReportClause(kind))
+
+    return report
+
+
 class StreamBuilder(PatternBuilder):
     """The grammar rules that plain SPARQL does not have, and FROM, which windows extend."""
 
@@ -251,10 +271,6 @@ class StreamBuilder(PatternBuilder):
         return meta.start_pos, "unit", WindowUnit.INDIVIDUALS
 
     @v_args(meta=True)
-    def of_class(self, meta: Meta, children: list[IRI]) -> tuple[int, str, Any]:
-        return meta.start_pos, "instances_of", children[0]
-
-    @v_args(meta=True)
     def step(self, meta: Meta, children: list[Any]) -> tuple[int, str, Any]:
         return meta.start_pos, "step", (meta.start_pos, *children[0])
 
@@ -262,17 +278,10 @@ class StreamBuilder(PatternBuilder):
     def tumbling(self, meta: Meta, children: list[Any]) -> tuple[int, str, Any]:
         return meta.start_pos, "kind", WindowKind.TUMBLING
 
-    @v_args(meta=True)
-    def starting_at(self, meta: Meta, children: list[Literal]) -> tuple[int, str, Any]:
-        return meta.start_pos, "origin", children[0]
-
-    @v_args(meta=True)
-    def start(self, meta: Meta, children: list[Literal]) -> tuple[int, str, Any]:
-        return meta.start_pos, "start", children[0]
-
-    @v_args(meta=True)
-    def end(self, meta: Meta, children: list[Literal]) -> tuple[int, str, Any]:
-        return meta.start_pos, "end", children[0]
+    of_class = _option("instances_of")
+    starting_at = _option("origin")
+    start = _option("start")
+    end = _option("end")
 
     @v_args(meta=True)
     def named_window(self, meta: Meta, children: list[Any]) -> Pattern:
@@ -412,17 +421,9 @@ class StreamBuilder(PatternBuilder):
             )
         return self.operation(meta.start_pos, ReportClause(ReportKind.TRIPLES, every))
 
-    @v_args(meta=True)
-    def report_change(self, meta: Meta, children: list[Any]) -> ReportClause:
-        return self.operation(meta.start_pos, ReportClause(ReportKind.CHANGE))
-
-    @v_args(meta=True)
-    def report_close(self, meta: Meta, children: list[Any]) -> ReportClause:
-        return self.operation(meta.start_pos, ReportClause(ReportKind.WINDOW_CLOSE))
-
-    @v_args(meta=True)
-    def report_instant(self, meta: Meta, children: list[Any]) -> ReportClause:
-        return self.operation(meta.start_pos, ReportClause(ReportKind.INSTANT))
+    report_change = _report(ReportKind.CHANGE)
+    report_close = _report(ReportKind.WINDOW_CLOSE)
+    report_instant = _report(ReportKind.INSTANT)
 
 
 _OPTION_NAMES: Final = {

@@ -5,11 +5,9 @@ SPARQL that gets the text computes what the algebra means. The text is canonical
 literals in their N-Triples form, each compound expression in brackets.
 """
 
-from sensorstream.sparql.printing.patterns import expression_text, pattern_text
-from sensorstream.sparql.printing.query_forms import query_text
+from sensorstream.sparql.printing.patterns import algebra_lines, expression_text, pattern_text
+from sensorstream.sparql.printing.query_forms import operation_text, query_text, update_text
 from sensorstream.sparql.printing.term_text import node_text, path_text
-from sensorstream.sparql.printing.tree import algebra_lines
-from sensorstream.sparql.printing.updates import operation_text, update_text
 
 __all__ = [
     "algebra_lines",

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from sensorstream.sql.fragments import united as combined
 from sensorstream.sql.postgres.expressions import by_value, order_by, ordered_by, read, truth
 from sensorstream.sql.postgres.scope import (
     INTEGER,
@@ -190,9 +191,7 @@ def _values(node: exp.Values, scope: Scope, names: Sequence[str]) -> tuple[exp.E
         )
         for row in zip(*by_column, strict=True)
     ]
-    tree: exp.Expr = selects[0]
-    for each in selects[1:]:
-        tree = exp.Union(this=tree, expression=each, distinct=False)
+    tree = combined(selects)
     types = [united([each.type for each in cells]) for cells in by_column]
     return tree, tuple(zip(names, types, strict=True))
 
@@ -297,11 +296,9 @@ def _with_totals(node: exp.Select, built: exp.Select, times: int) -> exp.Expr:
     clause = built.args.get("with_")
     built.set("with_", None)
     total = _total(built)
-    united: exp.Expr = built
-    for _ in range(times):
-        united = exp.Union(this=united, expression=total.copy(), distinct=False)
-    united.set("with_", clause)
-    return united
+    whole = combined([built, *(total.copy() for _ in range(times))])
+    whole.set("with_", clause)
+    return whole
 
 
 def _total(built: exp.Select) -> exp.Select:

@@ -27,7 +27,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.algebra import Sequence as PathSequence
 from sensorstream.sparql.values import number
-from sensorstream.sql.fragments import any_of, constant, named, sql, table
+from sensorstream.sql.fragments import any_of, constant, named, sql, table, titled, united
 from sensorstream.sql.sparql.relations import (
     Bound,
     Compiler,
@@ -141,10 +141,7 @@ class Paths:
         return self._over(tree, ("object", "subject"))
 
     def _union(self, ways: list[exp.Select], *, distinct: bool = False) -> exp.Select:
-        made: exp.Query = ways[0]
-        for each in ways[1:]:
-            made = exp.Union(this=made, expression=each, distinct=distinct)
-        return self._over(made, ("subject", "object"))
+        return self._over(united(ways, distinct=distinct), _ENDS)
 
     def _sequence(
         self, left: Path, right: Path, subject: exp.Expr | None, object_: exp.Expr | None
@@ -197,12 +194,8 @@ class Paths:
         )
         from_(more, exp.to_table(found))
         more.append("joins", self._next(table(following, step), found, step, far))
-        recursive = exp.CTE(
-            this=exp.Union(this=first, expression=more, distinct=True),
-            alias=exp.TableAlias(
-                this=exp.to_identifier(found), columns=[exp.to_identifier(end) for end in _ENDS]
-            ),
-        )
+        both = united([first, more], distinct=True)
+        recursive = exp.CTE(this=both, alias=titled(found, _ENDS))
         tree = from_(selected(exp.column(end, found) for end in _ENDS), exp.to_table(found))
         tree.set("with_", exp.With(expressions=[recursive], recursive=True))
         if subject is not None and object_ is not None:

@@ -29,9 +29,17 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import iri_function
 from sensorstream.sql.fragments import any_of, constant, sql
-from sensorstream.sql.sparql import numbers
 from sensorstream.sql.sparql.comparisons import equal, ordered, same
-from sensorstream.sql.sparql.functions import BLANK_NODE, CASTS, FUNCTIONS, negative_time, summed
+from sensorstream.sql.sparql.functions import (
+    BLANK_NODE,
+    CASTS,
+    FUNCTIONS,
+    arithmetic,
+    negative,
+    negative_time,
+    positive,
+    summed,
+)
 from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import (
     STORED,
@@ -145,15 +153,15 @@ def _compared(expression: Expression, frame: Frame) -> Value:
 
 def _arithmetic(operator: str, a: Value, b: Value, frame: Frame) -> Value:
     if operator not in ("+", "-") or not (may_be_time(a) and may_be_time(b)):
-        return numbers.arithmetic(operator, a, b, frame)
+        return arithmetic(operator, a, b, frame)
     of_times = summed(frame, a, b, 1 if operator == "+" else -1)
     if isinstance(a, Constant) or isinstance(b, Constant):
         return of_times
-    return _either(frame.light(numbers.arithmetic(operator, a, b, frame)), of_times)
+    return _either(frame.light(arithmetic(operator, a, b, frame)), of_times)
 
 
 def _signed(operator: str, value: Value, frame: Frame) -> Value:
-    of_number = numbers.negative(value) if operator == "-" else numbers.positive(value)
+    of_number = negative(value) if operator == "-" else positive(value)
     if not may_be_time(value):
         return of_number
     of_time = negative_time(frame, value)

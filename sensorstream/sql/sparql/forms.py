@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from typing import Final
 
 from sqlglot import exp
@@ -40,6 +39,8 @@ from sensorstream.sql.fragments import (
     null,
     sql,
     table,
+    titled,
+    united,
 )
 from sensorstream.sql.sparql.patterns import PatternCompiler
 from sensorstream.sql.sparql.relations import (
@@ -177,9 +178,7 @@ def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, Id], 
     columns = ("id", *PARTS, "number", "moment")
     source = exp.Values(
         expressions=rows,
-        alias=exp.TableAlias(
-            this=exp.to_identifier("w"), columns=[exp.to_identifier(each) for each in columns]
-        ),
+        alias=titled("w", columns),
     )
     types = ("BIGINT", "SMALLINT", "TEXT", "TEXT", "TEXT", "DECIMAL", "TIMESTAMPTZ")
     own = from_(
@@ -230,7 +229,7 @@ def _dataset(dataset: Dataset, scope: Scope) -> tuple[exp.Select, Mapping[IRI, e
             named(null(kind), name) for name, kind in zip(columns, types, strict=True)
         )
         parts = [where(nothing, exp.false())]
-    whole = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), parts)
+    whole = united(parts)
     source = table(whole, "b")
     default = from_(selected(exp.column(name, "b") for name in columns), source)
     return default, {each: scope.named[each] for each in dataset.named if each in scope.named}
@@ -274,16 +273,10 @@ def _construct(
     parts = [_instances(each, valued.layouts) for each in template]
     if not parts:
         parts = [where(_no_triples(), exp.false())]
-    whole = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), parts)
+    whole = united(parts)
     tree = _triples(whole)
-    tree.set(
-        "with_",
-        exp.With(
-            expressions=[
-                exp.CTE(this=solutions, alias=exp.TableAlias(this=exp.to_identifier("solutions")))
-            ]
-        ),
-    )
+    named_solutions = exp.CTE(this=solutions, alias=titled("solutions"))
+    tree.set("with_", exp.With(expressions=[named_solutions]))
     return SqlQuery("CONSTRUCT", tree, _triple_columns())
 
 
@@ -333,7 +326,7 @@ def _describe(
             roots.append(_ids_of(compiler, relation, relation.layouts[each.name]))
     if not roots:
         roots = [where(selected([named(null("BIGINT"), "id")]), exp.false())]
-    first = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=True), roots)
+    first = united(roots, distinct=True)
     base = from_(
         selected([named(exp.cast(exp.column("id", "f"), "BIGINT"), "id")]),
         table(first, "f"),
@@ -343,12 +336,7 @@ def _describe(
     more.append(
         "joins", join(table(compiler.terms.copy(), "t"), sql("t.id = g.object AND t.kind = 1"))
     )
-    found = exp.CTE(
-        this=exp.Union(this=base, expression=more, distinct=True),
-        alias=exp.TableAlias(
-            this=exp.to_identifier("described"), columns=[exp.to_identifier("id")]
-        ),
-    )
+    found = exp.CTE(this=united([base, more], distinct=True), alias=titled("described", ["id"]))
     columns: list[exp.Expr] = []
     tree = from_(selected(columns), exp.table_("described", alias="d"))
     tree.append("joins", join(table(graph.copy(), "g"), sql("g.subject = d.id")))

@@ -13,8 +13,8 @@ from sensorstream.sparql.walk import nodes
 from sensorstream.sql.fragments import all_of, constant, named, null, sql, table
 from sensorstream.sql.sparql.comparisons import codepoints, order_keys
 from sensorstream.sql.sparql.expressions import id_of, value_of
+from sensorstream.sql.sparql.functions import double_quotient, quotient
 from sensorstream.sql.sparql.lexical import rounded, single
-from sensorstream.sql.sparql.numbers import double_quotient, quotient
 from sensorstream.sql.sparql.relations import (
     UNREPEATABLE,
     Compiler,

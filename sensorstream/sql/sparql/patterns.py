@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Final
 
 from sqlglot import exp
@@ -36,7 +35,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.scope import in_scope, names_in
 from sensorstream.sparql.walk import nodes, variables
-from sensorstream.sql.fragments import all_of, any_of, constant, null, sql, table
+from sensorstream.sql.fragments import all_of, any_of, constant, null, sql, table, titled, united
 from sensorstream.sql.sparql import blocks, modifiers
 from sensorstream.sql.sparql.expressions import truth_of
 from sensorstream.sql.sparql.relations import (
@@ -218,10 +217,9 @@ class PatternCompiler(Compiler):
         for each in parts:
             alias = self.names.fresh("r")
             selects.append(from_(selected(aligned(each, target, alias)), each.under(alias)))
-        whole = reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), selects)
         alias = self.names.fresh("r")
         columns = [exp.column(name, alias) for each in target.values() for name in each.columns]
-        source = table(whole, alias)
+        source = table(united(selects), alias)
         return Relation(from_(selected(columns), source), target)
 
     # -- conditions ---------------------------------------------------------------------------
@@ -309,12 +307,7 @@ class PatternCompiler(Compiler):
         ]
         alias = self.names.fresh("r")
         columns = [each.column for each in layouts.values()] or ["unit"]
-        source = exp.Values(
-            expressions=tuples,
-            alias=exp.TableAlias(
-                this=exp.to_identifier(alias), columns=[exp.to_identifier(c) for c in columns]
-            ),
-        )
+        source = exp.Values(expressions=tuples, alias=titled(alias, columns))
         tree = from_(selected(exp.column(each, alias) for each in columns), source)
         return Relation(tree, layouts, unique=len(set(map(tuple, rows))) == len(rows))
 

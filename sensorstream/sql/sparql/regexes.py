@@ -27,9 +27,15 @@ _SPECIAL: Final = re.compile(r"[\\|.?*+(){}\[\]^$]")
 # Not \w: it has other marks and signs in each language of patterns.
 _CLASSES: Final = {"d": r"\d", "D": r"\D", "s": r"\s", "S": r"\S"}
 _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t"}
-_QUANTIFIER: Final = re.compile(r"[?*+]|\{[0-9]{1,3}(,[0-9]{0,3})?\}")
 _MOST_REPEATS: Final = 255
-_CLASS_PART: Final = re.compile(r"\\[nrt\\|.?*+(){}\[\]^$-]|\\[dDsS]|[^\\\[\]]")
+_TOKEN: Final = re.compile(
+    r"(?P<repeat>[?*+]|\{[0-9]{1,3}(?:,[0-9]{0,3})?\})|(?P<escape>\\.?)"
+    r"|(?P<class>\[\^?(?:\\[nrtds\\|.?*+(){}\[\]^$-]|[^\\\[\]])*(?P<ended>\]?))|(?P<open>\((?:\?:?)?)"
+    r"|(?P<close>\))|(?P<dot>\.)|(?P<end>[\^$])|(?P<either>\|)|(?P<bare>[\]{}])|(?P<plain>.)",
+    re.DOTALL,
+)
+_SINGLE: Final = ("escape", "class", "dot", "plain")
+"""The kinds of what is one character."""
 
 
 def regex(frame: Frame, *arguments: Value) -> Value:
@@ -136,90 +142,69 @@ class _Translation:
 
     def _translated(self) -> str:
         made: list[str] = []
-        place, single = 0, False
+        place, before = 0, ""
         while place < len(self.written):
-            character = self.written[place]
-            quantifier = _QUANTIFIER.match(self.written, place)
-            if quantifier is not None:
-                made.append(self._quantifier(quantifier, single, made))
-                place, single = quantifier.end(), False
-                continue
-            single = False
-            if character == "\\":
-                part, place, single = self._escape(place)
-            elif character == "[":
-                part, place = self._class(place)
-                single = True
-            elif character == "(":
-                part, place = self._group(place)
-            elif character == ")":
-                part, place = ")", place + 1
-            elif character == ".":
-                part, place, single = "." if "s" in self.flags else "[^\n]", place + 1, True
-            elif character in "^$":
-                part, place = character, place + 1
-            elif character == "|":
-                self.alternatives = True
-                part, place = "|", place + 1
-            elif character in "]}{":
-                raise self._refusal(f"a bare {character}")
-            elif character in " \t\n\r" and "x" in self.flags:
-                part, place = "", place + 1
-            else:
-                part, place, single = character, place + 1, True
-            made.append(part)
+            token = _TOKEN.match(self.written, place)
+            assert token is not None, "some part matches any character"
+            place, kind = token.end(), str(token.lastgroup)
+            made.append(self._part(kind, token, before))
+            # What is left out is nothing that could be repeated.
+            before = kind if made[-1] else ""
         return "".join(made)
 
-    def _quantifier(self, match: re.Match[str], single: bool, made: list[str]) -> str:
+    def _part(self, kind: str, token: re.Match[str], before: str) -> str:
+        """A part of the pattern; ``before``: of which kind the one before it is."""
+        text = token[0]
+        match kind:
+            case "repeat":
+                return self._quantifier(token, before)
+            case "escape":
+                return self._escape(text[1:])
+            case "class":
+                return self._class(token)
+            case "open" if text == "(?":
+                raise self._refusal("a group that begins with (?")
+            case "open":
+                self.groups += text == "("
+            case "dot":
+                return "." if "s" in self.flags else "[^\n]"
+            case "either":
+                self.alternatives = True
+            case "bare":
+                raise self._refusal(f"a bare {text}")
+            case "plain" if text in " \t\n\r" and "x" in self.flags:
+                return ""
+        return text
+
+    def _quantifier(self, token: re.Match[str], before: str) -> str:
         self.quantifiers += 1
-        if not single:
-            if not made or made[-1] != ")":
+        if before not in _SINGLE:
+            if before != "close":
                 raise self._refusal("a quantifier after nothing")
             # Of what is repeated, the last match is kept; which one that is may differ.
             self.quantifiers += 1
-        if match.end() < len(self.written) and self.written[match.end()] in "?+*":
+        if self.written[token.end() : token.end() + 1] in {"?", "+", "*"}:
             raise self._refusal("a reluctant quantifier")
-        if any(int(each) > _MOST_REPEATS for each in re.findall("[0-9]+", match[0])):
+        if any(int(each) > _MOST_REPEATS for each in re.findall("[0-9]+", token[0])):
             raise self._refusal(f"more than {_MOST_REPEATS} repetitions")
-        return match[0]
+        return token[0]
 
-    def _escape(self, place: int) -> tuple[str, int, bool]:
-        following = self.written[place + 1 : place + 2]
+    def _escape(self, following: str) -> str:
         if following in _CLASSES:
-            return _CLASSES[following], place + 2, True
+            return _CLASSES[following]
         if following in _CONTROLS:
-            return _CONTROLS[following], place + 2, True
+            return _CONTROLS[following]
         if following and following in _ESCAPED:
-            return f"\\{following}", place + 2, True
+            return f"\\{following}"
         raise self._refusal(f"the escape \\{following}")
 
-    def _group(self, place: int) -> tuple[str, int]:
-        if self.written.startswith("(?:", place):
-            return "(?:", place + 3
-        if self.written.startswith("(?", place):
-            raise self._refusal("a group that begins with (?")
-        self.groups += 1
-        return "(", place + 1
-
-    def _class(self, place: int) -> tuple[str, int]:
-        end = place + 1
-        made = "["
-        if self.written.startswith("^", end):
-            made, end = "[^", end + 1
-        first = True
-        while True:
-            if end >= len(self.written):
-                raise self._refusal("a class without an end")
-            if self.written[end] == "]" and not first:
-                return f"{made}]", end + 1
-            part = _CLASS_PART.match(self.written, end)
-            if part is None or part[0] in ("\\D", "\\S"):
-                raise self._refusal("a class within a class")
-            text = part[0]
-            if text[0] == "\\" and text[1] in _CONTROLS:
-                text = _CONTROLS[text[1]]
-            made += text
-            end, first = part.end(), False
+    def _class(self, token: re.Match[str]) -> str:
+        text = token[0]
+        if not token["ended"] and token.end() == len(self.written):
+            raise self._refusal("a class without an end")
+        if not token["ended"] or text in ("[]", "[^]"):
+            raise self._refusal("a class within a class")
+        return re.sub(r"\\(.)", lambda m: _CONTROLS.get(m[1], m[0]), text)
 
     def _refusal(self, what: str) -> UnsupportedQuery:
         return _refused(self.name, self.written, what)

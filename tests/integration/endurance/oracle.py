@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from sensorstream.alerts.cloudevents import plain_alert, report_json
+from sensorstream.alerts.formats import plain_alert, report_json
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.wiring import build_machine, read_deployment
 from sensorstream.clock import SystemClock

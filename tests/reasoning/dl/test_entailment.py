@@ -10,7 +10,7 @@ from sensorstream.clock import SystemClock
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.reasoning.dl.entailment import Entailed, assertions_near, entailed
+from sensorstream.reasoning.dl.contradictions import Entailed, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.testing import triples
 

@@ -24,8 +24,8 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBCLASS_OF,
 )
 from sensorstream.model.xsd import XSD, XSD_DOUBLE, XSD_INTEGER
-from sensorstream.reasoning.dl.islands import whole_window
 from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.questions import whole_window
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import HELPER, Terminology
 from sensorstream.reasoning.ontology import Ontology, to_ntriples

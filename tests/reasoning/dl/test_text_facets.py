@@ -11,9 +11,9 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.reasoning.resilient import ResilientReasoner
 from tests.reasoning.dl.test_random_ontologies import BASE, ontology
 
 Make = Callable[[str, str], tuple[KnowledgeBase, Reasoner]]

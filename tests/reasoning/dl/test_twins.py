@@ -22,9 +22,8 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.islands import Island, of_facts
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
-from sensorstream.reasoning.dl.questions import Memo, Questions
+from sensorstream.reasoning.dl.questions import Island, Memo, Questions, of_facts
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 from tests.reasoning.dl.test_random_ontologies import (

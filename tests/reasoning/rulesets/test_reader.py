@@ -6,7 +6,7 @@ import pytest
 
 from sensorstream.errors import Position, ProgramError, QueryError
 from sensorstream.language import parse
-from sensorstream.language.printer import print_rule
+from sensorstream.language.printer import print_node
 from sensorstream.language.syntax import Ask
 from sensorstream.reasoning.rulesets import reader
 from sensorstream.reasoning.rulesets.reader import read
@@ -204,7 +204,7 @@ def test_a_rule_that_deletes_is_one_of_the_rule_language() -> None:
     on, at = found.state_rules
     (rule,) = on.semantic_rules
     assert rule.position == Position("mine.ru", 5, 1)
-    assert print_rule(rule) == print_rule(
+    assert print_node(rule) == print_node(
         parse(
             "rule x when select { SELECT * { ?l :of '}' } } becomes true\n"
             "then sparql { DELETE { ?l :lit <off> } # a comment }\n"

@@ -9,10 +9,10 @@ from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.rulesets.library import bundled_rules
 from sensorstream.reasoning.rulesets.reader import read
 from sensorstream.reasoning.rulesets.rule_set import renamed
-from sensorstream.reasoning.rulesets.specialise import specialise, standard_name
+from sensorstream.reasoning.rulesets.specialise import standard_name
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, indexed, rules
 from tests.reasoning.rulesets.oracle import as_stored, closed
-from tests.reasoning.rulesets.world import World
+from tests.reasoning.rulesets.world import World, specialise
 
 
 def specialised(rule: str, schema: str) -> list[DerivationRule]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.network.build import build
@@ -15,9 +16,8 @@ from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.sources import Source, Sources
-from sensorstream.reasoning.rulesets.lists import unrolled
+from sensorstream.reasoning.rulesets.lists import schema_kinds, unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
-from sensorstream.reasoning.rulesets.schema_vocabulary import schema_kinds
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 from sensorstream.sparql.algebra import Pattern
 
@@ -30,6 +30,11 @@ def program(kb: KnowledgeBase, origin: Origin, rules: Iterable[DerivationRule]) 
         return build(plan_in_step(body, Sources(graph), None), network, {graph: kb.index})
 
     return Program(kb, origin, rules, of)
+
+
+def specialise(rules: Iterable[DerivationRule], index: TripleIndex) -> list[DerivationRule]:
+    """The rules about what streams, for the schema in an index."""
+    return Specialisation(rules, index, lambda triple: True).rules
 
 
 def concluded(rule_set: RuleSet, static: set[Triple]) -> set[Triple]:

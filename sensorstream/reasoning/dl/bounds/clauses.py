@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -75,6 +76,15 @@ def implies(name: str, body: tuple[TriplePattern, ...], head: TriplePattern) -> 
 def member(one: PatternTerm, of_class: IRI) -> TriplePattern:
     """An individual is of a class."""
     return TriplePattern(one, RDF_TYPE, of_class)
+
+
+def renamed(triple: TriplePattern, terms: Mapping[Variable, PatternTerm]) -> TriplePattern:
+    """The triple with other terms for some variables."""
+    s, o = (
+        terms.get(end, end) if isinstance(end, Variable) else end
+        for end in (triple.subject, triple.object)
+    )
+    return TriplePattern(s, triple.predicate, o)
 
 
 @dataclass(frozen=True, slots=True)

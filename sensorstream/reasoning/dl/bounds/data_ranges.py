@@ -433,7 +433,7 @@ def cells(ranges: Iterable[DataRange]) -> list[Cell]:
     found += [Cell(mark, many=False) for mark in sorted(marks, key=repr) if _is_point(mark)]
     found += _texts(ranges, marks)
     for moment in _TIMES:
-        found.append(Cell(Value(XSD_DATE_TIME, _unlike(XSD_DATE_TIME, moment, marks)), many=True))
+        found.append(Cell(Value(XSD_DATE_TIME, _unlike(moment, marks)), many=True))
     found.append(Cell(Value(XSD_DURATION, (0, 0)), many=False))
     for length in _DURATIONS:
         found.append(Cell(Value(XSD_DURATION, _scaled(length, marks)), many=True))
@@ -525,11 +525,9 @@ def _other(space: str, beginning: str, marks: set[Value]) -> Value:
     return Value(space, f"{beginning}{number}")
 
 
-def _unlike(
-    space: str, moment: tuple[int, int | None], marks: set[Value]
-) -> tuple[int, int | None]:
+def _unlike(moment: tuple[int, int | None], marks: set[Value]) -> tuple[int, int | None]:
     clock, zone = moment
-    while Value(space, (clock, zone)) in marks:
+    while Value(XSD_DATE_TIME, (clock, zone)) in marks:
         clock += 1
     return clock, zone
 

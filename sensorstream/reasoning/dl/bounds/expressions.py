@@ -8,7 +8,8 @@ entail, of names other than the new ones, exactly what the axioms entail.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final, TypeAlias
@@ -172,16 +173,21 @@ class Expressions:
 
     def include(self, name: str, lower: Term, upper: Term) -> None:
         """Every member of ``lower`` is one of ``upper``."""
-        self._depth += 1
-        try:
-            if self._depth > _DEPTH:
-                raise Untreated("an expression that is nested too deeply")
+        with self._deeper():
             for left in self._parts(lower, UNION):
                 for right in self._parts(upper, OWL_INTERSECTION_OF):
                     draft = _Draft()
                     self._left(draft, name, left, _X)
                     self._right(draft, name, right, _X)
                     self._finish(draft, name)
+
+    @contextmanager
+    def _deeper(self) -> Iterator[None]:
+        self._depth += 1
+        try:
+            if self._depth > _DEPTH:
+                raise Untreated("an expression that is nested too deeply")
+            yield
         finally:
             self._depth -= 1
 
@@ -320,13 +326,8 @@ class Expressions:
                 draft.certain = True
 
     def _nested(self, turn: _Turn, draft: _Draft, name: str, node: Term, one: Variable) -> None:
-        self._depth += 1
-        try:
-            if self._depth > _DEPTH:
-                raise Untreated("an expression that is nested too deeply")
+        with self._deeper():
             turn(draft, name, node, one)
-        finally:
-            self._depth -= 1
 
     def _some(self, draft: _Draft, name: str, node: Term, one: Variable, filler: Term) -> None:
         role = self._role(node)
@@ -425,21 +426,17 @@ class Expressions:
             kind, value = kind_of(self._axioms, node)
             if kind in COUNTS:
                 number, least, most = limits_of(kind, value)
-                limits = [self._limit_below] if least and number else []
-                limits += [self._limit_above] if most else []
-                for limit in limits:
+                if least and number:
                     draft = _Draft([member(_X, found)])
-                    limit(draft, name, node, number)
+                    draft.heads.append(self._at_least(draft, name, node, _X, number))
+                    self._finish(draft, name)
+                if most:
+                    draft = _Draft([member(_X, found)])
+                    self._counted(draft, name, node, _X, number + 1)
                     self._finish(draft, name)
             else:
                 self.include(name, found, node)
         return found
-
-    def _limit_below(self, draft: _Draft, name: str, node: Term, number: int) -> None:
-        draft.heads.append(self._at_least(draft, name, node, _X, number))
-
-    def _limit_above(self, draft: _Draft, name: str, node: Term, number: int) -> None:
-        self._counted(draft, name, node, _X, number + 1)
 
     def _name_outside(self, node: Term, name: str) -> IRI:
         """A class without the members of an expression."""

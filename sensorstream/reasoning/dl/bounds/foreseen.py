@@ -31,8 +31,10 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     Clause,
     implies,
     member,
+    renamed,
 )
 from sensorstream.sparql.algebra import Call, PatternTerm, TriplePattern, Variable
+from sensorstream.sparql.walk import triple_variables
 
 _Ground: TypeAlias = IRI | Literal
 Fact: TypeAlias = tuple[_Ground, IRI, _Ground]
@@ -187,18 +189,8 @@ class Enumerations:
         if listed is None:
             return [head]
         (unnamed,) = head.unnamed
-
-        def named(end: PatternTerm, name: IRI) -> PatternTerm:
-            return name if end == unnamed else end
-
         return [
-            Alternative(
-                tuple(
-                    TriplePattern(named(t.subject, name), t.predicate, named(t.object, name))
-                    for t in head.triples
-                )
-            )
-            for name in listed
+            Alternative(tuple(renamed(t, {unnamed: name}) for t in head.triples)) for name in listed
         ]
 
     def _listed(self, head: Alternative) -> tuple[IRI, ...] | None:
@@ -292,14 +284,9 @@ def _number(kind: str) -> str:
 def _shape(head: Alternative) -> tuple[TriplePattern, ...]:
     """What is said of the unnamed, whoever they are linked to."""
     places = {each: Variable(f"u{place}") for place, each in enumerate(head.unnamed)}
-
-    def end(term: object) -> object:
-        return places.get(term, _SAID_OF) if isinstance(term, Variable) else term
-
-    return tuple(
-        TriplePattern(end(t.subject), t.predicate, end(t.object))  # type: ignore[arg-type]
-        for t in head.triples
-    )
+    for each in (each for triple in head.triples for each in triple_variables(triple)):
+        places.setdefault(each, _SAID_OF)
+    return tuple(renamed(triple, places) for triple in head.triples)
 
 
 def _disjoint(clause: Clause) -> set[tuple[IRI, IRI]]:

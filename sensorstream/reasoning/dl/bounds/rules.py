@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
-from typing import Final
+from typing import NamedTuple
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import (
@@ -22,7 +22,6 @@ from sensorstream.model.vocabulary import (
     OWL_SAME_AS,
     RDF_TYPE,
 )
-from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.dl.bounds.clauses import (
     NAMED,
     PREFIX,
@@ -31,30 +30,54 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     Clause,
     Crowd,
     member,
+    renamed,
 )
 from sensorstream.reasoning.dl.bounds.foreseen import MadeNames
 from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
 from sensorstream.reasoning.dl.bounds.stated import Needs
 from sensorstream.reasoning.dl.bounds.values import Values, loosened
 from sensorstream.sparql.algebra import (
-    BGP,
     And,
     Call,
     Comparison,
-    Exists,
     Expression,
-    Extend,
-    Filter,
-    Graph,
     Not,
     Or,
-    Pattern,
     TriplePattern,
     Variable,
 )
 
-LOWER: Final = IRI(f"{PREFIX}lower")
-"""The graph that the rules of the upper bound expect the lower bound in, assertions included."""
+
+class Naming(NamedTuple):
+    """A variable is the name that begins with ``prefix`` and ends with the name of ``owner``."""
+
+    variable: Variable
+    prefix: str
+    owner: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """Where ``premises`` and ``tests`` hold and nothing of ``absent`` does, ``heads`` hold.
+
+    ``name`` says of which axiom. ``absent`` are patterns about facts of the lower bound, assertions
+    included; each holds where all of its triples do. All heads together are what one clause says.
+    """
+
+    name: str
+    premises: tuple[TriplePattern, ...]
+    heads: tuple[TriplePattern, ...] = ()
+    absent: tuple[tuple[TriplePattern, ...], ...] = ()
+    tests: tuple[Expression, ...] = ()
+    names: tuple[Naming, ...] = ()
+
+    def but(self, *tests: Expression) -> Conclusion:
+        """The same under more conditions."""
+        return replace(self, tests=(*self.tests, *tests))
+
+    def unless(self, *triples: TriplePattern) -> Conclusion:
+        """The same where the lower bound does not have these triples."""
+        return replace(self, absent=(*self.absent, triples))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +89,7 @@ class Bound:
     assertions include what :meth:`facts_of` says of each of their terms.
     """
 
-    rules: tuple[DerivationRule, ...]
+    rules: tuple[Conclusion, ...]
     untreated: tuple[str, ...]
     needs: Needs
     choices: frozenset[str]
@@ -103,7 +126,7 @@ def lower(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) ->
         OntologyError: the axioms restrict datatypes by facets whose order no reasoner knows.
     """
     form = normal_form(axioms, left_out)
-    rules: list[DerivationRule] = []
+    rules: list[Conclusion] = []
     for clause in form.clauses:
         rules.extend(_without_choice(clause, form))
     return _bound(rules, form.untreated, form.needs, form)
@@ -128,13 +151,13 @@ def upper(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) ->
     clauses = [*form.clauses, *form.above.clauses]
     clauses += [each for clause in form.clauses for each in loosened(clause)]
     made = MadeNames(map(form.enumerations.unfold, clauses), form.enumerations.certain)
-    rules: list[DerivationRule] = []
+    rules: list[Conclusion] = []
     for number, clause in enumerate(clauses):
         body = _body(clause)
         if len(clause.heads) > 1 or any(head.unnamed for head in clause.heads):
             rules.extend(_without_choice(clause, form))
             for head in clause.heads:
-                body = Filter(Not(Exists(Graph(LOWER, BGP(head.triples)))), body)
+                body = body.unless(*head.triples)
         elif any(map(_merges, clause.heads)):
             ((same,),) = (head.triples for head in clause.heads)
             differ = TriplePattern(same.subject, OWL_DIFFERENT_FROM, same.object)
@@ -149,7 +172,7 @@ def upper(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) ->
 
 
 def _bound(
-    rules: list[DerivationRule], untreated: tuple[str, ...], needs: Needs, form: NormalForm
+    rules: list[Conclusion], untreated: tuple[str, ...], needs: Needs, form: NormalForm
 ) -> Bound:
     # Who is connected with whom is asked of individuals that have a name.
     names = any(each.object == NAMED for clause in form.clauses for each in clause.body)
@@ -170,7 +193,7 @@ def _bound(
     )
 
 
-def _without_choice(clause: Clause, form: NormalForm) -> Iterator[DerivationRule]:
+def _without_choice(clause: Clause, form: NormalForm) -> Iterator[Conclusion]:
     """What a clause concludes for certain."""
     for certain in _certain(form.enumerations.unfold(clause), form.values):
         yield from _conclusions(certain, _body(certain))
@@ -206,21 +229,19 @@ def _merges(head: Alternative) -> bool:
     return head.triples[0].predicate == OWL_SAME_AS
 
 
-def _body(clause: Clause) -> Pattern:
-    """The solutions of the body, without those whose conclusion would be that one is itself."""
-    body: Pattern = BGP(tuple(dict.fromkeys(clause.body)))
+def _body(clause: Clause) -> Conclusion:
+    """The condition of a clause, not met where its conclusion would be that one is itself."""
     same = [
         (t.subject, t.object) for each in clause.heads if _is_equality(each) for t in each.triples
     ]
+    tests: list[Expression] = []
     for one, other in (*clause.apart, *same):
         if isinstance(one, Variable) or isinstance(other, Variable):
             assert not isinstance(one, BlankNode)
             assert not isinstance(other, BlankNode)
-            body = Filter(Comparison("!=", one, other), body)
-    for group in clause.alike:
-        for one, other in pairwise(group):
-            body = Filter(_in_order(one, other), body)
-    return body
+            tests.append(Comparison("!=", one, other))
+    tests += [_in_order(*pair) for group in clause.alike for pair in pairwise(group)]
+    return Conclusion(clause.name, tuple(dict.fromkeys(clause.body)), tests=tuple(tests))
 
 
 def _in_order(one: Variable, other: Variable) -> Expression:
@@ -231,22 +252,22 @@ def _in_order(one: Variable, other: Variable) -> Expression:
     return Or(order, Or(Call("ISBLANK", (one,)), Call("ISBLANK", (other,))))
 
 
-def _conclusions(clause: Clause, body: Pattern) -> Iterator[DerivationRule]:
+def _conclusions(clause: Clause, body: Conclusion) -> Iterator[Conclusion]:
     """What a clause without a choice says."""
     for head in clause.heads:
-        yield DerivationRule(clause.name, head.triples, body)
+        yield replace(body, heads=head.triples)
     if not clause.heads:
         about = clause.body[0].subject
         reason = TriplePattern(about, CONTRADICTION, Literal(clause.name))
-        yield DerivationRule(clause.name, (reason,), body)
+        yield replace(body, heads=(reason,))
 
 
-def _not_merged(clause: Clause, body: Pattern, made: MadeNames) -> Iterator[DerivationRule]:
+def _not_merged(clause: Clause, body: Conclusion, made: MadeNames) -> Iterator[Conclusion]:
     """Names that are apart are not made the same: perhaps all is said that the clause could say."""
     pairs = [_variables(head) for head in clause.heads]
     tests: list[Expression] = [made.apart(*pair) for pair in pairs if pair is not None]
     if tests:
-        yield from _conclusions(replace(clause, heads=()), Filter(reduce(Or, tests), body))
+        yield from _conclusions(replace(clause, heads=()), body.but(reduce(Or, tests)))
 
 
 def _variables(head: Alternative) -> tuple[Variable, Variable] | None:
@@ -258,8 +279,8 @@ def _variables(head: Alternative) -> tuple[Variable, Variable] | None:
 
 
 def _alternatives(
-    clause: Clause, body: Pattern, made: MadeNames, choice: IRI
-) -> Iterator[DerivationRule]:
+    clause: Clause, body: Conclusion, made: MadeNames, choice: IRI
+) -> Iterator[Conclusion]:
     """All that a clause may say.
 
     Alternatives with different conditions also say ``choice``: who looks for what a fact depends on
@@ -274,25 +295,21 @@ def _alternatives(
         yield from _conclusions(clause, body)
     for head in clause.heads:
         if head.unnamed:
-            yield from _existences(clause, head, body, made, tied)
+            yield from _existences(head, body, made, tied)
         elif _merges(head):
             ((same,),) = (head.triples,)
             differ = TriplePattern(same.subject, OWL_DIFFERENT_FROM, same.object)
-            possible: Pattern = Filter(Not(Exists(Graph(LOWER, BGP((differ,))))), body)
+            possible = body.unless(differ)
             if (pair := _variables(head)) is not None:
-                possible = Filter(Not(made.apart(*pair)), possible)
-            yield DerivationRule(clause.name, (same, *tied), possible)
+                possible = possible.but(Not(made.apart(*pair)))
+            yield replace(possible, heads=(same, *tied))
         else:
-            yield DerivationRule(clause.name, (*head.triples, *tied), body)
+            yield replace(body, heads=(*head.triples, *tied))
 
 
 def _existences(
-    clause: Clause,
-    head: Alternative,
-    body: Pattern,
-    made: MadeNames,
-    tied: tuple[TriplePattern, ...],
-) -> Iterator[DerivationRule]:
+    head: Alternative, body: Conclusion, made: MadeNames, tied: tuple[TriplePattern, ...]
+) -> Iterator[Conclusion]:
     """Rules for individuals or values that only exist: each linked individual has its own.
 
     The names depend on what is said of them and on who is linked to them. Those who are linked to
@@ -303,15 +320,10 @@ def _existences(
     linked = _linked(head)
     is_made = Call("STRSTARTS", (Call("STR", (linked,)), Literal(PREFIX)))
     named = And(Call("ISIRI", (linked,)), Not(is_made))
-    names = {each: IRI(name) for each, name in constants.items()}
-    yield DerivationRule(
-        clause.name, tuple(_with(t, names) for t in triples), Filter(Not(named), body)
-    )
-    own: Pattern = Filter(named, body)
-    for each, name in constants.items():
-        text = Call("CONCAT", (Literal(f"{name}:"), Call("STR", (linked,))))
-        own = Extend(own, each, Call("IRI", (text,)))
-    yield DerivationRule(clause.name, triples, own)
+    shared = {each: IRI(name) for each, name in constants.items()}
+    yield replace(body.but(Not(named)), heads=tuple(renamed(t, shared) for t in triples))
+    own = tuple(Naming(each, f"{name}:", linked) for each, name in constants.items())
+    yield replace(body.but(named), heads=triples, names=own)
 
 
 def _linked(head: Alternative) -> Variable:
@@ -323,15 +335,6 @@ def _linked(head: Alternative) -> Variable:
         if isinstance(end, Variable) and end not in head.unnamed
     }
     return linked
-
-
-def _with(triple: TriplePattern, names: dict[Variable, IRI]) -> TriplePattern:
-    """The triple with names for some variables."""
-    ends = [
-        names.get(end, end) if isinstance(end, Variable) else end
-        for end in (triple.subject, triple.object)
-    ]
-    return TriplePattern(ends[0], triple.predicate, ends[1])
 
 
 def is_made(term: object) -> bool:

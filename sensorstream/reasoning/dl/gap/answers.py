@@ -20,12 +20,10 @@ from sensorstream.reasoning.dl.gap.components import (
     individuals_of,
     is_own,
 )
-from sensorstream.reasoning.dl.gap.pair import Moved, Pair
+from sensorstream.reasoning.dl.gap.pair import Moved, Pair, is_whole
 from sensorstream.reasoning.dl.gap.twins import Kind, Part, Twins
-from sensorstream.reasoning.dl.gap.whole import is_whole
-from sensorstream.reasoning.dl.islands import Island, names, of_facts, unlinked
 from sensorstream.reasoning.dl.probes import Entailed, triples_of
-from sensorstream.reasoning.dl.questions import Answer, Questions
+from sensorstream.reasoning.dl.questions import Answer, Island, Questions, names, of_facts, unlinked
 from sensorstream.reasoning.dl.terminology import Terminology
 
 
@@ -229,7 +227,7 @@ class Answers:
                 if of_samples and _says(told[of_samples[0]], of_samples, numbers):
                     found.append(fact)
         for one in asked if component.whole else ():
-            follow = triples_of(told[one], numbers[one], asked, OWL_SAME_AS)
+            follow = triples_of(told[one], numbers[one], asked)
             types = ((one, RDF_TYPE, each) for each in told[one].types)
             for of_samples in (*types, *follow):
                 for fact in twins.all_of(of_samples):

@@ -26,6 +26,7 @@ from sensorstream.errors import Overrun, TooCostly
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Limits
+from sensorstream.reasoning.dl.bounds.rules import Conclusion
 from sensorstream.reasoning.dl.gap.plans import (
     Derivation,
     Find,
@@ -34,10 +35,11 @@ from sensorstream.reasoning.dl.gap.plans import (
     by_absence,
     by_head,
     by_premise,
+    is_found,
     kind_of,
+    together,
     without_premises,
 )
-from sensorstream.reasoning.dl.gap.premises import Conclusion, is_found, together
 from sensorstream.sparql.algebra import TriplePattern
 
 _Named: TypeAlias = tuple[str, Find]
@@ -107,7 +109,7 @@ class Closure:
             for place, triple in enumerate(rule.premises):
                 self._by_premise.enter(triple, rule, by_premise(rule, place, self._store))
         for rule in rules:
-            for place, triple in enumerate(rule.absent):
+            for place, (triple,) in enumerate(rule.absent):
                 self._by_absence.enter(triple, rule, by_absence(rule, place, self._store))
             for place, triple in enumerate(rule.heads):
                 self._by_head.enter(triple, rule, by_head(rule, place, self._store))

@@ -16,10 +16,8 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Tri
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import Meter
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, THING
-from sensorstream.reasoning.dl.gap.pair import Moved, Pair
-from sensorstream.reasoning.dl.gap.plans import Derivation
-from sensorstream.reasoning.dl.gap.premises import owner_of
-from sensorstream.reasoning.dl.gap.whole import whole
+from sensorstream.reasoning.dl.gap.pair import Moved, Pair, whole
+from sensorstream.reasoning.dl.gap.plans import Derivation, owner_of
 
 _ROWS_OF_A_FACT: Final = 50
 """To find the derivations of a fact takes about as long as to visit so many rows."""

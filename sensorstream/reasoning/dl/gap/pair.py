@@ -2,27 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sensorstream.errors import Overrun
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
-from sensorstream.reasoning.dl.bounds.clauses import THING, Crowd
-from sensorstream.reasoning.dl.bounds.rules import Bound, lower, upper
-from sensorstream.reasoning.dl.gap import whole
+from sensorstream.network.recursion.rule import constant
+from sensorstream.reasoning.dl.bounds.clauses import NAMED, PREFIX, THING, Crowd, member
+from sensorstream.reasoning.dl.bounds.rules import Bound, Conclusion, lower, upper
+from sensorstream.reasoning.dl.bounds.stated import Needs
 from sensorstream.reasoning.dl.gap.closure import Change, Closure
-from sensorstream.reasoning.dl.gap.plans import kind_of
-from sensorstream.reasoning.dl.gap.premises import Searches, conclusions, is_search
+from sensorstream.reasoning.dl.gap.plans import Searches, conclusions, is_search, kind_of
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.sparql.algebra import Call, TriplePattern, Variable
+
+WHOLE: Final = IRI(f"{PREFIX}whole")
+"""The class of the individuals that are asked about with all that they are connected with."""
+_REASON: Final = "an axiom without rules"
+_X, _Y = Variable("x"), Variable("y")
+# About an individual, or components would not depend on each other through it.
+_EVERYBODY: Final = member(IRI("urn:sensorstream:everybody"), IRI(f"{PREFIX}everybody"))
 
 
-class Told(NamedTuple):
-    """What the upper bound is to be told now, and what no longer."""
+def whole_rules(
+    needs: Needs,
+    links: Collection[IRI],
+    linking: Iterable[IRI],
+    named: Iterable[Subject],
+    *,
+    everybody: bool,
+) -> Iterator[Conclusion]:
+    """Rules that find the individuals about whom axioms without rules may say something.
 
-    come: list[Triple]
-    gone: list[Triple]
+    The upper bound says nothing of such axioms. So nothing is decided by the bounds of anybody who
+    is connected with an individual that has what one of these axioms needs: the reasoner is asked
+    about all who are connected, with all that is asserted of them.
+
+    They are conclusions of the upper bound; ``needs`` are of the axioms without rules, about
+    ``?x``.
+
+    ``links`` are the object properties, ``linking`` those that connect individuals, ``named`` the
+    individuals that axioms name. ``everybody`` says that axioms connect individuals without links.
+    """
+    if not needs:
+        return
+    for need in needs:
+        yield Conclusion(_REASON, (need,), (member(_X, WHOLE),))
+    # A property that only has such an axiom links, too.
+    asked = (each.predicate for each in needs if each.predicate in links)
+    for link in dict.fromkeys((*linking, *asked)):
+        for triple in (TriplePattern(_X, link, _Y), TriplePattern(_Y, link, _X)):
+            premises = (triple, member(_Y, WHOLE))
+            yield Conclusion(_REASON, (*premises, member(_X, NAMED)), (member(_X, WHOLE),))
+            # Several share the name of somebody who only exists, and it connects none of them.
+            made = Call("STRSTARTS", (Call("STR", (_Y,)), Literal(PREFIX)))
+            yield Conclusion(_REASON, premises, (member(_X, WHOLE),), tests=(made,))
+    alone = [constant(each) for each in named]
+    if alone or everybody:
+        yield Conclusion(_REASON, (member(_X, WHOLE),), (_EVERYBODY,))
+    for each in alone:
+        assert not isinstance(each, Literal)
+        yield Conclusion(_REASON, (_EVERYBODY,), (member(each, WHOLE),))
+    if everybody:
+        met = (_EVERYBODY, member(_X, NAMED))
+        yield Conclusion(_REASON, met, (member(_X, WHOLE),))
+
+
+def whole(one: Subject) -> Triple:
+    """The fact that an individual is to be asked about with all that it is connected with."""
+    return one, RDF_TYPE, WHOLE
+
+
+def is_whole(fact: Triple) -> bool:
+    """Whether a fact says that an individual is asked about as a whole."""
+    s, p, o = fact
+    return p == RDF_TYPE and o == WHOLE and not s.startswith(PREFIX)
 
 
 class Crowds:
@@ -34,11 +90,12 @@ class Crowds:
         self._crowds = {each.link: each for each in crowds}
         self._counts: dict[tuple[IRI, Subject], int] = {}
 
-    def follow(self, added: Iterable[Triple], removed: Iterable[Triple]) -> Told:
-        """Count facts that come and go."""
-        told = Told([], [])
+    def follow(self, added: Iterable[Triple], removed: Iterable[Triple]) -> Change:
+        """Count facts that come and go; what the upper bound is told now, and what no longer."""
         if not self._crowds:
-            return told
+            return Change((), ())
+        come: list[Triple] = []
+        gone: list[Triple] = []
         before: dict[tuple[IRI, Subject], int] = {}
         for facts, by in ((added, 1), (removed, -1)):
             for s, p, _ in facts:
@@ -52,8 +109,8 @@ class Crowds:
             if not now:
                 del self._counts[key]
             if (now >= crowd.number) != (had >= crowd.number):
-                (told.gone if now < had else told.come).append((one, RDF_TYPE, crowd.kind))
-        return told
+                (gone if now < had else come).append((one, RDF_TYPE, crowd.kind))
+        return Change(tuple(come), tuple(gone))
 
 
 TIMES: Final = 4
@@ -98,7 +155,7 @@ class Pair:
         searches = Searches()
         below = conclusions(self._lower.rules, searches)
         above = conclusions(self._upper.rules, searches)
-        above += whole.rules(
+        above += whole_rules(
             self._upper.needs,
             terminology.schema.object_properties,
             sorted(terminology.linking),
@@ -166,7 +223,7 @@ class Pair:
 
     def is_whole(self, one: Subject) -> bool:
         """Whether an individual is asked about with all that it is connected with."""
-        return self.may_be_whole and whole.whole(one) in self.most
+        return self.may_be_whole and whole(one) in self.most
 
     def is_open(self, fact: Triple) -> bool:
         """Whether a fact is between the bounds."""

@@ -1,18 +1,20 @@
-"""A conclusion as functions that find its solutions from one triple, by joins over a store."""
+"""The rules of bounds as they are evaluated: functions that find solutions from one triple."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sensorstream.errors import InternalFault
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Meter
+from sensorstream.network.recursion.rule import meant
 from sensorstream.network.rows import compiled
-from sensorstream.reasoning.dl.bounds.foreseen import APART, apart
-from sensorstream.reasoning.dl.gap.premises import Conclusion, predicate_of, term_of
+from sensorstream.reasoning.dl.bounds.clauses import PREFIX, renamed
+from sensorstream.reasoning.dl.bounds.foreseen import APART, OWN, apart
+from sensorstream.reasoning.dl.bounds.rules import Conclusion
 from sensorstream.sparql.algebra import (
     And,
     Call,
@@ -24,7 +26,140 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.sparql.walk import variables
+from sensorstream.sparql.walk import triple_variables, variables
+
+FOUND: Final = f"{PREFIX}found-"
+"""Kinds of facts of the lower bound that stand for a search of the upper one."""
+_NOBODY: Final = IRI(f"{PREFIX}nobody")
+_PAIR: Final = 2
+
+
+class Searches:
+    """What rules of the upper bound look for in the lower one, as facts that it derives.
+
+    A search that is one triple without variables of its own needs no such fact.
+    """
+
+    def __init__(self) -> None:
+        self._heads: dict[tuple[object, ...], TriplePattern] = {}
+        self.rules: list[Conclusion] = []
+
+    def fact(
+        self,
+        patterns: Sequence[TriplePattern],
+        shared: Sequence[Variable],
+        *,
+        name: str,
+    ) -> TriplePattern:
+        """The fact that holds of ``shared`` where the patterns do.
+
+        ``name`` is that of the rule which looks for it.
+        """
+        mine = dict.fromkeys(each for triple in patterns for each in triple_variables(triple))
+        if len(shared) > _PAIR:
+            raise InternalFault("a bound looks for a pattern about three individuals")
+        places = {each: Variable(f"x{place}") for place, each in enumerate(shared)}
+        others = [each for each in mine if each not in places]
+        places.update((each, Variable(f"y{place}")) for place, each in enumerate(others))
+        premises = tuple(renamed(each, places) for each in patterns)
+        key = (premises, len(shared))
+        head = self._heads.get(key)
+        if head is None:
+            kind = IRI(f"{FOUND}{len(self._heads)}")
+            one = places[shared[0]] if shared else _NOBODY
+            head = TriplePattern(one, RDF_TYPE, kind)
+            if len(shared) == _PAIR:
+                head = TriplePattern(one, kind, places[shared[1]])
+            self._heads[key] = head
+            self.rules.append(Conclusion(name, premises, (head,)))
+        return renamed(head, {place: name for name, place in places.items()})
+
+
+def conclusions(rules: Iterable[Conclusion], searches: Searches) -> list[Conclusion]:
+    """Rules of a bound; the alternatives of one clause become one, and absent is one triple each.
+
+    That is about individuals of the rule alone.
+    """
+    clauses: dict[Conclusion, dict[TriplePattern, None]] = {}
+    for rule in rules:
+        clauses.setdefault(replace(rule, heads=()), {}).update(dict.fromkeys(rule.heads))
+    # Two axioms may say one thing: that each of two properties is the inverse of the other.
+    named: dict[Conclusion, str] = {}
+    for body, heads in clauses.items():
+        named.setdefault(replace(body, name="", heads=tuple(heads)), body.name)
+    return [_conclusion(replace(rule, name=name), searches) for rule, name in named.items()]
+
+
+def together(rules: Iterable[Conclusion]) -> list[Conclusion]:
+    """What a triple by itself implies as one conclusion, in the place of many."""
+    made: list[Conclusion] = []
+    heads: dict[TriplePattern, list[TriplePattern]] = {}
+    for rule in rules:
+        if len(rule.premises) != 1 or rule.absent or rule.tests or rule.names:
+            made.append(rule)
+            continue
+        [premise] = rule.premises
+        places = {
+            each: Variable(f"x{place}") for place, each in enumerate(triple_variables(premise))
+        }
+        heads.setdefault(renamed(premise, places), []).extend(
+            renamed(each, places) for each in rule.heads
+        )
+    made += [
+        Conclusion(f"what follows from {premise.predicate}", (premise,), tuple(told))
+        for premise, told in heads.items()
+    ]
+    return made
+
+
+def _conclusion(rule: Conclusion, searches: Searches) -> Conclusion:
+    if not rule.absent:
+        return rule
+    bound = {each for triple in rule.premises for each in triple_variables(triple)}
+    absent = ((_absent(rule.name, each, bound, searches),) for each in rule.absent)
+    return replace(rule, absent=tuple(absent))
+
+
+def _absent(
+    name: str, patterns: tuple[TriplePattern, ...], bound: set[Variable], searches: Searches
+) -> TriplePattern:
+    mine = dict.fromkeys(each for triple in patterns for each in triple_variables(triple))
+    shared = [each for each in mine if each in bound]
+    if len(patterns) == 1 and len(shared) == len(mine):
+        return patterns[0]
+    return searches.fact(patterns, shared, name=name)
+
+
+def predicate_of(triple: TriplePattern) -> IRI:
+    """The property of a triple of a bound, which is always a constant."""
+    if not isinstance(triple.predicate, IRI):
+        raise InternalFault("a bound has a triple without a fixed property")
+    return triple.predicate
+
+
+def term_of(end: PatternTerm) -> Term | None:
+    """The term that a constant of a rule means; None for a variable."""
+    return None if isinstance(end, Variable) else meant(end)  # type: ignore[arg-type]
+
+
+def is_search(triple: TriplePattern) -> bool:
+    """Whether a premise is a fact that the lower bound finds."""
+    kind = triple.object if triple.predicate == RDF_TYPE else triple.predicate
+    return isinstance(kind, IRI) and kind.startswith(FOUND)
+
+
+def is_found(triple: Triple) -> bool:
+    """Whether a fact stands for what a search has found."""
+    return triple[1].startswith(FOUND) or (triple[1] == RDF_TYPE and triple[2].startswith(FOUND))
+
+
+def owner_of(name: IRI) -> IRI | None:
+    """The individual for which a name was made; None if it was made for several, or not made."""
+    if not name.startswith(OWN):
+        return None
+    _, separator, owner = name.removeprefix(OWN).partition(":")
+    return IRI(owner) if separator else None
+
 
 _TYPE: Final = "t"
 _SAME_KIND: Final = "({s} != s or {o} != o)"
@@ -129,10 +264,10 @@ def by_premise(conclusion: Conclusion, place: int, store: Store) -> Find:
 def by_absence(conclusion: Conclusion, place: int, store: Store) -> Find:
     """:class:`Row` for each solution that needs the triple to be absent."""
     text = _Text(store, conclusion)
-    first = conclusion.absent[place]
+    *before, (first,) = conclusion.absent[: place + 1]
     text.bind(first)
     text.join(conclusion.premises)
-    text.differ(first, conclusion.absent[:place])
+    text.differ(first, [triple for (triple,) in before])
     text.finish(conclusion, (*conclusion.absent[:place], *conclusion.absent[place + 1 :]))
     return text.rows(conclusion)
 
@@ -205,16 +340,16 @@ class _Text:
             self._add(best)
             self._test()
 
-    def differ(self, first: TriplePattern, others: tuple[TriplePattern, ...]) -> None:
+    def differ(self, first: TriplePattern, others: Iterable[TriplePattern]) -> None:
         """The triple that is given is none of these others."""
         for other in others:
             if kind_of(other) == kind_of(first) and other.predicate == first.predicate:
                 ends = {"s": self._cell(other.subject), "o": self._cell(other.object)}
                 self._parts.append("if " + _SAME_KIND.format(**ends))
 
-    def finish(self, conclusion: Conclusion, absent: tuple[TriplePattern, ...]) -> None:
+    def finish(self, conclusion: Conclusion, absent: Iterable[tuple[TriplePattern, ...]]) -> None:
         """The conditions, and the computed names."""
-        for triple in absent:
+        for (triple,) in absent:
             self._parts.append(f"if {self._triple(triple)} not in closed")
         for number, (variable, prefix, owner) in enumerate(conclusion.names):
             self._constants[f"prefix{number}"] = prefix

@@ -10,22 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.dl.bounds.foreseen import APART, apart
-from sensorstream.reasoning.dl.bounds.rules import LOWER
+from sensorstream.reasoning.dl.bounds.rules import Conclusion
 from sensorstream.sparql.algebra import (
-    BGP,
     And,
     Call,
     Comparison,
-    Exists,
     Expression,
-    Extend,
-    Filter,
-    Graph,
     Not,
     Or,
-    Pattern,
     TriplePattern,
     Variable,
 )
@@ -59,7 +52,7 @@ class Facts:
 
 
 def saturate(
-    rules: Sequence[DerivationRule], facts: Iterable[Fact], lower: Facts | None = None
+    rules: Sequence[Conclusion], facts: Iterable[Fact], lower: Facts | None = None
 ) -> Facts:
     """The facts with everything that the rules derive from them."""
     found = Facts(facts)
@@ -67,8 +60,8 @@ def saturate(
         fresh = {
             triple
             for rule in rules
-            for row in solutions(rule.body, found, lower or Facts(), {})
-            for head in rule.head
+            for row in solutions(rule, found, lower or Facts())
+            for head in rule.heads
             if not isinstance((triple := _filled(head, row))[0], Literal)
         }
         fresh.update(_equated(found))
@@ -76,37 +69,30 @@ def saturate(
             return found
 
 
-def solutions(pattern: Pattern, facts: Facts, lower: Facts, row: Row) -> Iterator[Row]:
-    match pattern:
-        case BGP(patterns):
-            yield from _matches(patterns, facts, row)
-        case Filter(condition, inner):
-            for each in solutions(inner, facts, lower, row):
-                if _holds(condition, facts, lower, each):
-                    yield each
-        case Graph(name, inner) if name == LOWER:
-            yield from solutions(inner, lower, lower, row)
-        case Extend(inner, variable, expression):
-            for each in solutions(inner, facts, lower, row):
-                yield {**each, variable.name: IRI(_text(expression, each))}
-        case _:
-            raise AssertionError(pattern)
+def solutions(rule: Conclusion, facts: Facts, lower: Facts) -> Iterator[Row]:
+    for row in _matches(rule.premises, facts, {}):
+        if not all(_holds(test, row) for test in rule.tests):
+            continue
+        if any(next(_matches(each, lower, row), None) is not None for each in rule.absent):
+            continue
+        made = {
+            each.variable.name: IRI(f"{each.prefix}{row[each.owner.name]}") for each in rule.names
+        }
+        yield row | made
 
 
-def _holds(condition: Expression, facts: Facts, lower: Facts, row: Row) -> bool:
+def _holds(condition: Expression, row: Row) -> bool:
     match condition:
         case Not(operand):
-            return not _holds(operand, facts, lower, row)
-        case Exists(pattern):
-            return next(solutions(pattern, facts, lower, row), None) is not None
+            return not _holds(operand, row)
         case And(left, right):
-            return _holds(left, facts, lower, row) and _holds(right, facts, lower, row)
+            return _holds(left, row) and _holds(right, row)
         case Or(left, right):
-            return _holds(left, facts, lower, row) or _holds(right, facts, lower, row)
+            return _holds(left, row) or _holds(right, row)
         case Call("ISIRI", (argument,)):
             return isinstance(_value(argument, row), IRI)
-        case Call("STRSTARTS", (one, Literal() as start)):
-            return _text(one, row).startswith(start.lexical)
+        case Call("STRSTARTS", (Call("STR", (one,)), Literal() as start)):
+            return str(_value(one, row)).startswith(start.lexical)
         case Call(name, (one, other, Literal() as table)) if name == APART:
             return apart(table.lexical)(str(_value(one, row)), str(_value(other, row)))
         case Call("ISBLANK", (argument,)):
@@ -117,17 +103,6 @@ def _holds(condition: Expression, facts: Facts, lower: Facts, row: Row) -> bool:
         case Comparison("!=", left, right):
             return _value(left, row) != _value(right, row)
     raise AssertionError(condition)
-
-
-def _text(expression: Expression, row: Row) -> str:
-    match expression:
-        case Call("IRI" | "STR", (argument,)):
-            return _text(argument, row)
-        case Call("CONCAT", arguments):
-            return "".join(_text(each, row) for each in arguments)
-        case Literal():
-            return expression.lexical
-    return str(_value(expression, row))
 
 
 def _matches(patterns: Sequence[TriplePattern], facts: Facts, row: Row) -> Iterator[Row]:

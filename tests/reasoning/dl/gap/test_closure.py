@@ -13,8 +13,7 @@ from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.bounds.rules import lower, upper
 from sensorstream.reasoning.dl.gap.closure import Closure
-from sensorstream.reasoning.dl.gap.plans import kind_of
-from sensorstream.reasoning.dl.gap.premises import Searches, conclusions, is_search
+from sensorstream.reasoning.dl.gap.plans import Searches, conclusions, is_search, kind_of
 from tests.effort import examples
 from tests.reasoning.dl.bounds import test_against_hermit as against_hermit
 from tests.reasoning.dl.bounds.saturation import saturate

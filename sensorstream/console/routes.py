@@ -1,7 +1,8 @@
-"""Signing in: the browser keeps an API key, which only the pages' own process reads.
+"""What is no page: signing in, and what a page shows as the HTTP interface says it.
 
-The key stands in a cookie that no script of a page can read and no other site can send
-(``HttpOnly``, ``SameSite=Strict``: RFC 6265bis, section 4.1.2). It serves as long as the key does.
+The browser keeps an API key, which only the pages' own process reads. It stands in a cookie that no
+script of a page can read and no other site can send (``HttpOnly``, ``SameSite=Strict``: RFC
+6265bis, section 4.1.2). It serves as long as the key does.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from html import escape
 from typing import Final
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
+import httpx
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from sensorstream.console.places import BASE, ICON
-from sensorstream.console.visits import COOKIE, Upstream
+from sensorstream.client.clients import local
+from sensorstream.console.places import BASE, ICON, twin
+from sensorstream.console.visits import COOKIE, Upstream, key_of
 from sensorstream.errors import SensorStreamError
 
 PATH: Final = "/sign-in"
@@ -104,3 +107,56 @@ def _page(then: str, told: str = "", status: int = 200) -> Response:
         told=said, base=BASE, path=PATH, icon=quote(ICON), then=escape(then or f"{BASE}/")
     )
     return HTMLResponse(text, status, {"Cache-Control": "no-store"})
+
+
+_PATIENCE: Final = 30.0
+_MOST_BYTES: Final = 64 * 2**20
+_STREAM: Final = "text/event-stream"
+_HEADERS: Final = {
+    # It is shown as it is: nothing in it runs.
+    "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+
+def twin_routes(upstream: Upstream) -> list[BaseRoute]:
+    """The way to each operation that only reads."""
+
+    async def read(request: Request) -> Response:
+        # As the browser says (Fetch Metadata): an address of another site asks no question here.
+        if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return PlainTextResponse("another site leads here: ask the server itself\n", 403)
+        query = request.url.query
+        asked = "/" + request.path_params["path"] + (f"?{query}" if query else "")
+        answer = await _read(upstream, key_of(request), asked)
+        if answer.status_code == 401:
+            return RedirectResponse(way_in(twin(asked)), 303)
+        return answer
+
+    return [Route(f"{BASE}/api/{{path:path}}", read, methods=["GET"])]
+
+
+async def _read(upstream: Upstream, key: str, path: str) -> Response:
+    headers = {"Accept": "application/json, application/sparql-results+json, */*;q=0.5"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    try:
+        async with (
+            httpx.AsyncClient(
+                transport=local(upstream.socket), timeout=_PATIENCE, trust_env=False
+            ) as client,
+            client.stream("GET", upstream.url + path, headers=headers) as answer,
+        ):
+            kind = answer.headers.get("content-type", "application/octet-stream")
+            if kind.startswith(_STREAM):
+                return PlainTextResponse("this operation has no end: ask the server itself\n", 406)
+            content = b""
+            async for part in answer.aiter_bytes():
+                content += part
+                if len(content) > _MOST_BYTES:
+                    told = f"more than {_MOST_BYTES} bytes: ask the server itself\n"
+                    return PlainTextResponse(told, 413)
+            return Response(content, answer.status_code, {**_HEADERS, "Content-Type": kind})
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return PlainTextResponse("the server does not answer\n", 503)

@@ -1,0 +1,74 @@
+"""FROM and windows of a query: graphs without effect, and streams without a known source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from sensorstream.analysis.note import AnyParsed, Known, Note
+from sensorstream.model.schema import shortened, similar
+from sensorstream.model.terms import IRI
+from sensorstream.sparql.algebra import Query, Stream, Variable, Window
+from sensorstream.sparql.walk import nodes
+
+
+def graph_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
+    """``from-without-effect``: continuous queries read the knowledge base as one graph.
+
+    ``unused-window``: no WINDOW group matches what a window holds.
+    """
+    query = parsed.meaning
+    if not isinstance(query, Query):
+        return
+    read = {each.name for each in nodes(query.form.pattern) if isinstance(each, Window)}
+    for window in query.dataset.windows:
+        if window.in_default or window.name in read or any(map(_is_any, read)):
+            continue
+        yield Note(
+            "unused-window",
+            f"nothing matches what the window <{window.name}> holds, only its steps are moments to "
+            f"report at: write WINDOW <{window.name}> {{ … }} around the patterns that it is for",
+            parsed.position(window.name),
+        )
+    if not known.continuous:
+        return
+    for graph in query.dataset.default:
+        yield Note(
+            "from-without-effect",
+            f"FROM <{graph}> changes nothing: outside WINDOW a continuous query reads the whole "
+            "knowledge base, or the --static files of 'sensorstream run'",
+            parsed.position(graph),
+        )
+
+
+def _is_any(name: IRI | Variable) -> bool:
+    return isinstance(name, Variable)
+
+
+def stream_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
+    """``silent-stream``: a stream that a window or STREAM reads is not one of the known streams."""
+    query = parsed.meaning
+    if known.streams is None or not isinstance(query, Query):
+        return
+    written = partial(shortened, prefixes=parsed.prefixes)
+    for what, stream in _streams_read(query, written):
+        if stream in known.streams:
+            continue
+        guess = similar(stream, known.streams, written)
+        hint = "" if guess is None else f": did you mean {guess}?"
+        yield Note(
+            "silent-stream",
+            f"{what} unless events arrive on the stream {written(stream)}, which has no known "
+            f"source{hint}",
+            parsed.position(stream),
+        )
+
+
+def _streams_read(query: Query, written: partial[str]) -> Iterator[tuple[str, IRI]]:
+    """What a query reads of single streams, and what is so without their events."""
+    for window in query.dataset.windows:
+        if window.stream is not None:
+            yield f"the window {written(window.name)} stays empty", window.stream
+    names = (each.name for each in nodes(query.form.pattern) if isinstance(each, Stream))
+    for name in dict.fromkeys(names):
+        yield "STREAM matches what a query of that name makes, and nothing else,", name

@@ -1,0 +1,177 @@
+"""The files that are open, and the deployments that they belong to.
+
+What is on disk is read anew when it has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from pygls import uris
+
+from sensorstream.app.function_files import read_functions
+from sensorstream.editor.document import OpenDocument, SourceText
+from sensorstream.editor.vocabulary import Vocabulary
+from sensorstream.errors import SensorStreamError
+from sensorstream.mapping.functions import Definition, Library, definitions
+from sensorstream.reasoning.documents import surroundings
+from sensorstream.reasoning.ontology import Ontology, deployed_ontology
+from sensorstream.settings import OntologySettings, RuleSettings, Settings
+from sensorstream.settings_file import load_settings
+
+SETTINGS_FILE: Final = "sensorstream.toml"
+_MOST: Final = 8
+"""Ontologies that are kept at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The settings that apply to a file.
+
+    ``is_part``: they name the file. If not, the file is checked by itself, with the ontology of the
+    settings. ``fault`` is that of a settings file that cannot be read.
+    """
+
+    settings: Settings
+    is_part: bool
+    fault: SensorStreamError | None = None
+
+
+def deployment_of(file: Path) -> Deployment:
+    """The deployment of the nearest ``sensorstream.toml`` above a file."""
+    alone = RuleSettings(files=(file,))
+    for folder in file.parents:
+        path = folder / SETTINGS_FILE
+        if not path.is_file():
+            continue
+        try:
+            settings = load_settings(path)
+        except SensorStreamError as error:
+            return Deployment(Settings(path=path, rules=alone), False, error)
+        if file in settings.rules.files:
+            return Deployment(settings, True)
+        return Deployment(replace(settings, rules=alone), False)
+    return Deployment(Settings(path=file.parent / SETTINGS_FILE, rules=alone), False)
+
+
+class Ontologies:
+    """Ontologies, and their names, loaded again only after a file has changed."""
+
+    def __init__(self) -> None:
+        self._kept: dict[object, tuple[Ontology, Vocabulary]] = {}
+        self._last: dict[OntologySettings, Vocabulary] = {}
+
+    def load(self, settings: OntologySettings) -> Ontology:
+        """The ontology of a deployment.
+
+        Raises:
+            OntologyError: a file cannot be loaded.
+        """
+        return self._load(settings)[0]
+
+    def names(self, settings: OntologySettings) -> Vocabulary:
+        """Its names; those of the last files without fault, while there is a fault in them."""
+        try:
+            names = self._load(settings)[1]
+        except SensorStreamError:
+            return self._last.get(settings, Vocabulary())
+        self._last[settings] = names
+        return names
+
+    def _load(self, settings: OntologySettings) -> tuple[Ontology, Vocabulary]:
+        files = (*settings.files, *surroundings(settings.files))
+        key = (settings, *map(state_of, files))
+        if key not in self._kept:
+            ontology = deployed_ontology(settings)
+            if len(self._kept) >= _MOST:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = ontology, Vocabulary.of(ontology.schema, ontology.triples)
+        return self._kept[key]
+
+
+def state_of(file: Path) -> tuple[Path, int, int]:
+    """A file, and what changes with its content."""
+    try:
+        found = file.stat()
+    except OSError:
+        return file, 0, 0
+    return file, found.st_mtime_ns, found.st_size
+
+
+class Functions:
+    """The functions that are built in, and those of the user's own."""
+
+    def __init__(self) -> None:
+        self._states: object = None
+        self._found: Mapping[str, Definition] = {}
+
+    def known(self, files: Sequence[Path]) -> Mapping[str, Definition]:
+        """All functions by name; ``files`` are those of the user. Those with faults are missing."""
+        states = tuple(map(state_of, files))
+        if states != self._states:
+            own, _ = read_functions(files)
+            self._found, self._states = definitions(Library(own=own)), states
+        return self._found
+
+
+class OpenFiles:
+    """Texts as they stand in the editor, and what is known around each."""
+
+    def __init__(self) -> None:
+        self.ontologies = Ontologies()
+        self._functions = Functions()
+        self._texts: dict[Path, str] = {}
+        self._uris: dict[Path, str] = {}
+
+    def put(self, uri: str, text: str) -> Path:
+        """Take the text of a file that was opened or changed."""
+        path = path_of(uri)
+        self._texts[path] = text
+        self._uris[path] = uri
+        return path
+
+    def close(self, uri: str) -> Path:
+        """Forget a file; from now on what is on disk counts."""
+        path = path_of(uri)
+        self._texts.pop(path, None)
+        self._uris.pop(path, None)
+        return path
+
+    def unsaved(self) -> dict[Path, str]:
+        """A copy of all texts."""
+        return dict(self._texts)
+
+    def uri(self, path: Path) -> str:
+        """The name of a file in the protocol, as the editor writes it."""
+        return self._uris.get(path) or path.as_uri()
+
+    def document(self, uri: str) -> OpenDocument | None:
+        """An open file with its surroundings; None if it is not open."""
+        path = path_of(uri)
+        text = self._texts.get(path)
+        if text is None:
+            return None
+        settings = deployment_of(path).settings
+        names = self.ontologies.names(settings.ontology)
+        functions = self._functions.known(settings.functions.files)
+        return OpenDocument(path, text, settings.folder, names, functions)
+
+    def source(self, path: Path) -> SourceText:
+        """The text of a file, open or not; empty if it cannot be read."""
+        text = self._texts.get(path)
+        if text is None:
+            try:
+                text = path.read_text("utf-8")
+            except (OSError, UnicodeDecodeError):
+                text = ""
+        return SourceText(text)
+
+
+def path_of(uri: str) -> Path:
+    """The path of a file; a text that was never saved gets one in the working folder."""
+    path = uris.to_fs_path(uri) if uri.startswith("file:") else None
+    return Path(path) if path else Path.cwd() / quote(uri, safe="")
