@@ -13,9 +13,8 @@ from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from sensorstream.streaming.chunk import PROTOCOL
 from sensorstream.streaming.host_client import HostClient
-from sensorstream.streaming.work import HostTask, Place, Work
+from sensorstream.streaming.work import PROTOCOL, HostTask, Place, Work
 
 OUTPUT: Final = "key string, effects binary, standing binary"
 

@@ -13,9 +13,8 @@ from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import Settings
-from sensorstream.streaming.chunk import pack
 from sensorstream.streaming.engine_host import EngineHost
-from sensorstream.streaming.work import Done, Place, Work
+from sensorstream.streaming.work import Done, Place, Work, pack
 from tests.streaming.conftest import seen
 
 QUERY = b"PREFIX : <http://example.org/t#> SELECT ?p ?x { ?p :x ?x }"

@@ -18,9 +18,8 @@ from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.effects import merged
 from sensorstream.journal.records import Effects
 from sensorstream.settings import Settings
-from sensorstream.streaming.chunk import pack
 from sensorstream.streaming.host_client import HostClient
-from sensorstream.streaming.work import Done, HostTask, Place, Work
+from sensorstream.streaming.work import Done, HostTask, Place, Work, pack
 from tests.streaming.conftest import START, seen
 from tests.streaming.test_keyed_engines import of_one_engine, told
 
