@@ -19,7 +19,7 @@ PROTOCOL: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EnginePlace:
     """Where a key's engine is: ``last`` is its last entry, ``first`` that which it began with.
 
     ``since`` counts the entries since its checkpoint.
@@ -54,7 +54,7 @@ class Work:
     """
 
     key: str
-    place: Place | None
+    place: EnginePlace | None
     controls: int
     chunks: Sequence[bytes]
     rebuild: bool = False
@@ -66,7 +66,7 @@ class Work:
 class Done:
     """The packed effects, and what is to be kept: the entries, or a checkpoint instead of all."""
 
-    place: Place
+    place: EnginePlace
     effects: bytes
     entries: bytes
     checkpoint: bytes | None
