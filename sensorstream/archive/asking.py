@@ -136,7 +136,14 @@ def asked(
     most = QuestionLimits(limits.timeout, archive.memory, limits.rows)
     begun = _PROCESS.begin(question, most)
     with closing(begun.pieces(stop or Stop())) as pieces:
-        yield next(pieces), pieces
+        names = next(pieces)
+        yield (
+            names,
+            (
+                list(zip(*(each.to_pylist() for each in batch.columns), strict=True))
+                for batch in pieces
+            ),
+        )
 
 
 @contextmanager

@@ -157,11 +157,14 @@ def _of_history(asked: _Asked, text: str) -> dict[str, str]:
     engine = {ARCHIVE: "DuckDB plans", SPARK: "Spark starts and plans"}.get(place)
     with opened(settings, f"{engine or 'PostgreSQL plans'} the query") as (url, _, _):
         if place == SPARK:
+            from sensorstream.spark.launch import spark_session
             from sensorstream.spark.snapshot import Place
-            from sensorstream.spark.sparql.run import run_spark_plan
+            from sensorstream.spark.sparql import run
 
             where = Place(url, settings.archive.folder)
-            found = run_spark_plan(where, question, master=settings.spark.master)
+            run.check(question)
+            with spark_session(settings.spark.master) as spark:
+                found = run.plan_of(spark, where, question)
         elif place == ARCHIVE:
             from sensorstream.archive.asking import archive_plan
             from sensorstream.cli.query import archive_of

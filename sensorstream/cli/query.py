@@ -203,16 +203,15 @@ def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
     with opened(settings, quiet=asked.quiet) as (url, say, stack):
         limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
         if scope["on"] == SPARK:
+            from sensorstream.spark.launch import spark_session
             from sensorstream.spark.snapshot import Place
-            from sensorstream.spark.sparql.run import run_spark_sparql
+            from sensorstream.spark.sparql.run import ask, check
 
             say("Spark starts and answers")
-            answer = run_spark_sparql(
-                Place(url, settings.archive.folder),
-                question,
-                master=settings.spark.master,
-                row_limit=limits.rows,
-            )
+            check(question)
+            place = Place(url, settings.archive.folder)
+            with spark_session(settings.spark.master) as spark:
+                answer = ask(spark, place, question, row_limit=limits.rows)
         elif scope["on"] == ARCHIVE:
             from sensorstream.archive.asking import archive_answered
 

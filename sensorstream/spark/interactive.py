@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from sensorstream.errors import QueryError
 from sensorstream.extras import require
@@ -53,7 +52,7 @@ def session(
         return Session(_settings_of(settings), url, master, stack)
 
 
-class Session:
+class Session(AbstractContextManager["Session"]):
     """A history in Spark. Use as a context manager, or call :meth:`close`.
 
     All questions see the history as it was when the session began, or at the last
@@ -128,15 +127,7 @@ class Session:
         """Stop Spark; a second call does nothing."""
         self._stack.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -10,6 +10,19 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from psycopg2 import sql
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    DateTime,
+    Double,
+    LargeBinary,
+    Numeric,
+    SmallInteger,
+    Table,
+    Text,
+)
+
+from sensorstream.history import tables
 
 Value: TypeAlias = int | float | str | bool
 
@@ -141,95 +154,67 @@ def _test(column: str, condition: Condition) -> sql.Composable:
     return sql.SQL("{} {} {}").format(sql.SQL(column), sql.SQL(condition.comparison.value), *values)
 
 
+_KINDS: Final[Mapping[type, str]] = {
+    BigInteger: "bigint",
+    SmallInteger: "bigint",
+    Double: "double",
+    Boolean: "boolean",
+    Text: "string",
+    # Of any digits: exact as a text.
+    Numeric: "string",
+    DateTime: "timestamp",
+    LargeBinary: "binary",
+}
+
+
 def _table(
-    name: str,
-    columns: Mapping[str, str],
+    table: Table,
+    columns: str,
     *more: SourceColumn,
     unique: str | None = None,
     key: str | None = None,
     archived: Archived | None = None,
 ) -> SourceTable:
-    told = (*(SourceColumn(*each) for each in columns.items()), *more)
-    return SourceTable(name, told, unique, key, archived)
+    """A table with these of its columns, of the types that PostgreSQL has for them."""
+    told = [
+        SourceColumn(
+            name,
+            _KINDS[type(table.c[name].type)],
+            f"{name}::text" if type(table.c[name].type) is Numeric else None,
+        )
+        for name in columns.split()
+    ]
+    return SourceTable(table.name, (*told, *more), unique, key, archived)
 
 
 SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
     each.name: each
     for each in (
+        _table(tables.terms, "id kind text datatype language moment number", unique="id"),
         _table(
-            "terms",
-            {
-                "id": "bigint",
-                "kind": "bigint",
-                "text": "string",
-                "datatype": "string",
-                "language": "string",
-                "moment": "timestamp",
-            },
-            # Of any digits: exact as a text.
-            SourceColumn("number", "string", "number::text"),
-            unique="id",
-        ),
-        _table(
-            "stays",
-            {
-                "stay": "bigint",
-                "name": "bigint",
-                "entered": "bigint",
-                "time": "bigint",
-                "expired_at": "bigint",
-                "message": "bigint",
-            },
+            tables.stays,
+            "stay name entered time expired_at message",
             unique="stay",
             archived=Archived("expired_at", {"name": "name_id"}),
         ),
         _table(
-            "statements",
-            {
-                "subject": "bigint",
-                "predicate": "bigint",
-                "object": "bigint",
-                "valid_from": "bigint",
-                "valid_to": "bigint",
-                "stay": "bigint",
-                "message": "bigint",
-                "number": "double",
-                "inferred": "boolean",
-            },
+            tables.statements,
+            "subject predicate object valid_from valid_to stay message number inferred",
             archived=Archived(
                 "valid_to",
                 {"subject": "subject_id", "predicate": "predicate_id", "object": "object_id"},
             ),
         ),
         _table(
-            "messages",
-            {
-                "seq": "bigint",
-                "id": "string",
-                "source": "string",
-                "received_at": "timestamp",
-                "content": "binary",
-                "status": "string",
-                "reason": "string",
-            },
+            tables.messages,
+            "seq id source received_at content status reason",
             # The view has no others.
             SourceColumn("kind", "string", "'message'::text"),
             key="seq",
         ),
         _table(
-            "alerts",
-            {
-                "seq": "bigint",
-                "id": "string",
-                "rule": "string",
-                "kind": "string",
-                "severity": "string",
-                "text": "string",
-                "key": "string",
-                "time": "bigint",
-                "raised_at": "timestamp",
-                "message_id": "string",
-            },
+            tables.alerts,
+            "seq id rule kind severity text key time raised_at message_id",
         ),
     )
 }

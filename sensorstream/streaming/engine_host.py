@@ -30,9 +30,18 @@ from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.records import Record
 from sensorstream.own_folders import lock_folder
 from sensorstream.reasoning.ontology import parse_put
-from sensorstream.streaming.chunk import PROTOCOL, pack, unpack
 from sensorstream.streaming.keyed_engine import Controls, Kept, KeyedEngine
-from sensorstream.streaming.work import Done, Failed, HostTask, Work, accepted, listening_at
+from sensorstream.streaming.work import (
+    PROTOCOL,
+    Done,
+    Failed,
+    HostTask,
+    Work,
+    accepted,
+    listening_at,
+    pack,
+    unpack,
+)
 
 _WATCH: Final = 1.0
 """Seconds between two looks whether Spark still runs."""

@@ -23,8 +23,8 @@ from sensorstream.history.database import connect, translating
 from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.pipeline import waiting_keys
 from sensorstream.journal.message import PassTime
-from sensorstream.streaming.chunk import pack
 from sensorstream.streaming.routing import CONTROLS, TIME, key_reader
+from sensorstream.streaming.work import pack
 
 FORMAT: Final = "sensorstream-journal"
 SCHEMA: Final = "key string, first bigint, controls bigint, entries binary"

@@ -22,7 +22,7 @@ from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.waits import Waits
 from sensorstream.streaming.routing import CONTROLS, TIME
-from sensorstream.streaming.work import Place
+from sensorstream.streaming.work import EnginePlace
 
 _MOST: Final = 20_000
 """Entries of time that are kept; what an engine missed before is read again."""
@@ -109,7 +109,7 @@ class KeyedEngine:
         exchange = Exchange(machine.engine, machine.mapper, deployment)
         self._target = Target(machine.engine, machine.mapper, exchange)
         self._refused: set[str] = set()
-        self.place = Place(first, first - 1, 0)
+        self.place = EnginePlace(first, first - 1, 0)
 
     @property
     def size(self) -> int:
@@ -120,7 +120,7 @@ class KeyedEngine:
         """Stop the reasoner."""
         self._engine.close()
 
-    def rebuild(self, place: Place, kept: Kept, controls: Controls) -> None:
+    def rebuild(self, place: EnginePlace, kept: Kept, controls: Controls) -> None:
         """Bring a new engine to a place where it was before."""
         if kept.checkpoint is None:
             self._begin(controls)
@@ -161,7 +161,7 @@ class KeyedEngine:
             effects.append(found)
         place = self.place
         last = max(upto, records[-1].seq if records else 0, place.last)
-        self.place = Place(place.first, last, place.since + len(kept))
+        self.place = EnginePlace(place.first, last, place.since + len(kept))
         return effects, kept
 
     def standing(self, key: str, records: Sequence[Record]) -> Standing:

@@ -13,9 +13,8 @@ from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from sensorstream.streaming.chunk import PROTOCOL
 from sensorstream.streaming.host_client import HostClient
-from sensorstream.streaming.work import HostTask, Place, Work
+from sensorstream.streaming.work import PROTOCOL, EnginePlace, HostTask, Work
 
 OUTPUT: Final = "key string, effects binary, standing binary"
 
@@ -54,7 +53,7 @@ class KeyedState(StatefulProcessor):  # type: ignore[misc]
         found = self._place.get()
         if found is None and not any(each.first for each in given):
             return
-        place = None if found is None else Place(*found)
+        place = None if found is None else EnginePlace(*found)
         done = client.work(Work(name, place, controls, chunks))
         if done is None:
             checkpoint = self._checkpoint.get()

@@ -17,9 +17,11 @@ from sensorstream.app.wiring import read_rules, runner_of, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import engine as database_engine
-from sensorstream.history.pipeline import Writes, claim
+from sensorstream.history.pipeline import Standings, Writes, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
+from sensorstream.journal.effects import merged
+from sensorstream.journal.records import Effects
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
 from sensorstream.own_folders import own_folder
@@ -28,12 +30,54 @@ from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import start_hosts
 from sensorstream.streaming.routing import key_reader
-from sensorstream.streaming.sink import HistorySink
 from sensorstream.streaming.work import HostTask
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
+
+
+class HistorySink:
+    """Writes each batch; runs in the driver.
+
+    A batch is all entries between two numbers, over all keys, so the watermark of the history tells
+    whether it is stored: Spark repeats the last batch after a crash, and then nothing is written.
+    A batch that begins below the watermark is stored in part already, by the server in another
+    mode or by a pipeline whose folder was deleted: the rest of it is written.
+    """
+
+    def __init__(self, store: PostgresStore, told: Callable[[int, int], None]) -> None:
+        """``told`` gets the number of entries of each batch, and its last entry."""
+        self._store = store
+        self._told = told
+
+    def __call__(self, frame: DataFrame, _batch: int) -> None:
+        """Called by Spark for each batch.
+
+        Raises:
+            HistoryError: nothing was written.
+        """
+        table = frame.toArrow()
+        parts: list[Effects] = [
+            each
+            for content in table.column("effects").to_pylist()
+            for each in pickle.loads(content)
+        ]
+        entries = sum(len(each.statuses) for each in parts)
+        stored = self._store.watermark()
+        if not parts:
+            return
+        last = max(each.watermark for each in parts)
+        standings = Standings(
+            last, [pickle.loads(each) for each in table.column("standing").to_pylist()]
+        )
+        new = [each for each in parts if each.watermark > stored]
+        if new:
+            self._store.commit(merged(new), standings)
+        else:
+            self._store.place(standings)
+        self._told(entries, last)
+
 
 _CONFIGURATION: Final[Mapping[str, str]] = {
     **STREAM_SETTINGS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Client, Connection, answer_challenge, deliver_challenge
@@ -9,13 +10,16 @@ from pathlib import Path
 from socket import AF_UNIX, socket
 from typing import Final
 
+from sensorstream.history.journal_rows import JournalRow
 from sensorstream.history.pipeline import Standing
 from sensorstream.journal.takeover import PutRules
 from sensorstream.settings import Settings
 
+PROTOCOL: Final = 5
+
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EnginePlace:
     """Where a key's engine is: ``last`` is its last entry, ``first`` that which it began with.
 
     ``since`` counts the entries since its checkpoint.
@@ -50,7 +54,7 @@ class Work:
     """
 
     key: str
-    place: Place | None
+    place: EnginePlace | None
     controls: int
     chunks: Sequence[bytes]
     rebuild: bool = False
@@ -62,7 +66,7 @@ class Work:
 class Done:
     """The packed effects, and what is to be kept: the entries, or a checkpoint instead of all."""
 
-    place: Place
+    place: EnginePlace
     effects: bytes
     entries: bytes
     checkpoint: bytes | None
@@ -121,3 +125,18 @@ def connected(path: Path, secret: bytes) -> Connection | None:
         return Client(str(path), "AF_UNIX", authkey=secret)
     except (ConnectionError, EOFError, FileNotFoundError):
         return None
+
+
+def pack(rows: Sequence[JournalRow]) -> bytes:
+    """The rows of the journal, in order; O(size): how they travel through Spark and are kept there.
+
+    As all that PySpark itself passes between the processes of a query they are a pickle, which is
+    read only by the processes of the query that wrote it, or of its next run.
+    """
+    return pickle.dumps(rows, PROTOCOL)
+
+
+def unpack(content: bytes) -> Sequence[JournalRow]:
+    """What :func:`pack` was given."""
+    rows: Sequence[JournalRow] = pickle.loads(content)
+    return rows

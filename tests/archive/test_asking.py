@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from sensorstream.archive.asking import run_archive_sql
@@ -92,6 +94,11 @@ def test_an_empty_archive_has_all_views_without_rows(
     history: str, archived: Path, schema: Schema
 ) -> None:
     assert ask(history, archived, "select * from human", schema).rows == ()
+
+
+def test_a_length_of_time_is_a_value_of_arrow(kept: tuple[str, Path], schema: Schema) -> None:
+    found = ask(*kept, "select interval '1 day' as day, array[1.5, null] as both", schema)
+    assert found.rows == ((pa.MonthDayNano([0, 1, 0]), [Decimal("1.5"), None]),)
 
 
 def test_missing_rows_are_told(history: str, archived: Path, schema: Schema) -> None:

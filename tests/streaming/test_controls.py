@@ -13,17 +13,16 @@ from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import Settings
-from sensorstream.streaming.chunk import pack
 from sensorstream.streaming.engine_host import EngineHost
-from sensorstream.streaming.work import Done, Place, Work
+from sensorstream.streaming.work import Done, EnginePlace, Work, pack
 from tests.streaming.conftest import seen
 
 QUERY = b"PREFIX : <http://example.org/t#> SELECT ?p ?x { ?p :x ?x }"
 
 
 def take(
-    host: EngineHost, key: str, place: Place | None, rows: Sequence[JournalRow], controls: int
-) -> tuple[Place, list[Effects]]:
+    host: EngineHost, key: str, place: EnginePlace | None, rows: Sequence[JournalRow], controls: int
+) -> tuple[EnginePlace, list[Effects]]:
     """What the engine of a key makes of its rows."""
     done = host.work(Work(key, place, controls, [pack(rows)]))
     assert isinstance(done, Done)

@@ -18,9 +18,8 @@ from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.effects import merged
 from sensorstream.journal.records import Effects
 from sensorstream.settings import Settings
-from sensorstream.streaming.chunk import pack
 from sensorstream.streaming.host_client import HostClient
-from sensorstream.streaming.work import Done, HostTask, Place, Work
+from sensorstream.streaming.work import Done, EnginePlace, HostTask, Work, pack
 from tests.streaming.conftest import START, seen
 from tests.streaming.test_keyed_engines import of_one_engine, told
 
@@ -68,7 +67,7 @@ def rows(first: int, count: int, x: int = 80) -> list[JournalRow]:
     ]
 
 
-def work(key: str, place: Place | None, said: Sequence[JournalRow], **more: object) -> Work:
+def work(key: str, place: EnginePlace | None, said: Sequence[JournalRow], **more: object) -> Work:
     return Work(key, place, 0, [pack(said)], **more)  # type: ignore[arg-type]
 
 
@@ -99,7 +98,7 @@ def test_what_cannot_be_read_is_an_error_and_the_host_goes_on(client: HostClient
     assert isinstance(again, Done)
     with pytest.raises(SparkError, match="Damaged"):
         client.work(
-            work("damaged", Place(1, 5, 0), rows(6, 1), rebuild=True, checkpoint=(5, b"torn"))
+            work("damaged", EnginePlace(1, 5, 0), rows(6, 1), rebuild=True, checkpoint=(5, b"torn"))
         )
 
 

@@ -20,9 +20,8 @@ import pytest
 from sensorstream.errors import SparkError
 from sensorstream.own_folders import own_folder
 from sensorstream.settings import Settings
-from sensorstream.streaming.chunk import pack
 from sensorstream.streaming.host_client import HostClient, start_hosts
-from sensorstream.streaming.work import Done, HostTask, Work
+from sensorstream.streaming.work import Done, HostTask, Work, pack
 from tests.streaming.conftest import START, seen
 from tests.waiting import eventually
 

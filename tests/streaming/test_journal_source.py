@@ -13,7 +13,7 @@ from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
-from sensorstream.streaming.chunk import unpack
+from sensorstream.streaming.work import unpack
 from tests.streaming.conftest import seen
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")

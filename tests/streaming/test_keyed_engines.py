@@ -25,11 +25,10 @@ from sensorstream.journal.records import Effects, Record
 from sensorstream.model.events import Alert
 from sensorstream.settings import Settings
 from sensorstream.streaming import engine_host
-from sensorstream.streaming.chunk import pack
 from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.keyed_engine import Controls
 from sensorstream.streaming.routing import CONTROLS, key_reader
-from sensorstream.streaming.work import Done, Place, Work
+from sensorstream.streaming.work import Done, EnginePlace, Work, pack
 from tests.streaming.conftest import START, seen, write_deployment
 
 SOURCES: Final = ("north", "south", "")
@@ -75,7 +74,7 @@ class Keys:
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
-        self._state: dict[str, tuple[Place, tuple[int, bytes] | None, list[bytes]]] = {}
+        self._state: dict[str, tuple[EnginePlace, tuple[int, bytes] | None, list[bytes]]] = {}
         self._key_of = key_reader("source", {}, 64)
         self._rows: list[JournalRow] = []
         self.standings: dict[str, Standing] = {}

@@ -15,7 +15,7 @@ from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
-from sensorstream.streaming.sink import HistorySink
+from sensorstream.streaming.stream import HistorySink
 from tests.streaming.conftest import START
 
 

@@ -17,7 +17,6 @@ from sensorstream.history.terms import look_up, term_key
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
 from sensorstream.spark.bulk_sql import once_more, plan_text, prepare_session, spark_errors
-from sensorstream.spark.launch import spark_session
 from sensorstream.spark.relations import over_tables
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
 from sensorstream.spark.source_tables import SOURCE_TABLES
@@ -38,35 +37,14 @@ if TYPE_CHECKING:
 _LIVE: Final = (GRAPH_WINDOW, GRAPH_STATIC)
 
 
-def run_spark_sparql(place: Place, question: Question, *, master: str, row_limit: int) -> Answer:
-    """Start Spark, answer a question to history, stop Spark.
-
-    Args:
-        place: the history; every executor must reach it.
-        question: what is asked.
-        master: Spark's master.
-        row_limit: the most solutions or triples.
-
-    Raises:
-        QueryError: the query cannot be answered; or, as its rows are read, that they are too many.
-        UnsupportedQuery: it has a part that Spark cannot say with the same meaning.
-        SparkError: Spark does not start or breaks down.
-        MissingExtra: the extra "spark" is not installed.
-        HistoryError: the history cannot be reached.
-        ArchiveError: a file of the archive is missing.
-    """
-    require("spark", "SPARQL on Spark")
-    check(question)
-    with spark_session(master) as spark:
-        return ask(spark, place, question, row_limit=row_limit)
-
-
 def check(question: Question) -> None:
     """Refuse what Spark cannot answer, before it starts.
 
     Raises:
-        QueryError, UnsupportedQuery: see :func:`run_spark_sparql`.
+        QueryError, UnsupportedQuery: it cannot be answered.
+        MissingExtra: the extra "spark" is not installed.
     """
+    require("spark", "SPARQL on Spark")
     for part in nodes(question.query):
         graphs: tuple[IRI, ...]
         match part:
@@ -87,7 +65,17 @@ def check(question: Question) -> None:
 
 
 def ask(spark: SparkSession, place: Place, question: Question, *, row_limit: int) -> Answer:
-    """Answer a question with a running Spark; raises as :func:`run_spark_sparql`."""
+    """Answer a question to history with a running Spark; all executors must reach that.
+
+    ``row_limit`` is how many solutions or triples there may be.
+
+    Raises:
+        QueryError: the query cannot be answered; or, as its rows are read, that they are too many.
+        UnsupportedQuery: it has a part that Spark cannot say with the same meaning.
+        SparkError: Spark breaks down.
+        HistoryError: the history cannot be reached.
+        ArchiveError: a file of the archive is missing.
+    """
 
     def collected() -> tuple[SqlQuery, pyarrow.Table]:
         with answering(spark, place, question) as (compiled, frame):
@@ -97,16 +85,8 @@ def ask(spark: SparkSession, place: Place, question: Question, *, row_limit: int
     return answer_of(compiled, limited(_batches(rows), row_limit))
 
 
-def run_spark_plan(place: Place, question: Question, *, master: str) -> QuestionPlan:
-    """Spark's SQL for a question, and its plan; raises as :func:`run_spark_sparql`."""
-    require("spark", "SPARQL on Spark")
-    check(question)
-    with spark_session(master) as spark:
-        return plan_of(spark, place, question)
-
-
 def plan_of(spark: SparkSession, place: Place, question: Question) -> QuestionPlan:
-    """As :func:`run_spark_plan`, with a running Spark."""
+    """Spark's SQL for a question, and its plan; raises as :func:`ask`."""
     with answering(spark, place, question) as (compiled, frame):
         told = spark_query(compiled.tree, pretty=True)
         plan = plan_text(frame)
@@ -123,7 +103,7 @@ def answering(
     spark: SparkSession, place: Place, question: Question
 ) -> Iterator[tuple[SqlQuery, DataFrame]]:
     """The answer as Spark's own data frame, which must be used inside the ``with`` block, and what
-    its columns mean; raises as :func:`run_spark_sparql`, also inside the block.
+    its columns mean; raises as :func:`ask`, also inside the block.
     """
     with snapshot_of(place) as snapshot, spark_errors():
         compiled = _compiled(question, _ids(snapshot, question))
