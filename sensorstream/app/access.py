@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from threading import Event, Thread
 from typing import Final, Protocol
 
 from anyio import CapacityLimiter
@@ -16,6 +15,7 @@ from sensorstream.access.keys import MARK, Key, KeyRing
 from sensorstream.access.refusals import Refusals
 from sensorstream.access.roles import ANYBODY, Identity
 from sensorstream.access.tokens import Tokens, Trust, admits
+from sensorstream.app.again import Again
 from sensorstream.clock import Clock
 from sensorstream.errors import HistoryError, SettingsError, Unauthenticated
 from sensorstream.settings import HttpSettings
@@ -81,8 +81,8 @@ class Access:
         self._used: dict[str, datetime] = {}
         self._noted = self._shortened = clock.now()
         self._refused, self._refused_changes = Refusals(), Refusals()
-        self._halt = Event()
-        self._thread = Thread(target=self._run, name="access", daemon=True)
+        trouble = "the keys are those of some time ago", "internal error in the control of access"
+        self._beside = Again("access", self._look, _REFRESH, trouble)
 
     def start(self) -> None:
         """Read the keys, and again and again from now on.
@@ -91,12 +91,11 @@ class Access:
             HistoryError: the database cannot be read.
         """
         self.refresh()
-        self._thread.start()
+        self._beside.start()
 
     def stop(self) -> None:
         """End the thread; the use of keys is noted."""
-        self._halt.set()
-        self._thread.join()
+        self._beside.stop()
         self._tell_refused(last=True)
         try:
             self._tidy(last=True)
@@ -170,16 +169,10 @@ class Access:
         except HistoryError as error:
             _LOG.error("a change is not in the audit log: %s: %s", told(change), error)
 
-    def _run(self) -> None:
-        while not self._halt.wait(_REFRESH):
-            try:
-                self._tell_refused()
-                self.refresh()
-                self._tidy()
-            except HistoryError as error:
-                _LOG.warning("the keys are those of some time ago: %s", error)
-            except Exception:
-                _LOG.exception("internal error in the control of access")
+    def _look(self) -> None:
+        self._tell_refused()
+        self.refresh()
+        self._tidy()
 
     def _tell_refused(self, *, last: bool = False) -> None:
         now = self._clock.now()

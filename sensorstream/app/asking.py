@@ -7,23 +7,23 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Final
 
-from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.standing import present
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.handle import Handle
 from sensorstream.cache.cache import Cache
 from sensorstream.cache.protocol import Answered, CacheQuestion
 from sensorstream.engine.engine import Engine
-from sensorstream.errors import QueryError, Unavailable
+from sensorstream.errors import QueryError
 from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer
-from sensorstream.history.asking.live import Present
+from sensorstream.history.asking.live import FOREVER, LiveStay, Present, Standing
 from sensorstream.history.asking.plan import QuestionPlan, question_plan
 from sensorstream.history.asking.question import Question
 from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.asking.stopping import Stop
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
+from sensorstream.journal.records import number_of_message
+from sensorstream.kb.graph import Origin
 from sensorstream.kb.snapshot import read_answerable
-from sensorstream.settings import ArchiveSettings, Settings
+from sensorstream.settings import ArchiveSettings
 from sensorstream.sparql.bounds import MOST_TOKENS
 from sensorstream.sparql.printing import query_text
 
@@ -37,31 +37,12 @@ _OXIGRAPH: Final = (
 
 
 class Asking:
-    """Answers questions. Thread-safe.
+    """Answers questions. Thread-safe."""
 
-    ``url`` gives the address of the history, ``deployment`` the one in force; ``check_here`` raises
-    RunsOnSpark if the engines are not in this process.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        engine: Engine,
-        pipeline: Pipeline,
-        cache: Cache,
-        url: Callable[[], str],
-        deployment: Callable[[], Deployment],
-        check_here: Callable[..., None],
-    ) -> None:
-        self._archive_settings = settings.archive
-        self._memory = settings.limits.question_memory
-        self._limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
-        self._engine = engine
-        self._pipeline = pipeline
+    def __init__(self, app: Handle, cache: Cache) -> None:
+        self._app = app
         self._cache = cache
-        self._url = url
-        self._deployment = deployment
-        self._check_here = check_here
+        self._limits = Limits(app.seconds, app.settings.limits.question_rows)
 
     def cache(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
         """SPARQL over the cache; see :meth:`.Cache.ask`. It must not describe classes where these
@@ -70,8 +51,8 @@ class Asking:
         Raises:
             RunsOnSpark: the engines are not here.
         """
-        self._check_here("the cache")
-        asked = replace(question, names_only=self._deployment().names_only)
+        self._app.check_here("the cache")
+        asked = replace(question, names_only=self._app.deployment.names_only)
         return self._cache.ask(asked, out, stop)
 
     def cache_plan(
@@ -83,12 +64,12 @@ class Asking:
             RunsOnSpark: the engines are not here.
             QueryError: the query cannot be answered.
         """
-        self._check_here("the cache")
+        self._app.check_here("the cache")
         query = read_answerable(
             text,
             default_graphs,
             named_graphs,
-            names_only=self._deployment().names_only,
+            names_only=self._app.deployment.names_only,
             most_tokens=MOST_TOKENS,
         )
         return question_plan(query, "", f"{_OXIGRAPH}\n{query_text(query)}")
@@ -102,14 +83,16 @@ class Asking:
             RunsOnSpark: what holds now is not here.
         """
         if live:
-            self._check_here("what holds now", "ask on=history")
-        return answered(self._url(), question, self._limits, self._present if live else None, stop)
+            self._app.check_here("what holds now", "ask on=history")
+        return answered(
+            self._app.url, question, self._limits, self._present if live else None, stop
+        )
 
     def history_plan(self, question: Question, live: bool, stop: Stop) -> QuestionPlan:
         """How :meth:`history` answers a question; see :func:`.plan_of`."""
         if live:
-            self._check_here("what holds now", "ask on=history")
-        return plan_of(self._url(), question, self._limits, self._present if live else None, stop)
+            self._app.check_here("what holds now", "ask on=history")
+        return plan_of(self._app.url, question, self._limits, self._present if live else None, stop)
 
     @contextmanager
     def archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
@@ -151,9 +134,9 @@ class Asking:
         """
         live = None
         if names_live(text):
-            self._check_here("live")
+            self._app.check_here("live")
             live = self._present
-        return open_sql(self._url(), text, timeout=self._limits.timeout, live=live, stop=stop)
+        return open_sql(self._app.url, text, timeout=self._limits.timeout, live=live, stop=stop)
 
     def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
         """One SQL statement over the archive; see :func:`.run_archive_sql`.
@@ -165,14 +148,14 @@ class Asking:
         told = self._archived()
         from sensorstream.archive.asking import run_archive_sql
 
-        deployment = self._deployment()
+        deployment = self._app.deployment
         return run_archive_sql(
-            self._url(),
+            self._app.url,
             told.folder,
             text,
             schema=deployment.ontology.schema,
             timeline=deployment.timeline,
-            memory=self._memory,
+            memory=self._app.settings.limits.question_memory,
             timeout=self._limits.timeout,
             row_limit=self._limits.rows,
             stop=stop,
@@ -182,11 +165,11 @@ class Asking:
         told = self._archived()
         from sensorstream.archive.sparql.asking import Archive
 
-        return Archive(self._url(), told.folder, self._memory)
+        return Archive(self._app.url, told.folder, self._app.settings.limits.question_memory)
 
     def _archived(self) -> ArchiveSettings:
         require("archive", "the archive")
-        told = self._archive_settings
+        told = self._app.settings.archive
         if not told.folder.is_dir():
             raise QueryError(
                 "there is no archive: 'sensorstream archive --older-than D' makes it; until then "
@@ -199,9 +182,35 @@ class Asking:
 
         def read() -> Present:
             fix()
-            return present(self._engine)
+            return present(self._app.engine)
 
-        try:
-            return self._pipeline.settled(read).result(self._limits.timeout)
-        except TimeoutError:
-            raise Unavailable("the history is not up to date now: ask again later") from None
+        late = "the history is not up to date now: ask again later"
+        return self._app.settled(read, self._limits.timeout, late)
+
+
+def present(engine: Engine) -> Present:
+    """The statements of the knowledge base; the engine must not change meanwhile.
+
+    A statement that is in several graphs comes once for each. O(knowledge base).
+    """
+    stays = [
+        LiveStay(each.stay, each.name, each.entered, each.time, _number(each.message))
+        for each in engine.window
+    ]
+    return Present(list(_standing(engine)), stays)
+
+
+def _standing(engine: Engine) -> Iterator[Standing]:
+    for one in engine.window:
+        for triple, said in one.statements.items():
+            yield Standing(triple, int(Origin.WINDOW), said.time, one.stay, _number(said.message))
+    for triple, begun in engine.inferences.begun().items():
+        cause = begun.provenance
+        yield Standing(triple, int(Origin.INFERRED), cause.time, begun.stay, _number(cause.message))
+    for origin in (Origin.STATIC, Origin.STATIC_INFERRED):
+        for triple in engine.kb.triples(origin):
+            yield Standing(triple, int(origin), FOREVER)
+
+
+def _number(message: str) -> int:
+    return number_of_message(message) if message else 0

@@ -18,11 +18,14 @@ from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Unavailable, Unstorable
 from sensorstream.journal.effects import effects_of, in_order, reports_of
+from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import new_record
 from sensorstream.journal.message import is_of_key
 from sensorstream.journal.records import Effects, Record
+from sensorstream.journal.store import Store
 from sensorstream.logs import concerning
 from sensorstream.model.events import Message
+from sensorstream.model.timeline import Instant
 from sensorstream.quoting import shortened
 
 _LOG = logging.getLogger("sensorstream.app.pipeline")
@@ -39,13 +42,28 @@ class _Storing:
     effects: Effects
 
 
+@dataclass(frozen=True, slots=True)
+class Outlets:
+    """What the pipeline tells others, in its thread.
+
+    ``on_commit`` is called after every commit that has alerts or entries of the outbox, and told
+    whether it has such entries; ``publish`` with the reports of continuous queries, after they are
+    committed. ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
+    ``elsewhere`` gives at a time of arrival the entry by which another process, that applies the
+    entries, is to hear of it, if any.
+    """
+
+    on_commit: Callable[[bool], None]
+    publish: Callable[[Sequence[QueryReport]], None]
+    reopen: Callable[[], Store]
+    elsewhere: Callable[[Instant], Entry | None] | None = None
+
+
 class EffectWriter:
     """Stores what became of each group, and answers it then; owned by the pipeline's thread.
 
     A group's effects are stored while the engine is at the next one, if there is one: they are
-    begun by :meth:`begin`, and :meth:`settle` waits for them. ``on_commit`` is called after every
-    commit that has alerts or entries of the outbox, and told whether it has such entries;
-    ``publish`` with the reports of continuous queries.
+    begun by :meth:`begin`, and :meth:`settle` waits for them.
     """
 
     def __init__(
@@ -54,9 +72,7 @@ class EffectWriter:
         journal: JournalWriter,
         checkpoints: Checkpoints,
         metrics: Metrics,
-        *,
-        on_commit: Callable[[bool], None],
-        publish: Callable[[Sequence[QueryReport]], None],
+        out: Outlets,
     ) -> None:
         self.stored = journal.seq
         """The last entry whose effects are stored."""
@@ -64,8 +80,7 @@ class EffectWriter:
         self._journal = journal
         self._checkpoints = checkpoints
         self._metrics = metrics
-        self._on_commit = on_commit
-        self._publish = publish
+        self._out = out
         # The last group, until its effects are stored.
         self._storing: _Storing | None = None
 
@@ -137,8 +152,8 @@ class EffectWriter:
                     with concerning(**brought, **facts_of(each.message)):
                         _LOG.warning("message %s %s: %s", each.message.id, each.status.value, told)
         if queued or stored.effects.alerts:
-            self._on_commit(queued)
-        self._publish(reports_of(stored.outcomes))
+            self._out.on_commit(queued)
+        self._out.publish(reports_of(stored.outcomes))
         # While the engine is at the next group, its state is that of no entry.
         if self.is_checkpoint_due and self.stored == self._journal.seq:
             self._checkpoints.write(self._journal.seq)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from threading import Event, Thread
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.sender import OUTPUT
+from sensorstream.app.again import Again
+from sensorstream.app.handle import Handle
 from sensorstream.app.in_work import InWork
-from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.readiness import LATE, Part, Readiness
-from sensorstream.engine.engine import Engine
 from sensorstream.errors import HistoryError
 from sensorstream.history.position import Position, PositionReader
 from sensorstream.reasoning.resilient import ResilientReasoner
-from sensorstream.settings import Settings
 
 
 class Health:
@@ -31,19 +28,15 @@ class Health:
 
     def __init__(
         self,
-        settings: Settings,
+        app: Handle,
         trials: Readiness,
-        pipeline: Pipeline,
-        engine: Engine,
         dispatcher: WebhookDispatcher,
         in_work: InWork,
         news: News | None,
         broken: str,
     ) -> None:
-        self._settings = settings
+        self._app = app
         self._trials = trials
-        self._pipeline = pipeline
-        self._engine = engine
         self._dispatcher = dispatcher
         self._in_work = in_work
         self._news = news
@@ -56,9 +49,9 @@ class Health:
 
     def ailment(self) -> str:
         """Why the process has to be restarted; empty: it need not. Waits for nothing."""
-        if self._pipeline.failure is not None:
+        if self._app.pipeline.failure is not None:
             return "the pipeline has stopped"
-        return self._in_work.longer_than(self._settings.limits.entry_seconds)
+        return self._in_work.longer_than(self._app.settings.limits.entry_seconds)
 
     def parts(self) -> Sequence[Part]:
         """Every part and whether it can do its work, by a trial; waits for no part that is late."""
@@ -74,14 +67,14 @@ class Health:
     def _now(self, part: Part) -> Part:
         """What was found of a part, or what is known to be wrong with it since."""
         wrong = ""
-        if part.name == "pipeline" and not self._pipeline.running:
-            wrong = str(self._pipeline.failure or "it does not run")
-        elif part.name == "history" and self._pipeline.trouble is not None:
-            wrong = str(self._pipeline.trouble)
+        if part.name == "pipeline" and not self._app.pipeline.running:
+            wrong = str(self._app.pipeline.failure or "it does not run")
+        elif part.name == "history" and self._app.pipeline.trouble is not None:
+            wrong = str(self._app.pipeline.trouble)
         elif part.name == "reasoner":
-            reasoner = self._engine.reasoner
+            reasoner = self._app.engine.reasoner
             waiting = reasoner.waiting if isinstance(reasoner, ResilientReasoner) else 0.0
-            if away := self._engine.degraded:
+            if away := self._app.engine.degraded:
                 # The server accepts messages without it, too.
                 return Part("reasoner", True, f"the plain profile stands in: {away}")
             wrong = f"no answer for {waiting:.0f} seconds" if waiting > LATE else ""
@@ -95,7 +88,7 @@ class Health:
 
     def _outputs(self) -> Iterator[Part]:
         """The state of each output; one that is away keeps no message from being accepted."""
-        for each in self._settings.outputs:
+        for each in self._app.settings.outputs:
             trouble = self._dispatcher.trouble(f"{OUTPUT}{each.name}")
             yield Part(f"output {each.name}", ready=True, detail=trouble)
 
@@ -105,14 +98,17 @@ _LOOK: Final = 0.5
 """Seconds between two looks."""
 
 
-class News:
-    """Calls ``announce`` when the watermark has moved, and knows how far it is; a thread."""
+class News(Again):
+    """Calls ``announce`` when the watermark has moved, and knows how far it is."""
 
     def __init__(self, url: str, announce: Callable[[], None], registry: CollectorRegistry) -> None:
+        told = "the history is unavailable, alerts are told later"
+        super().__init__("news", self._look, lambda: self._wait, (told, told))
         self._url = url
         self._announce = announce
-        self._over = Event()
-        self._thread = Thread(target=self._run, name="news", daemon=True)
+        self._wait = _LOOK
+        self._reader: PositionReader | None = None
+        self._known: int | None = None
         waiting = "Entries of the journal that the pipeline on Spark has not stored yet."
         self._waiting = Gauge("sensorstream_pipeline_waiting_entries", waiting, registry=registry)
         runs = "1 while a pipeline on Spark has the history open."
@@ -124,32 +120,29 @@ class News:
         self.position: Position | None = None
         """None before the first look."""
 
-    def start(self) -> None:
-        """Begin to look."""
-        self._thread.start()
-
     def stop(self) -> None:
         """Look no more."""
-        self._over.set()
-        self._thread.join()
+        super().stop()
+        self._close()
 
-    def _run(self) -> None:
-        while not self._over.is_set():
-            try:
-                self._watch()
-            except HistoryError as error:
-                _LOG.warning("the history is unavailable, alerts are told later: %s", error)
-                self._over.wait(_LOOK * 10)
+    def _look(self) -> None:
+        try:
+            self._reader = self._reader or PositionReader(self._url)
+            position = self._reader.read()
+        except HistoryError:
+            self._close()
+            self._wait, self._known = 10 * _LOOK, None
+            raise
+        self._wait = _LOOK
+        self._tell(position)
+        if position.stored != self._known:
+            self._known = position.stored
+            self._announce()
 
-    def _watch(self) -> None:
-        known: int | None = None
-        with closing(PositionReader(self._url)) as reader:
-            while not self._over.wait(_LOOK):
-                position = reader.read()
-                self._tell(position)
-                if position.stored != known:
-                    known = position.stored
-                    self._announce()
+    def _close(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
 
     def _tell(self, position: Position) -> None:
         away = not position.runs and position.lag > 0

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from sensorstream.apart import Turns
-from sensorstream.app.exchange import Exchange
+from sensorstream.app.handle import Handle
 from sensorstream.app.origins import Origin as Saying
 from sensorstream.app.origins import Origins
-from sensorstream.app.pipeline import Pipeline
 from sensorstream.app.reasons import Reason, reason_of, sought
 from sensorstream.app.rule_texts import parse_texts
 from sensorstream.app.snapshots import Snapshots
-from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import Overrun, Position, QueryError
 from sensorstream.kb.graph import Origin
@@ -31,7 +29,6 @@ from sensorstream.reasoning.rulesets.applications import Application, Applicatio
 from sensorstream.reasoning.rulesets.derivation import derivation, minimal
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
-from sensorstream.settings import ReasoningSettings
 from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
 from sensorstream.sparql.parser import read_query
 from sensorstream.sparql.printing.updates import operation_text
@@ -140,31 +137,13 @@ class Holding:
     """Finds out why statements hold. Thread-safe.
 
     Each question is answered in a fork of this process, from the state between two messages; then
-    the messages are mapped again. Each of the two may take ``seconds``. ``check_here`` raises that
-    the engines run elsewhere; ``reasoning`` is what infers.
+    the messages are mapped again. Each of the two may take as long as a question.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        pipeline: Pipeline,
-        exchange: Exchange,
-        check_here: Callable[[str, str], None],
-        url: Callable[[], str],
-        seconds: float,
-        reasoning: ReasoningSettings,
-        clock: Clock,
-    ) -> None:
-        self._engine = engine
-        self._exchange = exchange
-        self._check_here = check_here
-        self._url = url
-        self._seconds = seconds
-        self._profile = reasoning.profile
-        self._reasoning = reasoning
-        self._clock = clock
-        self._snapshots = Snapshots(pipeline, seconds, _WHAT)
-        self._turns = Turns(1, seconds, _WHAT)
+    def __init__(self, app: Handle) -> None:
+        self._app = app
+        self._snapshots = Snapshots(app, _WHAT)
+        self._turns = Turns(1, app.seconds, _WHAT)
 
     def why(self, statement: str) -> WhyHeld:
         """Why a statement holds, down to what messages and the ontology say.
@@ -177,20 +156,20 @@ class Holding:
             Unavailable: a message takes long, or too many ask at once.
             RunsOnSpark: the engines are not here.
         """
-        self._check_here("why a statement holds", _ELSEWHERE)
-        deployment = self._exchange.deployment
+        self._app.check_here("why a statement holds", _ELSEWHERE)
+        deployment = self._app.deployment
         files = parse_texts(deployment.settings, deployment.texts)
         triple = read_statement(statement, known_prefixes(files))
         schema = deployment.ontology.schema
-        seen = self._snapshots.ask(lambda: _seen(self._engine, triple, schema))
+        seen = self._snapshots.ask(lambda: _seen(self._app.engine, triple, schema))
         if triple not in seen.kept:
-            return WhyHeld(triple, None, self._profile)
+            return WhyHeld(triple, None, deployment.settings.reasoning.profile)
         found_by = None
         if seen.near is not None:
             found_by = self._entailed(triple, seen.near, deployment.ontology)
         limits = seen.limits if found_by is None else found_by.limits
         notes = [limits] if limits else []
-        origins = Origins(self._url(), self._exchange, self._seconds)
+        origins = Origins(self._app)
         told = seen.kept
         if found_by is not None:
             told = {each: seen.kept[each] for each in (triple, *found_by.assertions)}
@@ -200,7 +179,7 @@ class Holding:
             found = origins.of(sought(said, origins))
         except Overrun as error:
             notes.append(f"where in the messages the values stand is not known: {error.message}")
-        rules = rules_of(self._engine.reasoner)
+        rules = rules_of(self._app.engine.reasoner)
         telling = _Telling(seen, found, rules)
         held = telling.of(triple)
         if found_by is not None and not found_by.limits:
@@ -209,7 +188,7 @@ class Holding:
             notes.append(
                 f"{telling.left_out} more premises are not told: ask why one of those above holds"
             )
-        return WhyHeld(triple, held, self._profile, tuple(notes))
+        return WhyHeld(triple, held, deployment.settings.reasoning.profile, tuple(notes))
 
     def rules_behind(self, statements: Collection[Triple]) -> Mapping[Triple, str]:
         """The rules that derive inferred statements of now, each by the last step to it.
@@ -219,22 +198,23 @@ class Holding:
         Raises:
             Overrun, Unavailable, RunsOnSpark: as for :meth:`why`.
         """
-        self._check_here("by which rule a statement is inferred", _ELSEWHERE)
+        self._app.check_here("by which rule a statement is inferred", _ELSEWHERE)
         if not statements:
             return {}
-        return self._snapshots.ask(lambda: _rules_behind(self._engine, statements))
+        return self._snapshots.ask(lambda: _rules_behind(self._app.engine, statements))
 
     def _entailed(self, triple: Triple, near: Sequence[Triple], ontology: Ontology) -> Entailed:
+        reasoning = self._app.settings.reasoning
         with self._turns.turn():
             return entailed(
                 triple,
                 near,
                 ontology,
-                java=self._reasoning.java,
-                heap=self._reasoning.heap,
+                java=reasoning.java,
+                heap=reasoning.heap,
                 # Java and the ontology take their time before the search begins.
-                seconds=self._seconds / 2,
-                clock=self._clock,
+                seconds=self._app.seconds / 2,
+                clock=self._app.clock,
             )
 
 

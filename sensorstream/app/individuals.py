@@ -5,14 +5,11 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
-from sqlalchemy import Engine
-
-from sensorstream.engine.engine import Engine as StreamEngine
-from sensorstream.errors import QueryError, Unavailable, UnknownIndividual
+from sensorstream.app.handle import Handle
+from sensorstream.errors import QueryError, UnknownIndividual
 from sensorstream.history.latest import Latest, last_members, latest_values
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Provenance
@@ -21,15 +18,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 
 _FIRST_OF_HISTORY: Final = (2**63 - 1, 2**63 - 1)
 _CURSOR: Final = re.compile(r"history:(-?[0-9]{1,19}):([0-9]{1,19})|window:(.*)", re.DOTALL)
-
-
 _Seen = TypeVar("_Seen")
-
-
-class Settled(Protocol):
-    """Calls a function between two messages, when all is stored; :meth:`.Pipeline.settled`."""
-
-    def __call__(self, read: Callable[[], _Seen], /) -> Future[_Seen]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +41,19 @@ class KnownIndividuals:
 class Individuals:
     """Asks the window first, and history for what is not there. Thread-safe."""
 
-    def __init__(
-        self, engine: StreamEngine, settled: Settled, database: Engine, timeout: float
-    ) -> None:
-        """``timeout``: seconds that each of the two may take."""
-        self._engine = engine
-        self._settled = settled
-        self._database = database
-        self._timeout = timeout
+    def __init__(self, app: Handle) -> None:
+        self._app = app
 
     def individual(self, name: str) -> KnownIndividual:
         """One individual, in the window or in history.
 
         Raises:
             UnknownIndividual: it is in neither.
+            RunsOnSpark: what holds now is not here.
             Unavailable: the window cannot be read now.
             HistoryError: history cannot be read.
         """
+        self._check_here()
         subject: Subject = BlankNode(name) if name.startswith("_:") else IRI(name)
         live = self._read(lambda: self._live([subject]))
         known = self._known([subject], live)[0]
@@ -83,9 +68,11 @@ class Individuals:
 
         Raises:
             QueryError: ``after`` is not one that a page gave.
+            RunsOnSpark: what holds now is not here.
             Unavailable: the window cannot be read now.
             HistoryError: history cannot be read.
         """
+        self._check_here()
         cursor = _CURSOR.fullmatch(after or "window:")
         if cursor is None:
             raise QueryError("'after' is not the one that the page before gave")
@@ -101,7 +88,7 @@ class Individuals:
         if max(map(abs, before)) >= 2**63:
             raise QueryError("'after' is not the one that the page before gave")
         wanted = limit - len(names)
-        found = last_members(self._database, name, before, wanted + 1, self._timeout)
+        found = last_members(self._app.database, name, before, wanted + 1, self._app.seconds)
         page = found[:wanted]
         others = [each.name for each in page]
         there = self._read(lambda: self._live(others)) if others else {}
@@ -135,19 +122,18 @@ class Individuals:
         inferred = sum(each.inferred for each in found)
         return len(found) - inferred, inferred
 
+    def _check_here(self) -> None:
+        self._app.check_here("what is known of an individual now", "ask /sparql with on=history")
+
     def _read(self, read: Callable[[], _Seen]) -> _Seen:
-        try:
-            return self._settled(read).result(self._timeout)
-        except TimeoutError:
-            raise Unavailable(
-                "the server is busy and the window cannot be read: ask again later"
-            ) from None
+        late = "the server is busy and the window cannot be read: ask again later"
+        return self._app.settled(read, self._app.seconds, late)
 
     def _members(
         self, name: IRI, after: str, limit: int
     ) -> tuple[list[Subject], dict[Subject, list[Latest]]]:
-        window = self._engine.window
-        members = (each for each, _, _ in self._engine.kb.match(None, RDF_TYPE, name))
+        window = self._app.engine.window
+        members = (each for each, _, _ in self._app.engine.kb.match(None, RDF_TYPE, name))
         names = heapq.nsmallest(
             limit, (each for each in members if each in window and each > after)
         )
@@ -156,9 +142,9 @@ class Individuals:
     def _live(self, names: Sequence[Subject]) -> dict[Subject, list[Latest]]:
         """The values of those that are in the window."""
         found: dict[Subject, list[Latest]] = {}
-        kb, begun = self._engine.kb, self._engine.inferences.begun()
+        kb, begun = self._app.engine.kb, self._app.engine.inferences.begun()
         for name in names:
-            individual = self._engine.window.get(name)
+            individual = self._app.engine.window.get(name)
             if individual is None:
                 continue
             # Of a partition that is not its own.
@@ -180,7 +166,7 @@ class Individuals:
         """The live values, and history's of the other properties."""
         if not names:
             return ()
-        kept = latest_values(self._database, names, self._timeout)
+        kept = latest_values(self._app.database, names, self._app.seconds)
         return tuple(
             KnownIndividual(name, name in live, _merged(live.get(name, []), kept.get(name, [])))
             for name in names

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Engine
-
 from sensorstream.alerts.records import LoggedDelivery, RaisedAlert
+from sensorstream.app.handle import Handle
+from sensorstream.app.individuals import Individuals
 from sensorstream.history.alerts import alerts_named
 from sensorstream.history.kept_messages import (
     KeptMessage,
@@ -58,16 +58,10 @@ class Life:
 class Messages:
     """Reads the journal, the alerts and statements. Thread-safe."""
 
-    def __init__(
-        self,
-        database: Engine,
-        said_by: Callable[[str, Sequence[str]], tuple[int, int]] | None,
-        timeout: float,
-    ) -> None:
-        """``said_by`` is :meth:`.Individuals.said_by`; ``timeout``: seconds of one question."""
-        self._database = database
-        self._said_by = said_by
-        self._timeout = timeout
+    def __init__(self, app: Handle, individuals: Individuals | None) -> None:
+        """``individuals``: None where the window is not here."""
+        self._app = app
+        self._individuals = individuals
 
     def of_origins(self, origins: Collection[str]) -> Mapping[str, Known]:
         """The newest message of each origin that the journal has.
@@ -75,7 +69,7 @@ class Messages:
         Raises:
             HistoryError: the journal cannot be read.
         """
-        found = kept_by_origins(self._database, origins)
+        found = kept_by_origins(self._app.database, origins)
         names = {name for each, _ in found.values() for name in _alerts(each.facts)}
         raised = {each.id: each for each in self._raised(names)}
         return {
@@ -91,7 +85,7 @@ class Messages:
         Raises:
             HistoryError: the journal cannot be read.
         """
-        return kept_messages(self._database, wanted, limit, self._timeout)
+        return kept_messages(self._app.database, wanted, limit, self._app.seconds)
 
     def content(self, name: str) -> bytes:
         """The content of one message.
@@ -100,7 +94,7 @@ class Messages:
             UnknownMessage: the journal has none with this id.
             HistoryError: the journal cannot be read.
         """
-        return content_of_message(self._database, name)
+        return content_of_message(self._app.database, name)
 
     def life(self, name: str) -> Life:
         """What became of one message.
@@ -110,21 +104,23 @@ class Messages:
             Unavailable: the window cannot be read now.
             HistoryError: history cannot be read.
         """
-        message = kept_message(self._database, name)
+        message = kept_message(self._app.database, name)
         first = message.facts
         facts = None if first is None else first.get("settled", first)
         names = [] if facts is None else facts["individuals"][:MOST_INDIVIDUALS]
         # First the window: what leaves it meanwhile is in history then.
-        live = None if self._said_by is None else self._said_by(message.id, names)
-        left = left_for_history(self._database, message, names, self._timeout) if names else Left()
+        live = None if self._individuals is None else self._individuals.said_by(message.id, names)
+        left = Left()
+        if names:
+            left = left_for_history(self._app.database, message, names, self._app.seconds)
         raised = self._raised(_alerts(first))
         ids = [each.id for each in raised]
-        deliveries = deliveries_of_alerts(self._database, ids) if ids else []
-        replay = replay_of_message(self._database, message.id)
+        deliveries = deliveries_of_alerts(self._app.database, ids) if ids else []
+        replay = replay_of_message(self._app.database, message.id)
         return Life(message, facts, raised, deliveries, live, left, replay)
 
     def _raised(self, names: Collection[str]) -> list[RaisedAlert]:
-        return alerts_named(self._database, names) if names else []
+        return alerts_named(self._app.database, names) if names else []
 
 
 def _alerts(facts: Mapping[str, Any] | None) -> list[str]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Engine
-
 from sensorstream.app.exchange import FROM_SETTINGS
-from sensorstream.app.live import Live
-from sensorstream.app.trials import DeploymentTrial
+from sensorstream.app.handle import Handle
+from sensorstream.app.trials import DeploymentTrial, Trials
 from sensorstream.app.versions import Match, Told, Versions, check_match, digest_of
 from sensorstream.errors import SensorStreamError
 from sensorstream.history.views import check_views, install_views
@@ -34,19 +32,20 @@ class ServedOntology:
 class Ontologies:
     """Reads and changes the ontology of a running deployment. Thread-safe."""
 
-    def __init__(self, live: Live, database: Engine) -> None:
-        """Use :meth:`.Application.open`."""
-        self._live = live
-        self._database = database
+    def __init__(self, app: Handle, trials: Trials) -> None:
+        self._app = app
+        self._trials = trials
         # None while that of the settings has always been in force.
-        self.versions = Versions(live.url, (PutOntology.kind,), _told, lambda _: "the ontology")
+        self.versions = Versions(
+            lambda: app.url, (PutOntology.kind,), _told, lambda _: "the ontology"
+        )
 
     def in_force(self) -> ServedOntology:
         """The ontology in force, and its origin."""
-        put = self._live.exchange.put
+        put = self._app.exchange.put
         if put is not None:
             return ServedOntology(put.content, put.media_type, put.entry)
-        content = self._live.exchange.deployment.ontology.ntriples()
+        content = self._app.deployment.ontology.ntriples()
         return ServedOntology(content, "application/n-triples", FROM_SETTINGS)
 
     def put(self, content: bytes, media_type: str, by: str = "", match: Match = None) -> str:
@@ -67,7 +66,7 @@ class Ontologies:
             ReasonerError: the new reasoner failed.
             RunsOnSpark: the engines are not here.
         """
-        self._live.check_here(
+        self._app.check_here(
             "another ontology",
             "put it into the settings, and start the server and the pipeline again",
         )
@@ -76,14 +75,10 @@ class Ontologies:
             self._check_match(match)
             self._check_views(schema)
 
-        outcome = self._live.exchange.change_ontology(
-            self._live.pipeline, content, media_type, check, by
+        outcome = self._app.exchange.change_ontology(
+            self._app.pipeline, content, media_type, check, by
         )
-        install_views(
-            self._database,
-            self._live.exchange.deployment.ontology.schema,
-            self._live.exchange.deployment.timeline,
-        )
+        install_views(self._app.database, self._app.deployment.ontology.schema, self._app.timeline)
         return outcome.message.id
 
     def try_put(self, content: bytes, media_type: str) -> DeploymentTrial:
@@ -94,22 +89,22 @@ class Ontologies:
             HistoryError: the journal cannot be read.
             RunsOnSpark: the engines are not here.
         """
-        with self._live.trials.alone("another ontology"):
-            now = self._live.exchange.deployment
+        with self._trials.alone("another ontology"):
+            now = self._app.deployment
             try:
-                new = self._live.exchange.try_ontology(
-                    self._live.pipeline, content, media_type, self._check_views
+                new = self._app.exchange.try_ontology(
+                    self._app.pipeline, content, media_type, self._check_views
                 )
             except SensorStreamError as error:
                 return DeploymentTrial((error,))
-            return self._live.trials.compare(now, new)
+            return self._trials.compare(now, new)
 
     def _check_match(self, match: Match) -> None:
         if match is not None:
             check_match(match, self.in_force().content, "the ontology")
 
     def _check_views(self, schema: Schema) -> None:
-        check_views(self._database, schema, self._live.exchange.deployment.timeline)
+        check_views(self._app.database, schema, self._app.timeline)
 
 
 def _told(_: str, entry: Entry) -> Told:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sensorstream.apart import run_apart
-from sensorstream.app.exchange import FROM_SETTINGS, Exchange
+from sensorstream.app.exchange import FROM_SETTINGS
+from sensorstream.app.handle import Handle
 from sensorstream.app.rule_texts import parse_texts, path_of, with_others
 from sensorstream.app.wiring import Deployment
 from sensorstream.errors import SensorStreamError
@@ -65,10 +66,8 @@ class Sought:
 class Origins:
     """Reads the journal of one question; it remembers the rules that it has compiled."""
 
-    def __init__(self, url: str, exchange: Exchange, seconds: float) -> None:
-        self._url = url
-        self._exchange = exchange
-        self._seconds = seconds
+    def __init__(self, app: Handle) -> None:
+        self._app = app
         self._rules: dict[str, RulesThen] = {}
 
     def rules_at(self, message: str) -> RulesThen:
@@ -80,7 +79,7 @@ class Origins:
             LanguageError: they do not fit the ontology of now.
             HistoryError: the journal cannot be read.
         """
-        row = change_at(self._url, PutRules.kind, number_of_message(message))
+        row = change_at(self._app.url, PutRules.kind, number_of_message(message))
         entry = None
         version = FROM_SETTINGS
         if row is not None:
@@ -90,10 +89,10 @@ class Origins:
             elif entry.by != FROM_SETTINGS:
                 entry = None
         if version not in self._rules:
-            deployment = self._exchange.deployment
+            deployment = self._app.exchange.deployment
             if entry is not None and version != deployment.put:
                 texts = with_others(deployment.settings, entry.files, whole=entry.whole)
-                deployment = self._exchange.deployment_with(texts, entry.tables)
+                deployment = self._app.exchange.deployment_with(texts, entry.tables)
             settings = deployment.settings
             self._rules[version] = RulesThen(
                 version,
@@ -111,7 +110,7 @@ class Origins:
             HistoryError: the journal cannot be read.
         """
         wanted = sorted(map(number_of_message, sought))[-MOST_MESSAGES:]
-        rows = {row[1]: row for row in numbered_rows(self._url, wanted, _MOST_BYTES)}
+        rows = {row[1]: row for row in numbered_rows(self._app.url, wanted, _MOST_BYTES)}
         found: dict[str, Origin] = {}
         work: list[tuple[Record, RulesThen]] = []
         for name in sought:
@@ -138,7 +137,7 @@ class Origins:
                     for name in sought
                     if number_of_message(name) == record.seq
                 },
-                self._seconds,
+                self._app.seconds,
                 what="mapping messages again",
                 setting="limits.question_seconds",
             )

@@ -21,14 +21,19 @@ from sensorstream.app.arrival import Arrival
 from sensorstream.app.checkpoints import Checkpoints
 from sensorstream.app.collector import give_back
 from sensorstream.app.durable import Durable
-from sensorstream.app.effect_writer import EffectWriter, JournalWriter, facts_of, refusal_text
+from sensorstream.app.effect_writer import (
+    EffectWriter,
+    JournalWriter,
+    Outlets,
+    facts_of,
+    refusal_text,
+)
 from sensorstream.app.entry_queue import EntryQueue
 from sensorstream.app.in_work import COSTLY_TIMES, InWork
 from sensorstream.app.metrics import Metrics
 from sensorstream.app.waiting import HERE, Sender
 from sensorstream.app.waiting_entry import WaitingEntry
 from sensorstream.clock import Clock
-from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (
     Busy,
@@ -73,29 +78,21 @@ class Pipeline:
     """Takes messages and other entries from any thread, from their senders in turn.
 
     ``lock`` is held while the engine changes: readers of the knowledge base take it briefly.
-    ``on_commit`` is called in the pipeline's thread after every commit that has alerts or entries
-    of the outbox, and told whether it has such entries; ``publish`` with the reports of continuous
-    queries, after they are committed.
-    ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
-    ``elsewhere`` is given where another process applies the entries: messages enter the journal,
-    and no more; the engine here is empty and knows the continuous queries only, to check new ones.
-    Asked with a time of arrival, it gives the entry by which that process is to hear of it, if any.
-    ``in_work`` is told which entry is being applied.
+    ``out`` is what it tells others; ``in_work`` is told which entry is being applied. Where
+    ``out.elsewhere`` is given, another process applies the entries: messages enter the journal, and
+    no more; the engine here is empty and knows the continuous queries only, to check new ones.
     """
 
     def __init__(
         self,
         target: Target,
         store: Store,
+        out: Outlets,
         *,
         clock: Clock,
         metrics: Metrics,
         checkpoint_every: int,
         limits: LimitSettings,
-        on_commit: Callable[[bool], None],
-        publish: Callable[[Sequence[QueryReport]], None],
-        reopen: Callable[[], Store],
-        elsewhere: Callable[[Instant], Entry | None] | None = None,
         in_work: InWork | None = None,
     ) -> None:
         self.lock = Lock()
@@ -103,14 +100,14 @@ class Pipeline:
         self._engine = target.engine
         self._timeline = store.timeline
         self._metrics = metrics
-        self._elsewhere = elsewhere
-        self._applies = elsewhere is None
+        self._elsewhere = out.elsewhere
+        self._applies = out.elsewhere is None
         self._in_work = InWork() if in_work is None else in_work
         # From which time of arrival on it is asked again.
         self._ask_at = 0
         self._arrival = Arrival(clock, store.timeline, store.last_arrival())
         self._queue = EntryQueue(limits)
-        self._store = Durable(store, reopen)
+        self._store = Durable(store, out.reopen)
         self._journal = JournalWriter(
             self._store,
             store.last_seq(),
@@ -128,14 +125,7 @@ class Pipeline:
             settle=lambda: self._effects.settle(),
             read=self.settled,
         )
-        self._effects = EffectWriter(
-            self._store,
-            self._journal,
-            checkpoints,
-            metrics,
-            on_commit=on_commit,
-            publish=publish,
-        )
+        self._effects = EffectWriter(self._store, self._journal, checkpoints, metrics, out)
         # Queries that the group at work has stopped; the journal is told of it after the group.
         self._stops: list[QueryStopped] = []
         self._failure: BaseException | None = None

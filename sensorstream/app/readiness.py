@@ -16,10 +16,9 @@ from typing import Final
 
 from psycopg2 import extensions
 
-from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.handle import Handle
 from sensorstream.cache.cache import Cache
-from sensorstream.engine.arrival import Mapper, Unmapped
-from sensorstream.engine.engine import Engine
+from sensorstream.engine.arrival import Unmapped
 from sensorstream.errors import HistoryError, SensorStreamError
 from sensorstream.history.database import connect, translating
 from sensorstream.model.events import Message
@@ -136,18 +135,9 @@ class Readiness:
 class WholeWay:
     """The trial of a deployment. ``cache`` None: the engines are elsewhere."""
 
-    def __init__(
-        self,
-        history: HistoryProbe,
-        pipeline: Pipeline,
-        mapper: Mapper,
-        engine: Engine,
-        cache: Cache | None,
-    ) -> None:
+    def __init__(self, history: HistoryProbe, app: Handle, cache: Cache | None) -> None:
         self._history = history
-        self._pipeline = pipeline
-        self._mapper = mapper
-        self._engine = engine
+        self._app = app
         self._cache = cache
 
     @property
@@ -161,7 +151,7 @@ class WholeWay:
         enter("history")
         self._history()
         enter("pipeline")
-        self._pipeline.settled(partial(self._in_turn, enter)).result()
+        self._app.pipeline.settled(partial(self._in_turn, enter)).result()
         if self._cache is not None:
             enter("cache")
             self._cache.probe()
@@ -169,13 +159,13 @@ class WholeWay:
     def _in_turn(self, enter: Enter) -> None:
         """What only the pipeline's thread may do."""
         enter("mapping")
-        made = self._mapper.map(_DOCUMENT)
+        made = self._app.exchange.mapper.map(_DOCUMENT)
         if isinstance(made, Unmapped) and not isinstance(made.error, SensorStreamError | None):
             raise made.error
         if self._cache is None:
             return
         enter("reasoner")
-        reasoner = self._engine.reasoner
+        reasoner = self._app.engine.reasoner
         if isinstance(reasoner, ResilientReasoner):
             reasoner.probe()
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from sqlalchemy import Engine
-
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.apart import Turns
-from sensorstream.app.exchange import Exchange
+from sensorstream.app.handle import Handle
 from sensorstream.app.origins import Origin, Origins, RulesThen, Sought
 from sensorstream.errors import LanguageError, Overrun, Position, SensorStreamError
 from sensorstream.history.alerts import evidence_of_alert
@@ -97,26 +95,11 @@ class Why:
 
 
 class Reasons:
-    """Finds out why alerts were raised. Thread-safe.
+    """Finds out why alerts were raised. Thread-safe."""
 
-    ``url`` is that of the database, ``seconds`` how long the messages of one alert may take.
-    ``profile`` is what infers, in this process or elsewhere.
-    """
-
-    def __init__(
-        self,
-        database: Engine,
-        url: Callable[[], str],
-        exchange: Exchange,
-        seconds: float,
-        profile: str,
-    ) -> None:
-        self._database = database
-        self._url = url
-        self._exchange = exchange
-        self._seconds = seconds
-        self._profile = profile
-        self._turns = Turns(_AT_ONCE, seconds, "finding out why an alert was raised")
+    def __init__(self, app: Handle) -> None:
+        self._app = app
+        self._turns = Turns(_AT_ONCE, app.seconds, "finding out why an alert was raised")
 
     def of_alert(self, id_: str) -> Why:
         """Why an alert was raised.
@@ -128,15 +111,15 @@ class Reasons:
             HistoryError: history cannot be read.
             Busy: too many ask at once.
         """
-        raised, evidence = evidence_of_alert(self._database, id_)
-        profile = self._profile
+        raised, evidence = evidence_of_alert(self._app.database, id_)
+        profile = self._app.settings.reasoning.profile
         if raised.alert.kind != "rule":
             note = "the system raised this alert, no rule: its text says why"
             if raised.alert.kind == "query":
                 name = raised.alert.rule
                 note = f"a solution of the query '{name}' raised this alert: its text says which"
             return Why(raised, None, None, profile, (note,))
-        origins = Origins(self._url(), self._exchange, self._seconds)
+        origins = Origins(self._app)
         rule, notes = _rule(origins, raised, evidence)
         if evidence is None:
             note = "a version of SensorStream raised this alert that did not keep why"

@@ -110,84 +110,122 @@ def recover(
         HistoryError: the journal cannot be read or the effects not stored.
         ReasonerError: the reasoner failed.
     """
-    engine = target.engine
-    in_work = InWork() if in_work is None else in_work
-    watermark = store.watermark()
-    refused: set[str] = set()
-    if start.state is not None:
-        engine.restore(start.state)
-        target.mapper.hear(each.time for each in engine.window)
-        # They changed nothing then, and must change nothing now, even if the reasoner accepts them.
-        refused |= store.rejected({each.item.message.id for each in start.state.held.held})
-    # Alerts of what is stored already are thrown away: these are new, and wait until then.
-    lost, engine.queries.lost = engine.queries.lost, []
-    # Such queries report less than they had reported.
-    replayed, last, passed = 0, start.seq, bool(lost)
-    stopped: dict[int, list[QueryStopped]] = {}
-    stops: list[QueryStopped] = []
+    work = _Replay(target, store, start, publish, InWork() if in_work is None else in_work)
     for group, following in pairwise(chain(_groups(store.replay(start.seq)), [[]])):
-        fresh: list[tuple[Record, Outcome]] = []
-        for each in (*group, *following):
-            if each.kind == QueryStopped.kind:
-                entry = QueryStopped.decode(each.message.content, each.message.source)
-                stopped.setdefault(entry.at, []).append(entry)
-        for record in group:
-            for entry in stopped.pop(record.seq, ()):
-                engine.queries.stop(entry.name, entry.registered, entry.reason)
-            # What was accepted then is accepted now, however long it takes here.
-            engine.lift_limits(record.seq <= watermark)
-            if record.seq <= watermark and record.status is Status.REJECTED:
-                refused.add(record.message.id)
-            if record.seq <= watermark and record.degraded:
-                # It was accepted without the reasoner, which might refuse it now.
-                engine.degrade("it had failed before the restart")
-            if passed and record.seq > watermark:
-                _follow_history(target, store, last)
-                passed = False
-            in_work.begin(record)
-            message = record.message
-            if record.seq <= watermark and record.status is Status.SKIPPED:
-                passed = True
-                due = store.told_until(message.id)
-                if due is not None:
-                    is_message = record.kind == TakeMessage.kind
-                    engine.elapse_again(message, due, waiting_only=is_message)
-            with concerning(message_id=message.id, source=message.source):
-                outcome = replay(record, target, refused)
-            publish(reports_of([outcome]))
-            replayed += 1
-            last = record.seq
-            if record.seq <= watermark:
-                lost, engine.queries.lost = [*lost, *engine.queries.lost], []
-            else:
-                fresh.append((record, outcome))
-                stops += stops_of(target, record.seq)
-        in_work.end()
-        if fresh:
-            store.commit(effects_of([r for r, _ in fresh], [o for _, o in fresh]))
-        progress(replayed)
-    engine.lift_limits(False)
-    engine.queries.lost = [*lost, *engine.queries.lost]
-    if engine.held:
-        # One that is skipped may still wait for its turn.
-        engine.refuse(refused)
-    if passed and replayed:
-        _follow_history(target, store, last)
-    news: list[Entry] = [*stops, *own(), *([_damage(start)] if start.damaged else [])]
+        work.take(group, following)
+        progress(work.replayed)
+    work.end()
+    last = work.last
+    news: list[Entry] = [*work.stops, *own(), *([_damage(start)] if start.damaged else [])]
     for notice in news:
         last += 1
         _tell(notice, target, store, last, now)
     if start.damaged:
         # Otherwise they count among the checkpoints to keep.
         store.drop_checkpoints([seq for seq, _ in start.damaged])
-    if replayed or news:
+    if work.replayed or news:
         # Otherwise a server that crashes repeatedly has more to process at each start.
         try:
-            store.save_checkpoint(last, dump(engine.state()))
+            store.save_checkpoint(last, dump(target.engine.state()))
         except HistoryError as error:
             _LOG.error("no checkpoint was stored, so the next start takes as long: %s", error)
-        _LOG.info("recovered from the journal: %d entries processed again", replayed)
-    return replayed
+        _LOG.info("recovered from the journal: %d entries processed again", work.replayed)
+    return work.replayed
+
+
+class _Replay:
+    """The journal's entries processed again, group by group.
+
+    ``replayed`` of them have been, ``last`` is the number of the last one. ``stops`` tell of
+    queries that were stopped on the way for the first time.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        store: Store,
+        start: Start,
+        publish: Callable[[Sequence[QueryReport]], None],
+        in_work: InWork,
+    ) -> None:
+        engine = target.engine
+        self.replayed, self.last = 0, start.seq
+        self.stops: list[QueryStopped] = []
+        self._target = target
+        self._store = store
+        self._publish = publish
+        self._in_work = in_work
+        self._watermark = store.watermark()
+        self._refused: set[str] = set()
+        if start.state is not None:
+            engine.restore(start.state)
+            target.mapper.hear(each.time for each in engine.window)
+            # They changed nothing then, and must change nothing now, even if the reasoner accepts
+            # them.
+            self._refused |= store.rejected({e.item.message.id for e in start.state.held.held})
+        # Alerts of what is stored already are thrown away: these are new, and wait until then.
+        self._lost, engine.queries.lost = engine.queries.lost, []
+        # Such queries report less than they had reported.
+        self._passed = bool(self._lost)
+        self._stopped: dict[int, list[QueryStopped]] = {}
+
+    def take(self, group: Sequence[Record], following: Sequence[Record]) -> None:
+        """Process a group; the effects above the watermark are stored."""
+        for each in (*group, *following):
+            if each.kind == QueryStopped.kind:
+                entry = QueryStopped.decode(each.message.content, each.message.source)
+                self._stopped.setdefault(entry.at, []).append(entry)
+        fresh: list[tuple[Record, Outcome]] = []
+        for record in group:
+            outcome = self._one(record, stored=record.seq <= self._watermark)
+            if record.seq > self._watermark:
+                fresh.append((record, outcome))
+                self.stops += stops_of(self._target, record.seq)
+        self._in_work.end()
+        if fresh:
+            self._store.commit(effects_of([r for r, _ in fresh], [o for _, o in fresh]))
+
+    def _one(self, record: Record, *, stored: bool) -> Outcome:
+        """Process an entry; ``stored``: its effects are in the store already."""
+        engine, message = self._target.engine, record.message
+        for entry in self._stopped.pop(record.seq, ()):
+            engine.queries.stop(entry.name, entry.registered, entry.reason)
+        # What was accepted then is accepted now, however long it takes here.
+        engine.lift_limits(stored)
+        if stored and record.status is Status.REJECTED:
+            self._refused.add(message.id)
+        if stored and record.degraded:
+            # It was accepted without the reasoner, which might refuse it now.
+            engine.degrade("it had failed before the restart")
+        if self._passed and not stored:
+            _follow_history(self._target, self._store, self.last)
+            self._passed = False
+        self._in_work.begin(record)
+        if stored and record.status is Status.SKIPPED:
+            self._passed = True
+            due = self._store.told_until(message.id)
+            if due is not None:
+                is_message = record.kind == TakeMessage.kind
+                engine.elapse_again(message, due, waiting_only=is_message)
+        with concerning(message_id=message.id, source=message.source):
+            outcome = replay(record, self._target, self._refused)
+        self._publish(reports_of([outcome]))
+        self.replayed += 1
+        self.last = record.seq
+        if stored:
+            self._lost, engine.queries.lost = [*self._lost, *engine.queries.lost], []
+        return outcome
+
+    def end(self) -> None:
+        """All entries have been processed."""
+        engine = self._target.engine
+        engine.lift_limits(False)
+        engine.queries.lost = [*self._lost, *engine.queries.lost]
+        if engine.held:
+            # One that is skipped may still wait for its turn.
+            engine.refuse(self._refused)
+        if self._passed and self.replayed:
+            _follow_history(self._target, self._store, self.last)
 
 
 def _follow_history(target: Target, store: Store, seq: int) -> None:

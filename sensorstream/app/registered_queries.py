@@ -14,19 +14,17 @@ from typing import Any, Final, NoReturn
 from sensorstream.alerts.cloudevents import plain_time
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.analysis import Known, Note, query_notes
-from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.handle import Handle
 from sensorstream.app.trials import QueryTrial, Trials
 from sensorstream.app.versions import Match, Told, Versions, check_match
-from sensorstream.app.wiring import Deployment
 from sensorstream.dotr.reader import is_rules, read_program
 from sensorstream.dotr.unnamed_classes import check_classes_named
-from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport, Stopped
 from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
 from sensorstream.model.terms import Triple
-from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.timeline import Instant
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Ask, Construct
 from sensorstream.sparql.bounds import MOST_TOKENS, check_length
@@ -90,26 +88,13 @@ class Queries:
     """Registered queries. Thread-safe; each change is an entry of the journal."""
 
     def __init__(
-        self,
-        engine: Engine,
-        pipeline: Pipeline,
-        log: ReportLog,
-        timeline: Timeline,
-        known: Callable[[], Known],
-        check_here: Callable[[str, str], None],
-        deployment: Callable[[], Deployment],
-        url: Callable[[], str],
-        trials: Trials,
+        self, app: Handle, log: ReportLog, known: Callable[[], Known], trials: Trials
     ) -> None:
-        """Take the engine that runs them; ``known`` gives the context that notes on texts use.
-
-        ``check_here`` raises :class:`RunsOnSpark` with what is asked, and the way out, where other
-        engines run them. ``deployment`` is that in force, ``url`` that of the database.
-        """
-        self._deployment = deployment
+        """``known`` gives the context that notes on texts use."""
+        self._app = app
         self._trials = trials
         self.versions = Versions(
-            url,
+            lambda: app.url,
             (RegisterQuery.kind, RemoveQuery.kind),
             _told,
             "the query '{}'".format,
@@ -120,11 +105,8 @@ class Queries:
         self._changing = Lock()
         self._places = BoundedSemaphore(_MOST_WAITING)
         self._slow_reads = SlowReads()
-        self._check_here = check_here
         self.log = log
-        self._time = partial(plain_time, timeline=timeline)
-        self._engine = engine
-        self._pipeline = pipeline
+        self._time = partial(plain_time, timeline=app.timeline)
         self._known = known
 
     @property
@@ -150,14 +132,14 @@ class Queries:
         if name is None:
             name = named
         if name is None:
-            with self._pipeline.lock:
-                running = self._engine.queries.processor.queries
+            with self._app.pipeline.lock:
+                running = self._app.engine.queries.processor.queries
                 name = next(
                     n for k in range(1, MOST_QUERIES + 2) if (n := f"query-{k}") not in running
                 )
         chosen = checked_name(name)
         with self._registering():
-            self._pipeline.change(RegisterQuery(chosen, text, by)).result()
+            self._app.pipeline.change(RegisterQuery(chosen, text, by)).result()
         return replace(self.view(chosen), notes=notes)
 
     def _read(self, text: str, wanted: str | None) -> tuple[str | None, tuple[Note, ...]]:
@@ -172,16 +154,16 @@ class Queries:
             check_length(text, _START)
             check_tokens(Source(text, _START), MOST_TOKENS)
             program = read_program(text, name="rules", start=_START)
-            if self._deployment().names_only:
+            if self._app.deployment.names_only:
                 check_classes_named(program)
             return None, ()
         parsed = read_query(text, start=_START, most_tokens=MOST_TOKENS)
-        if self._deployment().names_only:
+        if self._app.deployment.names_only:
             check_named(parsed.meaning)
         registration = parsed.meaning.registration
         name = None if registration is None else str(registration.name)
         # A copy, made at once: who waits for the engine here would take a thread of the server.
-        running = dict(self._engine.queries.processor.queries)
+        running = dict(self._app.engine.queries.processor.queries)
         beside = {
             each: query.query
             for each, query in running.items()
@@ -211,9 +193,9 @@ class Queries:
             now = self._present(checked_name(name))
             check_match(match, None if now is None else now.text, f"the query '{name}'")
             if now is None or now.stopped or now.text != text:
-                self._pipeline.change(RegisterQuery(name, text, by, replaces=True)).result()
-                with self._pipeline.lock:
-                    self.log.keep(self._engine.queries.entries())
+                self._app.pipeline.change(RegisterQuery(name, text, by, replaces=True)).result()
+                with self._app.pipeline.lock:
+                    self.log.keep(self._app.engine.queries.entries())
         return replace(self.view(name), notes=notes)
 
     def try_put(self, name: str, text: str) -> QueryTrial:
@@ -230,7 +212,7 @@ class Queries:
                 self._read(text, name)
             except SensorStreamError as error:
                 return QueryTrial((error,))
-            return self._trials.query(self._deployment(), checked_name(name), text)
+            return self._trials.query(self._app.deployment, checked_name(name), text)
 
     def remove(self, name: str, by: str = "", match: Match = None) -> str:
         """Stop a query; ``by`` is who wants it, ``match`` as in :meth:`put`.
@@ -246,9 +228,9 @@ class Queries:
         with self._changing:
             if match is not None:
                 check_match(match, self.view(name).text, f"the query '{name}'")
-            outcome = self._pipeline.change(RemoveQuery(name, by)).result()
-        with self._pipeline.lock:
-            self.log.keep(self._engine.queries.entries())
+            outcome = self._app.pipeline.change(RemoveQuery(name, by)).result()
+        with self._app.pipeline.lock:
+            self.log.keep(self._app.engine.queries.entries())
         return outcome.message.id
 
     @contextmanager
@@ -273,8 +255,8 @@ class Queries:
 
     def views(self) -> list[QueryView]:
         """All queries that run, in the order they were registered, then those that were stopped."""
-        with self._pipeline.lock:
-            queries = self._engine.queries
+        with self._app.pipeline.lock:
+            queries = self._app.engine.queries
             return [
                 *map(self._view, queries.processor.queries.values()),
                 *map(_view_stopped, queries.stopped.values()),
@@ -286,8 +268,8 @@ class Queries:
         Raises:
             UnknownQuery: there is no query of this name.
         """
-        with self._pipeline.lock:
-            stopped = self._engine.queries.stopped.get(name)
+        with self._app.pipeline.lock:
+            stopped = self._app.engine.queries.stopped.get(name)
             return self._view(self._find(name)) if stopped is None else _view_stopped(stopped)
 
     def check_followed(self) -> None:
@@ -296,7 +278,9 @@ class Queries:
         Raises:
             RunsOnSpark: other engines run the queries.
         """
-        self._check_here("the results of a query", "let a webhook or an output deliver its reports")
+        self._app.check_here(
+            "the results of a query", "let a webhook or an output deliver its reports"
+        )
 
     def results(self, name: str) -> ResultSet:
         """The whole result of a query as it is now.
@@ -308,7 +292,7 @@ class Queries:
             RunsOnSpark: other engines run the queries.
         """
         self.check_followed()
-        budget = self._engine.queries.processor.network.budget
+        budget = self._app.engine.queries.processor.network.budget
         with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
             match running.query.form:
                 case Ask():
@@ -323,8 +307,8 @@ class Queries:
 
     def runs(self, entry: str) -> bool:
         """Whether the query of a registration still runs."""
-        with self._pipeline.lock:
-            return entry in self._engine.queries.entries()
+        with self._app.pipeline.lock:
+            return entry in self._app.engine.queries.entries()
 
     def graph(self, name: str) -> dict[str, Any]:
         """A query's operators with their counters; see :mod:`sensorstream.streams.operator_graph`.
@@ -344,7 +328,7 @@ class Queries:
             UnknownQuery: there is no query of this name.
         """
         with self.locked(name):
-            self._engine.queries.processor.untrace(name)
+            self._app.engine.queries.processor.untrace(name)
 
     def steps(self, name: str, last: int) -> list[dict[str, Any]]:
         """The last recorded instants of a query, oldest first; the first call starts the record.
@@ -355,7 +339,7 @@ class Queries:
         """
         self.check_followed()
         with self.locked(name):
-            return self._engine.queries.processor.trace(name, self._time).last(last)
+            return self._app.engine.queries.processor.trace(name, self._time).last(last)
 
     @contextmanager
     def locked(self, name: str) -> Iterator[ContinuousQuery]:
@@ -364,13 +348,13 @@ class Queries:
         Raises:
             UnknownQuery: there is no query of this name.
         """
-        with self._pipeline.lock:
+        with self._app.pipeline.lock:
             yield self._find(name)
 
     def _find(self, name: str) -> ContinuousQuery:
-        running = self._engine.queries.processor.queries.get(name)
+        running = self._app.engine.queries.processor.queries.get(name)
         if running is None:
-            stopped = self._engine.queries.stopped.get(name)
+            stopped = self._app.engine.queries.stopped.get(name)
             told = f": it was stopped: {stopped.reason}" if stopped is not None else ""
             raise UnknownQuery(f"there is no query '{name}'{told}")
         return running
@@ -381,13 +365,13 @@ class Queries:
         return QueryView(
             query.name,
             query.text,
-            self._engine.queries.entry(query.name),
+            self._app.engine.queries.entry(query.name),
             type(query.query.form).__name__.upper(),
             None if relation is None else relation.value,
             query.variables,
             query.reason,
             query.reports,
-            self._engine.queries.reported(query.name),
+            self._app.engine.queries.reported(query.name),
             query.last_report,
             query.next_report,
             group_keys=tuple(each for each in keys if each in query.variables),

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
-from sqlalchemy import Engine
-
+from sensorstream.app.handle import Handle
 from sensorstream.app.waiting import Sender
-from sensorstream.clock import Clock
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, RepeatedMessage, SensorStreamError, UnknownMessage
 from sensorstream.history.kept_messages import content_of_message, kept_message
 from sensorstream.history.quarantine import NOT_WHOLE, Choice, Chosen, choose, dismiss
 from sensorstream.journal.message import origin_of_replay
 
-Submit = Callable[[bytes, str, Sender, str], Future[Outcome]]
-"""Takes a content of a source from a sender, with an origin: :meth:`.Pipeline.submit`."""
+
+class Submit(Protocol):
+    """Takes a content of a source in: :meth:`.Application.submit`."""
+
+    def __call__(
+        self, content: bytes, source: str, sender: Sender, *, origin: str
+    ) -> Future[Outcome]: ...
+
 
 MOST: Final = 1000
 """Messages that one request takes in anew."""
@@ -49,12 +53,9 @@ class Replayed:
 class Replays:
     """Thread-safe. Everything raises :class:`.HistoryError` if the history cannot be used."""
 
-    def __init__(self, database: Engine, submit: Submit, clock: Clock, timeout: float) -> None:
-        """``timeout``: seconds of one question to the database."""
-        self._database = database
+    def __init__(self, app: Handle, submit: Submit) -> None:
+        self._app = app
         self._submit = submit
-        self._clock = clock
-        self._timeout = timeout
 
     def replay(self, name: str, content: bytes | None, sender: Sender) -> Future[Outcome]:
         """Take one message in anew, as it came or with another content.
@@ -65,15 +66,15 @@ class Replays:
         Raises:
             UnknownMessage: it is not in quarantine.
         """
-        message = kept_message(self._database, name)
+        message = kept_message(self._app.database, name)
         if message.status not in NOT_WHOLE or message.dismissed_at is not None:
             raise UnknownMessage(f"message {message.id} is not in quarantine")
-        found = content_of_message(self._database, name) if content is None else content
-        return self._submit(found, message.source, sender, origin_of_replay(message.id))
+        found = content_of_message(self._app.database, name) if content is None else content
+        return self._submit(found, message.source, sender, origin=origin_of_replay(message.id))
 
     def choose(self, chosen: Chosen, limit: int) -> Choice:
         """Some messages in quarantine, oldest first."""
-        return choose(self._database, chosen, limit, self._timeout)
+        return choose(self._app.database, chosen, limit, self._app.seconds)
 
     def replay_all(self, choice: Choice, sender: Sender) -> Sequence[Replayed]:
         """Take chosen messages in anew, as they came, in their order; waits until all is done.
@@ -89,14 +90,16 @@ class Replays:
         Raises:
             UnknownMessage: it is not in quarantine.
         """
-        seq = kept_message(self._database, name).seq
+        seq = kept_message(self._app.database, name).seq
         gone, _ = self.dismiss_all(Chosen(after=seq - 1, before=seq + 1))
         if not gone:
             raise UnknownMessage(f"message {name} is not in quarantine")
 
     def dismiss_all(self, chosen: Chosen) -> tuple[int, int]:
         """Take many messages out of quarantine; how many they are, and how many are left."""
-        return dismiss(self._database, chosen, _DISMISSED, self._clock.now(), self._timeout)
+        return dismiss(
+            self._app.database, chosen, _DISMISSED, self._app.clock.now(), self._app.seconds
+        )
 
     def _all(self, choice: Choice, sender: Sender) -> Iterator[Replayed]:
         under_way: deque[tuple[int, str, Future[Outcome]]] = deque()
@@ -105,11 +108,11 @@ class Replays:
                 yield _done(*under_way.popleft())
             while True:
                 try:
-                    content = content_of_message(self._database, name)
+                    content = content_of_message(self._app.database, name)
                 except UnknownMessage as error:  # It was erased meanwhile.
                     yield Replayed(seq, name, error)
                     break
-                entered = self._submit(content, source, sender, origin_of_replay(name))
+                entered = self._submit(content, source, sender, origin=origin_of_replay(name))
                 if not (entered.done() and isinstance(busy := entered.exception(), Busy)):
                     under_way.append((seq, name, entered))
                     break

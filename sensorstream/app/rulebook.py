@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from sensorstream.app.exchange import FROM_SETTINGS
 from sensorstream.app.faults import faults
 from sensorstream.app.file_texts import below, text_of
-from sensorstream.app.live import Live
+from sensorstream.app.handle import Handle
 from sensorstream.app.mapping_files import type_of
 from sensorstream.app.rule_sets import check_rule_sets, rule_sets_of
 from sensorstream.app.rule_texts import (
@@ -19,10 +19,9 @@ from sensorstream.app.rule_texts import (
     mapping_paths,
     read_texts,
 )
-from sensorstream.app.trials import DeploymentTrial, MessageTrial
+from sensorstream.app.trials import DeploymentTrial, MessageTrial, Trials
 from sensorstream.app.versions import Match, Told, Versions, check_match, digest_of
 from sensorstream.app.wiring import Deployment
-from sensorstream.clock import SystemClock
 from sensorstream.errors import (
     ChangedMeanwhile,
     LanguageError,
@@ -68,11 +67,13 @@ class RuleFiles:
 class Rulebook:
     """Reads and changes the rule files of a running deployment. Thread-safe."""
 
-    def __init__(self, live: Live) -> None:
-        """Use :meth:`.Application.open`."""
-        self._live = live
+    def __init__(self, app: Handle, trials: Trials) -> None:
+        self._app = app
+        self._trials = trials
         # Of a file that is there, none until rules are first put.
-        self.versions = Versions(live.url, (PutRules.kind,), _told, str, without=self._check_there)
+        self.versions = Versions(
+            lambda: app.url, (PutRules.kind,), _told, str, without=self._check_there
+        )
 
     def files(self) -> RuleFiles:
         """The rule files in force."""
@@ -192,32 +193,32 @@ class Rulebook:
             ReasonerError: a reasoner does not start.
             RunsOnSpark: the engines are not here.
         """
-        now = self._live.exchange.deployment
+        now = self._app.deployment
         texts = {**now.texts, **_checked(files, now.texts)}
-        with self._live.trials.alone("a message"):
+        with self._trials.alone("a message"):
             found = tuple(_faults(now, texts)) if texts != now.texts else ()
             if found:
                 return MessageTrial(found)
             # Compiled anew in any case: the processes of stylesheets and schemas are not those
             # that messages wait for.
-            new = self._live.exchange.deployment_with(texts)
-            arrival = new.timeline.of(SystemClock().now())
-            return self._live.trials.message(new, content, source, arrival, after)
+            new = self._app.exchange.deployment_with(texts)
+            arrival = new.timeline.of(self._app.clock.now())
+            return self._trials.message(new, content, source, arrival, after)
 
     def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
-        with self._live.trials.alone("other rules"):
-            now = self._live.exchange.deployment
+        with self._trials.alone("other rules"):
+            now = self._app.deployment
             found = tuple(_faults(now, texts))
             if found:
                 return DeploymentTrial(found)
-            return self._live.trials.compare(now, self._live.exchange.deployment_with(texts))
+            return self._trials.compare(now, self._app.exchange.deployment_with(texts))
 
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]], by: str) -> str:
-        self._live.check_here(
+        self._app.check_here(
             "other rules",
             "change their files, and start the server and the pipeline again",
         )
-        outcome = self._live.exchange.change_rules(self._live.pipeline, change, by)
+        outcome = self._app.exchange.change_rules(self._app.pipeline, change, by)
         return self._origin() if outcome is None else outcome.message.id
 
     def _check_there(self, name: str) -> None:
@@ -225,24 +226,24 @@ class Rulebook:
             raise _unknown(name, self._texts())
 
     def _texts(self) -> Mapping[str, str]:
-        return self._live.exchange.deployment.texts
+        return self._app.deployment.texts
 
     def _tables(self) -> Mapping[str, str]:
-        return self._live.exchange.deployment.tables
+        return self._app.deployment.tables
 
     def _table(self, name: str, text: str) -> OnDisk:
-        path = self._live.exchange.deployment.settings.folder / name
+        path = self._app.deployment.settings.folder / name
         try:
             return _compared(text, text_of(path))
         except SettingsError:
             return "absent"
 
     def _origin(self) -> str:
-        return self._live.exchange.deployment.put or FROM_SETTINGS
+        return self._app.deployment.put or FROM_SETTINGS
 
     def _on_disk(self) -> Mapping[str, str]:
         try:
-            return read_texts(self._live.exchange.deployment.settings)
+            return read_texts(self._app.deployment.settings)
         except SettingsError:
             # Whoever changes a file may have removed it for a moment.
             return {}

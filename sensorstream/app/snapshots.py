@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from sensorstream.apart import Turns, run_apart
-from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.handle import Handle
 from sensorstream.errors import Unavailable
 
 _AT_ONCE: Final = 2
@@ -21,14 +21,13 @@ T = TypeVar("T")
 class Snapshots:
     """Forks this process between two messages: the fork has an engine of its own. Thread-safe.
 
-    An answer may take ``seconds``; ``what`` is asked is for errors.
+    An answer may take as long as any; ``what`` is asked is for errors.
     """
 
-    def __init__(self, pipeline: Pipeline, seconds: float, what: str) -> None:
-        self._pipeline = pipeline
-        self._seconds = seconds
+    def __init__(self, app: Handle, what: str) -> None:
+        self._app = app
         self._what = what
-        self._turns = Turns(_AT_ONCE, seconds, what)
+        self._turns = Turns(_AT_ONCE, app.seconds, what)
 
     def ask(self, question: Callable[[], T]) -> T:
         """The result of ``question``, which is called in the fork; or its exception.
@@ -47,7 +46,7 @@ class Snapshots:
         with self._turns.turn():
             return run_apart(
                 nicely,
-                self._seconds,
+                self._app.seconds,
                 what=self._what,
                 setting="limits.question_seconds",
                 quiet=self.quiet,
@@ -60,9 +59,9 @@ class Snapshots:
         Raises:
             Unavailable: a message takes long to be processed.
         """
-        if not self._pipeline.lock.acquire(timeout=_SETTLING):
+        if not self._app.pipeline.lock.acquire(timeout=_SETTLING):
             raise Unavailable("a message takes long to be processed: ask again later")
         try:
             yield
         finally:
-            self._pipeline.lock.release()
+            self._app.pipeline.lock.release()

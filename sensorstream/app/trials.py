@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Final
 
 from sensorstream.app.file_texts import FileTexts
+from sensorstream.app.handle import Handle
 from sensorstream.app.mapping_files import single_maps
 from sensorstream.app.rule_texts import mapping_paths, parse_texts
 from sensorstream.app.trial import Trial
@@ -106,21 +107,11 @@ class QueryTrial:
 class Trials:
     """Tries things on the last messages of a journal, one at a time. Thread-safe."""
 
-    def __init__(
-        self,
-        url: Callable[[], str],
-        check_here: Callable[[str, str], None],
-        counter: Callable[[], float],
-    ) -> None:
-        """``check_here`` raises that the engines run elsewhere; see :class:`.Application`.
-
-        ``counter`` is :meth:`.Clock.counter`.
-        """
-        self._url = url
-        self._check_here = check_here
-        self._counter = counter
+    def __init__(self, app: Handle) -> None:
+        self._app = app
+        self._counter = app.clock.counter
         self._busy = Lock()
-        self._reasoners = TrialReasoners(counter)
+        self._reasoners = TrialReasoners(self._counter)
 
     def close(self) -> None:
         """End the process of the reasoner; a trial in progress fails."""
@@ -134,7 +125,7 @@ class Trials:
             Busy: another trial is in progress.
             RunsOnSpark: the engines are not here.
         """
-        self._check_here(f"a trial of {what}", "try it without a server: 'sensorstream run'")
+        self._app.check_here(f"a trial of {what}", "try it without a server: 'sensorstream run'")
         if not self._busy.acquire(blocking=False):
             raise Busy("another trial is in progress: ask again later")
         try:
@@ -191,7 +182,7 @@ class Trials:
             )
 
     def _records(self, most: int = MOST_MESSAGES) -> Sequence[Record]:
-        return [record_of(each) for each in last_messages(self._url(), most, MOST_BYTES)]
+        return [record_of(each) for each in last_messages(self._app.url, most, MOST_BYTES)]
 
 
 def _compared(

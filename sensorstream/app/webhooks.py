@@ -23,9 +23,8 @@ from sensorstream.alerts.records import (
 )
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
-from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.handle import Handle
 from sensorstream.app.versions import Match, Told, Versions, check_match
-from sensorstream.clock import Clock
 from sensorstream.errors import SensorStreamError, UnknownWebhook, WebhookError
 from sensorstream.history.journal_rows import journal_changes, record_of
 from sensorstream.history.webhooks import PostgresWebhooks
@@ -34,7 +33,6 @@ from sensorstream.journal.kinds import entry_of
 from sensorstream.journal.records import number_of_message
 from sensorstream.journal.registration import PutWebhook, RemoveWebhook, checked_name
 from sensorstream.model.events import Alert
-from sensorstream.model.timeline import Timeline
 from sensorstream.webhook_definition import (
     ALERTMANAGER,
     CLOUD_EVENTS,
@@ -70,28 +68,19 @@ class Webhooks:
 
     def __init__(
         self,
+        app: Handle,
         registered: PostgresWebhooks,
         dispatcher: WebhookDispatcher,
-        pipeline: Pipeline,
-        clock: Clock,
-        timeline: Timeline,
-        url: Callable[[], str],
         announce: Callable[[], None],
     ) -> None:
-        """``url`` is that of the database.
-
-        ``announce`` is called when something has changed that receivers may be told of.
-        """
+        """``announce`` is called when something has changed that receivers may be told of."""
+        self._app = app
         self._announce = announce
         self._registered = registered
         self._dispatcher = dispatcher
-        self._pipeline = pipeline
-        self._clock = clock
-        self._timeline = timeline
-        self._url = url
         self._changing = Lock()
         self.versions = Versions(
-            url,
+            lambda: app.url,
             _KINDS,
             _told,
             "the webhook {}".format,
@@ -107,7 +96,7 @@ class Webhooks:
             HistoryError: the database cannot be read or written.
         """
         last: dict[str, tuple[int, PutWebhook | RemoveWebhook]] = {}
-        with closing(journal_changes(self._url(), _KINDS, None)) as rows:
+        with closing(journal_changes(self._app.url, _KINDS, None)) as rows:
             for row in rows:
                 record = record_of(row)
                 entry = entry_of(record)
@@ -117,10 +106,10 @@ class Webhooks:
         for seq, entry in last.values():
             if isinstance(entry, RemoveWebhook):
                 if entry.webhook in there:
-                    self._registered.delete(entry.webhook, self._clock.now())
+                    self._registered.delete(entry.webhook, self._app.clock.now())
             elif seq > there.get(entry.webhook, 0):
                 self._registered.put(self._webhook(entry, new_secret()), seq)
-        self._registered.end_stale_alerts(self._clock.now())
+        self._registered.end_stale_alerts(self._app.clock.now())
 
     def register(
         self, definition: WebhookDefinition, secret: str | None = None, by: str = ""
@@ -203,7 +192,7 @@ class Webhooks:
         there = self._registered.changes()
         if entry.webhook not in there and len(there) >= _MOST:
             raise WebhookError(f"there are {_MOST} webhooks already: delete one first")
-        message = self._pipeline.change(entry).result().message
+        message = self._app.pipeline.change(entry).result().message
         webhook = self._webhook(entry, secret)
         self._registered.put(webhook, number_of_message(message.id))
         self._announce()
@@ -212,7 +201,7 @@ class Webhooks:
     def _webhook(self, entry: PutWebhook, secret: str) -> Webhook:
         told = {each.name: getattr(entry.definition, each.name) for each in fields(Telling)}
         url, queries = entry.definition.url, entry.definition.queries
-        return Webhook(entry.webhook, url, secret, self._clock.now(), queries, **told)
+        return Webhook(entry.webhook, url, secret, self._app.clock.now(), queries, **told)
 
     def _present(self, webhook_id: str) -> Webhook | None:
         try:
@@ -237,13 +226,13 @@ class Webhooks:
         with self._changing:
             now = self.one(webhook_id).webhook
             check_match(match, now.definition.text(), f"the webhook {webhook_id}")
-            self._pipeline.change(RemoveWebhook(webhook_id, by)).result()
-            self._registered.delete(webhook_id, self._clock.now())
+            self._app.pipeline.change(RemoveWebhook(webhook_id, by)).result()
+            self._registered.delete(webhook_id, self._app.clock.now())
             self._announce()
 
     def enable(self, webhook_id: str) -> WebhookState:
         """Deliver again to a webhook that was disabled."""
-        self._registered.enable(webhook_id, self._clock.now())
+        self._registered.enable(webhook_id, self._app.clock.now())
         self._announce()
         return self.one(webhook_id)
 
@@ -257,16 +246,16 @@ class Webhooks:
             WebhookError: the secret cannot sign.
         """
         secret = new_secret() if secret is None else check_secret(secret)
-        until = self._clock.now() + ROTATION
+        until = self._app.clock.now() + ROTATION
         self._registered.rotate(webhook_id, secret, until)
         return secret, until
 
     def test(self, webhook_id: str) -> Future[Attempt]:
         """Send a test event (its kind is ``test``), which is not kept; also to a disabled one."""
-        now = self._clock.now()
+        now = self._app.clock.now()
         identity = f"test-{token_hex(8)}"
         alert = Alert(
-            identity, "", "test", "info", "this is a test", "", self._timeline.of(now), ""
+            identity, "", "test", "info", "this is a test", "", self._app.timeline.of(now), ""
         )
         webhook = self.one(webhook_id).webhook
         return self._dispatcher.attempt(Delivery(0, RaisedAlert(0, alert, now), webhook, 0))
@@ -279,13 +268,13 @@ class Webhooks:
 
     def resend(self, delivery_id: int) -> LoggedDelivery:
         """Send a delivery now, again or for the first time."""
-        found = self._registered.resend(delivery_id, self._clock.now())
+        found = self._registered.resend(delivery_id, self._app.clock.now())
         self._dispatcher.wake()
         return found
 
     def recover(self, webhook_id: str, since: datetime, until: datetime | None = None) -> int:
         """Send all dead deliveries of what was raised since then; how many there are."""
-        now = self._clock.now()
+        now = self._app.clock.now()
         count = self._registered.recover(webhook_id, since, until or now, now)
         self._dispatcher.wake()
         return count

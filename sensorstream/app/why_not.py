@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.pipeline import Pipeline
+from sensorstream.app.handle import Handle
 from sensorstream.app.rule_texts import parse_texts
 from sensorstream.app.snapshots import Snapshots
 from sensorstream.app.wiring import with_state_rules
@@ -36,22 +35,12 @@ _ELSEWHERE: Final = (
 class Unmet:
     """Answers why rules do not fire, and queries do not find. Thread-safe.
 
-    Each question is answered in a fork of this process, from the state between two messages, in
-    ``seconds`` at most. ``check_here`` raises that the engines run elsewhere.
+    Each question is answered in a fork of this process, from the state between two messages.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        pipeline: Pipeline,
-        exchange: Exchange,
-        check_here: Callable[[str, str], None],
-        seconds: float,
-    ) -> None:
-        self._engine = engine
-        self._exchange = exchange
-        self._check_here = check_here
-        self._snapshots = Snapshots(pipeline, seconds, _WHAT)
+    def __init__(self, app: Handle) -> None:
+        self._app = app
+        self._snapshots = Snapshots(app, _WHAT)
 
     def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
         """The first part of a semantic rule that keeps it from firing for an individual.
@@ -69,7 +58,7 @@ class Unmet:
             Unavailable: a message takes long, or too many ask at once.
             RunsOnSpark: the engines are not here.
         """
-        self._check_here("why a rule does not fire", _ELSEWHERE)
+        self._app.check_here("why a rule does not fire", _ELSEWHERE)
         subject: Subject = BlankNode(individual) if individual.startswith("_:") else iri(individual)
         variable = variable.removeprefix("?")
         found = self._rule(name)
@@ -77,14 +66,14 @@ class Unmet:
             return self._of_query(name, subject, variable)
         compiled, rule, file = found
         _check_variable(f"rule {name}", variable, variables_of(rule, file))
-        line = self._exchange.deployment.timeline
+        line = self._app.deployment.timeline
         return self._snapshots.ask(
-            lambda: _asked(self._engine, line, rule, file, compiled, subject, variable)
+            lambda: _asked(self._app.engine, line, rule, file, compiled, subject, variable)
         )
 
     def _of_query(self, name: str, individual: Subject, variable: str) -> WhyNot:
         with self._snapshots.quiet():
-            queries = self._engine.queries
+            queries = self._app.engine.queries
             running, stopped = queries.processor.queries.get(name), queries.stopped.get(name)
             names = [*queries.processor.queries]
         if running is None:
@@ -102,7 +91,7 @@ class Unmet:
         prefixes = read_query(running.text, start=Position("query", 1, 1)).prefixes
 
         def ask() -> WhyNot:
-            queries, default = self._engine.queries.processor.queries, self._engine.kb.index
+            queries, default = self._app.engine.queries.processor.queries, self._app.engine.kb.index
             if queries.get(name) is not running:
                 raise Unavailable(f"query {name} was changed at this moment: ask again")
             return why_no_solution(running, default, prefixes, individual, variable)
@@ -110,7 +99,7 @@ class Unmet:
         return self._snapshots.ask(ask)
 
     def _rule(self, name: str) -> tuple[CompiledRule, syntax.SemanticRule, syntax.RuleFile] | None:
-        deployment = self._exchange.deployment
+        deployment = self._app.deployment
         compiled = {each.name: each for each in deployment.rules}
         if name in compiled:
             files = parse_texts(deployment.settings, deployment.texts)
@@ -121,7 +110,7 @@ class Unmet:
         return None
 
     def _unknown(self, name: str, queries: Sequence[str]) -> UnknownRules:
-        names = [*(each.name for each in self._exchange.deployment.rules), *queries]
+        names = [*(each.name for each in self._app.deployment.rules), *queries]
         meant = get_close_matches(name, names, n=1)
         hint = f": did you mean '{meant[0]}'?" if meant else ""
         return UnknownRules(f"there is no semantic rule or query '{name[:60]}'{hint}")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Event
 
+from sensorstream.app.effect_writer import Outlets
 from sensorstream.app.exchange import Exchange
 from sensorstream.app.in_work import InWork
 from sensorstream.app.metrics import Metrics
@@ -74,13 +75,11 @@ def running(
     pipeline = Pipeline(
         target,
         store,
+        Outlets(told, reports.extend, reopen or (lambda: store)),
         clock=clock,
         metrics=Metrics(),
         checkpoint_every=7,
         limits=limits or LimitSettings(),
-        on_commit=told,
-        publish=reports.extend,
-        reopen=reopen or (lambda: store),
         in_work=in_work,
     )
     pipeline.start()

@@ -206,9 +206,9 @@ def test_a_change_of_an_earlier_version_takes_rml_and_stylesheets_from_disk(
     mixed: Settings, files: tuple[Path, ...], open_application: Open
 ) -> None:
     application = open_application(mixed)
-    successor = application._exchange.with_rules({"people.rules": RULES}, {}, False)
+    successor = application.exchange.with_rules({"people.rules": RULES}, {}, False)
     entry = PutRules({"people.rules": RULES}, "me", {}, whole=False, successor=successor)
-    application._pipeline.change(entry).result(30)
+    application.pipeline.change(entry).result(30)
     names = [each.name for each in application.rules()]
     application.close()
     again = open_application(mixed)

@@ -9,7 +9,7 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.retention import forget
+from sensorstream.app.upkeep import forget
 from sensorstream.app.wiring import read_deployment
 from sensorstream.errors import SettingsError
 from sensorstream.settings import Settings, TimeSettings

@@ -277,7 +277,7 @@ def test_after_a_change_is_inferred_what_a_fresh_start_infers(
 
 
 def now(application: Application) -> tuple[set[Triple], set[Triple]]:
-    kb = application._engine.kb
+    kb = application.engine.kb
     return set(kb.triples(Origin.STATIC_INFERRED)), set(kb.triples(Origin.INFERRED))
 
 
@@ -285,7 +285,7 @@ def fresh(application: Application) -> tuple[set[Triple], set[Triple]]:
     """The naive definition: another reasoner with the same graph and window."""
     deployment = application.deployment
     aside = Aside(deployment.ontology.triples, reasoner_of(deployment))
-    aside.follow(application._engine.kb.triples(Origin.WINDOW))
+    aside.follow(application.engine.kb.triples(Origin.WINDOW))
     return set(aside.kb.triples(Origin.STATIC_INFERRED)), set(aside.kb.triples(Origin.INFERRED))
 
 

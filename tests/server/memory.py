@@ -178,8 +178,7 @@ class MemoryApplication(Application):
         self.rates = Rates(0)
         self.access = open_to_all()
         self.queries = NoQueries()
-        self._elsewhere = False
-        self._individuals = OneIndividual()
+        self.individuals = OneIndividual()
         self.messages = OneMessage()
         self.reasons = OneReason()
         self.unmet = OneUnmet()

@@ -1,0 +1,222 @@
+"""What is done now and then beside all other work, each in a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter
+from sqlalchemy import Engine as Database
+
+from sensorstream.app.again import Again
+from sensorstream.app.handle import Handle
+from sensorstream.app.intake import kept_for
+from sensorstream.archive.age import instant_ago
+from sensorstream.clock import Clock
+from sensorstream.errors import Contradiction, ReasonerError, SensorStreamError
+from sensorstream.history.database import connect, translating
+from sensorstream.history.quarantine import Chosen, Quarantined, keep_contradiction, quarantined
+from sensorstream.journal.notice import ReportDifferences
+from sensorstream.quoting import LONGEST
+from sensorstream.reasoning.dl.contradictions import told, triple_of
+from sensorstream.reasoning.dl.cross_check import Differences, cross_check
+from sensorstream.reasoning.dl.entailment import clashing
+from sensorstream.reasoning.ontology import Ontology
+from sensorstream.resources import bundled
+from sensorstream.settings import ReasoningSettings, Settings
+
+_LOG = logging.getLogger(__name__)
+_HOUR: Final = 3600.0
+_SCRIPT: Final = "retention.sql"
+_NEVER: Final = (str(-(2**63)), "-infinity")
+"""Bounds before which nothing is."""
+
+
+def forget(url: str, settings: Settings, now: datetime) -> None:
+    """Delete what is older than the settings keep.
+
+    Raises:
+        HistoryError: the database failed; nothing is deleted then.
+    """
+    length, messages = kept_for(settings)
+    ended, received = _NEVER
+    if length is not None:
+        ended = str(max(instant_ago(url, length, settings.time.timeline, now), int(ended)))
+    if messages is not None:
+        received = (now - messages).isoformat()
+    with (
+        translating("cannot delete what is old"),
+        closing(connect(url, application="sensorstream retention")) as connection,
+    ):
+        connection.autocommit = True  # the script has a transaction of its own
+        with connection.cursor() as cursor:
+            for name, bound in (("ended_before", ended), ("received_before", received)):
+                cursor.execute("select set_config(%s, %s, false)", (f"sensorstream.{name}", bound))
+            cursor.execute((bundled("persistent") / _SCRIPT).read_text(encoding="utf-8"))
+
+
+def retention(app: Handle) -> Again:
+    """Forgets at the start and then every hour."""
+    return Again(
+        "retention",
+        lambda: forget(app.url, app.settings, app.clock.now()),
+        _HOUR,
+        ("nothing old was deleted", "internal error while old history was deleted"),
+        at_once=True,
+    )
+
+
+_NAP: Final = 10.0
+"""Seconds between two looks at what was refused."""
+_AT_ONCE: Final = 20
+_SECONDS: Final = 300.0
+"""Seconds that one contradiction may take."""
+_PATIENCE: Final = 1.0
+"""Seconds to wait for the end of the thread, which ends with the process otherwise."""
+
+
+class Narrowing(Again):
+    """Narrows down contradictions of refused messages that were not at once, one after the other.
+
+    It begins with those that are in quarantine already. Each is tried once, with the ontology of
+    now; where that finds no contradiction, what was kept stays.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        ontology: Callable[[], Ontology],
+        reasoning: ReasoningSettings,
+        clock: Clock,
+    ) -> None:
+        trouble = (
+            "contradictions wait to be narrowed down",
+            "internal error while a contradiction was narrowed down",
+        )
+        super().__init__("narrowing", self.look, _NAP, trouble, patience=_PATIENCE)
+        self._database = database
+        self._ontology = ontology
+        self._reasoning = reasoning
+        self._clock = clock
+        self._seen = 0
+
+    def look(self) -> None:
+        """Narrow down what was refused since the last look.
+
+        Raises:
+            HistoryError: history cannot be read or written.
+        """
+        chosen = Chosen(status="rejected", code="inconsistent", after=self._seen)
+        found = quarantined(self._database, _AT_ONCE, chosen)
+        for each in reversed(found):
+            if self.stopping:
+                return
+            if each.contradiction is not None and each.contradiction.limits:
+                self._narrow(each, each.contradiction)
+            self._seen = each.seq
+
+    def _narrow(self, refused: Quarantined, contradiction: Contradiction) -> None:
+        # Of a longer line the middle is not kept; what clashes without it does so with it.
+        whole = [line for line in contradiction.triples if len(line) < LONGEST]
+        assertions = tuple(map(triple_of, whole))
+        found = clashing(
+            assertions,
+            self._ontology(),
+            java=self._reasoning.java,
+            heap=self._reasoning.heap,
+            seconds=_SECONDS,
+            clock=self._clock,
+        )
+        if not found.limits:
+            lines = tuple(" ".join(t.n3 for t in each) + " ." for each in found.assertions)
+            narrowed = Contradiction(lines, found.axioms)
+            reason = f"the message contradicts the ontology: {told(narrowed)}"
+            keep_contradiction(self._database, refused.id, reason, narrowed)
+            _LOG.info("the contradiction of message %s is narrowed down", refused.id)
+
+
+_FIRST_WAIT: Final = 1.0
+_LONGEST_WAIT: Final = 60.0
+
+
+class Revival(Again):
+    """Replaces a reasoner that failed; it waits longer after each failed attempt."""
+
+    def __init__(self, app: Handle) -> None:
+        fault = "internal error: the reasoner cannot be replaced"
+        super().__init__("revival", self._attempt, lambda: self._wait, (fault, fault))
+        self._app = app
+        self._wait = _FIRST_WAIT
+
+    def _attempt(self) -> None:
+        if not self._app.engine.degraded:
+            self._wait = _FIRST_WAIT
+            return
+        self._wait = min(2 * self._wait, _LONGEST_WAIT)
+        try:
+            self._app.exchange.revive(self._app.pipeline)
+        except SensorStreamError as error:
+            _LOG.warning(
+                "the reasoner cannot be replaced yet, next attempt in %g s: %s", self._wait, error
+            )
+
+
+_RESULTS: Final = ("same", "different", "unfinished", "skipped")
+
+
+class CrossChecks:
+    """Compares the inferences with HermiT's, when asked, or every ``period`` seconds.
+
+    A cross-check may take as long as the period. Differences are an entry of the journal, whose
+    alert names them; they change nothing else.
+    """
+
+    def __init__(self, app: Handle, metrics: CollectorRegistry) -> None:
+        self._app = app
+        told = "Cross-checks of the inferences, by result."
+        counter = Counter("sensorstream_cross_checks", told, ["result"], registry=metrics)
+        self._results = {name: counter.labels(name) for name in _RESULTS}
+        found = "Triples by which inferences differed from a fresh run of HermiT."
+        self._differences = Counter("sensorstream_cross_check_differences", found, registry=metrics)
+
+    def every(self, period: float) -> Again:
+        """A thread that does it; its end waits for no running one, whose process ends with this."""
+        trouble = "the inferences could not be cross-checked", "internal error in the cross-check"
+        return Again("cross-checks", lambda: self.now(period), period, trouble, patience=0.0)
+
+    def now(self, seconds: float) -> Differences | None:
+        """Compare now, within ``seconds``; None while the plain profile stands in.
+
+        Raises:
+            ReasonerError: HermiT did not finish in time, or failed.
+        """
+        with self._app.pipeline.lock:
+            kb, deployment = self._app.engine.kb, self._app.deployment
+            degraded = self._app.engine.degraded
+            marks = {triple: kb.origins(triple) for triple in kb.match(None, None, None)}
+        if degraded:
+            self._results["skipped"].inc()
+            return None
+        reasoning = deployment.settings.reasoning
+        try:
+            found = cross_check(
+                deployment.ontology,
+                marks,
+                java=reasoning.java,
+                heap=reasoning.heap,
+                seconds=seconds,
+                clock=self._app.clock,
+            )
+        except ReasonerError:
+            self._results["unfinished"].inc()
+            raise
+        self._results["different" if found else "same"].inc()
+        if found:
+            self._differences.inc(len(found))
+            _LOG.error("the cross-check found %d differences: %s", len(found), found)
+            told = f"{len(found)} differences to HermiT's answer: {found}"
+            self._app.pipeline.change(ReportDifferences(told)).result()
+        return found
