@@ -19,42 +19,38 @@ from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import Known
-from sensorstream.app.access import Access, tokens_of
-from sensorstream.app.again import Again
-from sensorstream.app.asking import Asking
-from sensorstream.app.effect_writer import Outlets
-from sensorstream.app.engines import EnginesHere, EnginesOnSpark
-from sensorstream.app.exchange import Exchange
+from sensorstream.app.control.engine_settings import kept_for
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.queries import Queries, ReportLog
+from sensorstream.app.control.rulebook import Ontologies, Rulebook, changed_functions, changed_rules
+from sensorstream.app.control.webhooks import Webhooks
+from sensorstream.app.control.wiring import Deployment, build_machine, runner_of
 from sensorstream.app.handle import Handle
-from sensorstream.app.health import Health, News
-from sensorstream.app.holding import Holding
-from sensorstream.app.in_force import in_force, read_files, tell_edited
-from sensorstream.app.in_work import InWork
-from sensorstream.app.incidents import Incidents
-from sensorstream.app.individuals import Individuals
-from sensorstream.app.intake import kept_for
-from sensorstream.app.job_folder import JobFolder
-from sensorstream.app.jobs import Jobs
-from sensorstream.app.messages import Messages
-from sensorstream.app.metrics import Metrics
-from sensorstream.app.ontologies import Ontologies
-from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.progress import Progress, silent
-from sensorstream.app.rates import Rates
-from sensorstream.app.readiness import HistoryProbe, Readiness, WholeWay
-from sensorstream.app.reasons import Reasons
-from sensorstream.app.registered_queries import Queries, ReportLog
-from sensorstream.app.replays import Replays
-from sensorstream.app.rule_questions import RuleQuestions
-from sensorstream.app.rulebook import Rulebook, changed_functions, changed_rules
-from sensorstream.app.running import Running
-from sensorstream.app.trials import Trials
-from sensorstream.app.upkeep import CrossChecks, Narrowing, Revival, retention
-from sensorstream.app.waiting import HERE, Sender
-from sensorstream.app.webhooks import Webhooks
-from sensorstream.app.why_not import Unmet
-from sensorstream.app.window_view import WindowView, view_window
-from sensorstream.app.wiring import Deployment, build_machine, runner_of
+from sensorstream.app.life.access import Access, Rates, tokens_of
+from sensorstream.app.life.effects import Outlets
+from sensorstream.app.life.entry_queue import HERE, Sender
+from sensorstream.app.life.health import Health, HistoryProbe, News, Readiness, WholeWay
+from sensorstream.app.life.in_work import InWork
+from sensorstream.app.life.metrics import Metrics
+from sensorstream.app.life.pipeline import Pipeline
+from sensorstream.app.life.progress import Progress, silent
+from sensorstream.app.life.repeated_work import RepeatedWork
+from sensorstream.app.life.start import (
+    EnginesHere,
+    EnginesOnSpark,
+    in_force,
+    read_files,
+    tell_edited,
+)
+from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, RuleQuestions, retention
+from sensorstream.app.questions.asking import Asking, Running
+from sensorstream.app.questions.incidents import Incidents
+from sensorstream.app.questions.individuals import Individuals, WindowView, view_window
+from sensorstream.app.questions.jobs import JobFolder, Jobs
+from sensorstream.app.questions.messages import Messages, Replays
+from sensorstream.app.why.present_state import Holding, Unmet
+from sensorstream.app.why.reasons import Reasons
+from sensorstream.app.why.trials import Trials
 from sensorstream.cache.cache import Cache
 from sensorstream.cache.protocol import CacheLimits
 from sensorstream.clock import Clock, SystemClock
@@ -291,7 +287,7 @@ class Application(Handle):
         stack.callback(self.alert_feed.close)
         stack.callback(self._log.feed.close)
 
-    def _begin(self, work: Readiness | WebhookDispatcher | Pipeline | Again) -> None:
+    def _begin(self, work: Readiness | WebhookDispatcher | Pipeline | RepeatedWork) -> None:
         work.start()
         self._stack.callback(work.stop)
 

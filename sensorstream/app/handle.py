@@ -7,10 +7,10 @@ from typing import Protocol, TypeVar
 
 from sqlalchemy import Engine as Database
 
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.metrics import Metrics
-from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.wiring import Deployment
+from sensorstream.app.life.metrics import Metrics
+from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import Unavailable

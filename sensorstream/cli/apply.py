@@ -13,7 +13,7 @@ from sensorstream.cli.options import json_option, server_options, server_url
 from sensorstream.errors import LanguageError
 
 if TYPE_CHECKING:
-    from sensorstream.app.folder import Folder
+    from sensorstream.app.control.folder import Folder
     from sensorstream.cli.client import Client
     from sensorstream.cli.in_force import InForce
 
@@ -50,14 +50,14 @@ def command(
     if not again:
         run()
         return
-    from sensorstream.app.folder import folder_files
+    from sensorstream.app.control.folder import folder_files
     from sensorstream.cli.watching import files_of_settings, watch
 
     watch(run, lambda: [*files_of_settings(config), *folder_files(config.parent)])
 
 
 def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> None:
-    from sensorstream.app.folder import read_folder
+    from sensorstream.app.control.folder import read_folder
     from sensorstream.cli.client import Client
     from sensorstream.cli.in_force import difference, read_in_force
     from sensorstream.cli.terminal import print_json
@@ -88,7 +88,7 @@ def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> 
 
 def _put(client: Client, theirs: InForce, ours: Folder) -> Iterator[tuple[str, dict[str, Any]]]:
     """Put what differs; somebody else may have changed it since it was read."""
-    from sensorstream.app.versions import digest_of
+    from sensorstream.app.control.versions import digest_of
     from sensorstream.cli.in_force import graph
 
     def digest(text: str | None) -> str | None:
@@ -131,7 +131,7 @@ def _told(what: str, made: dict[str, Any]) -> str:
 
 
 def _try(url: str | None, config: Path, *, as_json: bool) -> None:
-    from sensorstream.app.folder import read_folder
+    from sensorstream.app.control.folder import read_folder
     from sensorstream.cli.client import Client
     from sensorstream.cli.in_force import graph, read_in_force
     from sensorstream.cli.terminal import print_json

@@ -25,7 +25,7 @@ def command(name: str, dry: bool, config: Path, as_json: bool) -> None:
     whole, also where they name others; what they said of others stays in history. Prints how many
     rows of each place were erased.
     """
-    from sensorstream.app.wiring import read_deployment
+    from sensorstream.app.control.wiring import read_deployment
     from sensorstream.archive.erasing import erase
     from sensorstream.cli.lasting import lasting
     from sensorstream.cli.terminal import print_fields, print_json

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sensorstream.app.folder import Folder
-from sensorstream.app.versions import digest_of
+from sensorstream.app.control.folder import Folder
+from sensorstream.app.control.versions import digest_of
 from sensorstream.cli.client import Client
 from sensorstream.reasoning.ontology import parse_accepted
 from sensorstream.webhook_definition import WebhookDefinition

@@ -95,8 +95,7 @@ def skip(seq: int, reason: str, config: Path) -> None:
     brought it down twice in a row. An entry that a checkpoint has already is not applied again, and
     cannot be skipped, unless it has put an ontology or rules: those before are in force then.
     """
-    from sensorstream.app.recovery import find_start
-    from sensorstream.app.skipping import skip_entry
+    from sensorstream.app.life.recovery import find_start, skip_entry
     from sensorstream.history.opening import open_kept
     from sensorstream.history.store import PostgresStore
 

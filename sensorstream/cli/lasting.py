@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from sensorstream.app.progress import Progress, silent
+from sensorstream.app.life.progress import Progress, silent
 from sensorstream.clock import SystemClock
 
 SOON: Final = 2.0

@@ -45,10 +45,12 @@ def command(
     server is needed and nothing is stored. Exits with 1 if no rule matches a message, or a
     message cannot be mapped.
     """
-    from sensorstream.app.mapping_files import single_maps, with_mapping_files
-    from sensorstream.app.reference_files import read_reference
-    from sensorstream.app.schemas import read_schemas
-    from sensorstream.app.wiring import read_rules
+    from sensorstream.app.control.engine_settings import read_schemas
+    from sensorstream.app.control.mapping_files import (
+        MappingFiles,
+        read_reference,
+    )
+    from sensorstream.app.control.wiring import read_rules
     from sensorstream.cli.explanation import lines_of
     from sensorstream.cli.sources import sources
     from sensorstream.cli.terminal import print_json
@@ -65,26 +67,11 @@ def command(
     ontology = deployed_ontology(settings.ontology)
     schema = ontology.schema
     reference = read_reference(files, ontology.triples, settings.functions.files)
-    plan = with_mapping_files(
-        compile_mapping(files, schema, timeline, reference, read_schemas(settings)),
-        files,
-        settings.rules.files,
-        schema,
-        timeline,
-        settings.rules.base,
-        reference.library_of(""),
-    )
-    others = (
-        single_maps(
-            settings.rules.files,
-            schema,
-            timeline,
-            settings.rules.base,
-            reference.library_of(""),
-        )
-        if explained
-        else ()
-    )
+    library = reference.library_of("")
+    beside = MappingFiles(settings.rules.files, schema, timeline, settings.rules.base, library)
+    plan = compile_mapping(files, schema, timeline, reference, read_schemas(settings))
+    plan = beside.added_to(plan, files)
+    others = beside.single_maps() if explained else ()
     prefixes = {"xsd": XSD} | {each.name: each.iri for file in files for each in file.prefixes}
     arrival = timeline.of(SystemClock().now())
     answers: list[dict[str, object]] = []

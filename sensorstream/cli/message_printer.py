@@ -13,7 +13,7 @@ import click
 from sensorstream.cli.turtle import turtle
 
 if TYPE_CHECKING:
-    from sensorstream.app.trial import Trace
+    from sensorstream.app.why.trial import Trace
     from sensorstream.engine.outcome import Outcome
     from sensorstream.model.terms import Triple
     from sensorstream.model.timeline import Timeline

@@ -236,7 +236,7 @@ def _of_ontology(
     out: IO[bytes],
     quiet: bool,
 ) -> str:
-    from sensorstream.app.ontology_question import answers
+    from sensorstream.app.questions.ontology import answers
     from sensorstream.cli.lasting import lasting
     from sensorstream.errors import Position
     from sensorstream.history.asking import formats

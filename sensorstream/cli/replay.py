@@ -13,7 +13,7 @@ from sensorstream.cli.options import config_option, instant_option, json_option
 from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
-    from sensorstream.app.what_if import Comparison, WhatIf
+    from sensorstream.app.why.what_if import Comparison, WhatIf
     from sensorstream.model.timeline import Timeline
 
 
@@ -46,7 +46,7 @@ def command(
     first, last = instant_option("--from", start, line), instant_option("--to", end, line)
     if first is not None and last is not None and last <= first:
         raise click.BadParameter(f"'{end}' is not after '{start}'", param_hint="--to")
-    from sensorstream.app.what_if import what_if
+    from sensorstream.app.why.what_if import what_if
     from sensorstream.cli.lasting import lasting
     from sensorstream.cli.terminal import print_json
     from sensorstream.history.opening import open_kept

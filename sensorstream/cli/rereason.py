@@ -36,8 +36,8 @@ def command(start: str | None, end: str | None, apply_: bool, config: Path, as_j
             "pipeline.runner is 'spark': no process knows the windows of all keys, which belong "
             "to what held; expected a deployment whose engine is the server's"
         )
-    from sensorstream.app.in_force import in_force, read_files
-    from sensorstream.app.rereasoning import rereason
+    from sensorstream.app.life.start import in_force, read_files
+    from sensorstream.app.why.rereasoning import rereason
     from sensorstream.cli.lasting import lasting
     from sensorstream.cli.terminal import print_json
     from sensorstream.history.opening import open_kept

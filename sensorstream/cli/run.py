@@ -140,7 +140,7 @@ def command(
             _run_events(file, options)
 
         def involved() -> list[Path]:
-            from sensorstream.app.rule_sets import rule_set_files
+            from sensorstream.app.control.rule_files import rule_set_files
             from sensorstream.cli.watching import files_of_rules
 
             sets = rule_set_files(profile, Path())
@@ -156,7 +156,7 @@ def command(
             _run_messages(messages, mapping, config, options)
 
         def involved() -> list[Path]:
-            from sensorstream.app.rule_sets import rule_set_files
+            from sensorstream.app.control.rule_files import rule_set_files
             from sensorstream.cli.watching import (
                 files_of_messages,
                 files_of_rules,
@@ -195,7 +195,7 @@ def _is_given(context: click.Context, name: str) -> bool:
 
 
 def _run_events(file: Path, options: _Options) -> None:
-    from sensorstream.app.collector import spare_what_stays
+    from sensorstream.app.life.memory import spare_what_stays
     from sensorstream.app.recorded import read_background, recorded_events
     from sensorstream.cli.event_printer import EventPrinter
     from sensorstream.streams.event_lines import EventLines
@@ -231,8 +231,8 @@ def _run_events(file: Path, options: _Options) -> None:
 def _run_messages(
     paths: Sequence[str], mapping: Sequence[Path], config: Path, options: _Options
 ) -> None:
-    from sensorstream.app.collector import spare_what_stays
-    from sensorstream.app.trial import Trial
+    from sensorstream.app.life.memory import spare_what_stays
+    from sensorstream.app.why.trial import Trial
     from sensorstream.cli.lasting import lasting
     from sensorstream.cli.message_printer import MessagePrinter
 
@@ -266,8 +266,8 @@ class _Tried:
 
 
 def _of_files(mapping: Sequence[Path], options: _Options) -> _Tried:
+    from sensorstream.app.control.wiring import read_rules
     from sensorstream.app.recorded import parse_mapping, read_background, read_line
-    from sensorstream.app.wiring import read_rules
     from sensorstream.cli.offline import semantic_rules
     from sensorstream.engine.arrival import Mapper
 
@@ -287,7 +287,7 @@ def _of_files(mapping: Sequence[Path], options: _Options) -> _Tried:
 
 
 def _of_settings(config: Path, queries: Sequence[Path]) -> _Tried:
-    from sensorstream.app.wiring import build_machine, read_deployment, read_rules
+    from sensorstream.app.control.wiring import build_machine, read_deployment, read_rules
     from sensorstream.cli.offline import read_queries, register_queries
     from sensorstream.settings_file import load_settings
     from sensorstream.streams.background import Background

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
-from sensorstream.app.progress import Progress
+from sensorstream.app.life.progress import Progress
 from sensorstream.cli.lasting import lasting
 from sensorstream.cli.options import Command
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from sensorstream.app.file_kinds import is_query_file, is_rule_set
+from sensorstream.app.control.file_texts import is_query_file, is_rule_set
 from sensorstream.editor.cursor import cursor_in_sparql
 from sensorstream.editor.samples import read_samples, sample_files
 from sensorstream.editor.text import SourceText

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from pygls import uris
 
-from sensorstream.app.function_files import read_functions
+from sensorstream.app.control.mapping_files import read_functions
 from sensorstream.editor.deployment import Ontologies, deployment_of, state_of
 from sensorstream.editor.document import OpenDocument
 from sensorstream.editor.text import SourceText

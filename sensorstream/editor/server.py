@@ -11,7 +11,7 @@ from typing import Final
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from sensorstream.app.file_kinds import is_over_time, is_query_file, is_rule_set
+from sensorstream.app.control.file_texts import is_over_time, is_query_file, is_rule_set
 from sensorstream.editor import completion, hover, symbols
 from sensorstream.editor.completion import Sort, completions
 from sensorstream.editor.diagnostics import Diagnostic, diagnostics

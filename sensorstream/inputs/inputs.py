@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Final, Protocol
 
 from sensorstream.app.application import Application
-from sensorstream.app.readiness import Part
+from sensorstream.app.life.health import Part
 from sensorstream.endpoints import FolderInput, Input, KafkaInput, MqttInput, TcpInput
 from sensorstream.errors import SensorStreamError
 from sensorstream.extras import require

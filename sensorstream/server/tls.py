@@ -7,7 +7,7 @@ import ssl
 from pathlib import Path
 from typing import Final, Self
 
-from sensorstream.app.again import Again
+from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.errors import SettingsError
 from sensorstream.settings import HttpSettings
 
@@ -33,7 +33,7 @@ class Certificate:
         self._seen = self._state()
         self.context = self._read()
         fault = "internal error while the certificate was read again"
-        self._beside = Again("certificate", self._look, look_again, (fault, fault))
+        self._beside = RepeatedWork("certificate", self._look, look_again, (fault, fault))
 
     @classmethod
     def of(cls, settings: HttpSettings) -> Certificate | None:

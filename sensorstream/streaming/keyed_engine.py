@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from operator import attrgetter
 
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.wiring import Deployment, build_machine
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.history.engines import Standing

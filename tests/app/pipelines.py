@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Event
 
-from sensorstream.app.effect_writer import Outlets
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.in_work import InWork
-from sensorstream.app.metrics import Metrics
-from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.recovery import find_start, recover
-from sensorstream.app.wiring import Deployment, build_machine
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.wiring import Deployment, build_machine
+from sensorstream.app.life.effects import Outlets
+from sensorstream.app.life.in_work import InWork
+from sensorstream.app.life.metrics import Metrics
+from sensorstream.app.life.pipeline import Pipeline
+from sensorstream.app.life.recovery import find_start, recover
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status

@@ -10,7 +10,7 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.individuals import KnownIndividual
+from sensorstream.app.questions.individuals import KnownIndividual
 from sensorstream.errors import QueryError, Unavailable, UnknownIndividual
 from sensorstream.model.terms import IRI
 from sensorstream.settings import ReasoningSettings, Settings

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.upkeep import Narrowing
+from sensorstream.app.life.upkeep import Narrowing
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent
 from sensorstream.history.database import engine as database_engine

@@ -13,10 +13,9 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.faults import faults
-from sensorstream.app.recovery import find_start
-from sensorstream.app.skipping import skip_entry
-from sensorstream.app.wiring import reasoner_of
+from sensorstream.app.control.faults import faults
+from sensorstream.app.control.wiring import reasoner_of
+from sensorstream.app.life.recovery import find_start, skip_entry
 from sensorstream.errors import (
     LanguageError,
     OntologyConflict,

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.exchange import Exchange
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.wiring import Deployment, build_machine, read_deployment
 from sensorstream.app.handle import Handle
-from sensorstream.app.reasons import Reasons
-from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.app.why.reasons import Reasons
 from sensorstream.errors import RunsOnSpark, UnknownAlert
 from sensorstream.history.database import engine
 from sensorstream.history.journal_rows import JournalRow, record_of

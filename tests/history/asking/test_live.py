@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.asking import present
+from sensorstream.app.questions.asking import present
 from sensorstream.history.asking.answer import Graph, Solutions
 from sensorstream.history.asking.question import read_question
 from sensorstream.kb.graph import Origin
