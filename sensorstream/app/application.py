@@ -27,7 +27,6 @@ from sensorstream.app.control.webhooks import Webhooks
 from sensorstream.app.control.wiring import Deployment, build_machine, runner_of
 from sensorstream.app.handle import Handle
 from sensorstream.app.life.access import Access, Rates, tokens_of
-from sensorstream.app.life.effects import Outlets
 from sensorstream.app.life.entry_queue import HERE, Sender
 from sensorstream.app.life.health import Health, HistoryProbe, News, Readiness, WholeWay
 from sensorstream.app.life.in_work import InWork
@@ -42,6 +41,7 @@ from sensorstream.app.life.start import (
     read_files,
     tell_edited,
 )
+from sensorstream.app.life.storing import Outlets
 from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, RuleQuestions, retention
 from sensorstream.app.questions.asking import Asking, Running
 from sensorstream.app.questions.incidents import Incidents
@@ -100,6 +100,8 @@ class InForce:
 class Application(Handle):
     """What server and command line see of a deployment. Thread-safe."""
 
+    engines: EnginesHere | EnginesOnSpark
+
     def __init__(
         self,
         settings: Settings,
@@ -113,17 +115,15 @@ class Application(Handle):
         self.clock = clock
         self.meters = Metrics()
         self.meters.tell_profile(settings.reasoning.profile)
-        self._places: EnginesHere | EnginesOnSpark = (
-            EnginesOnSpark() if settings.pipeline.runner == "spark" else EnginesHere(in_work, clock)
-        )
-        self.engines = self._places
+        on_spark = settings.pipeline.runner == "spark"
+        self.engines = EnginesOnSpark() if on_spark else EnginesHere(in_work, clock)
         self._stack = stack
         self._in_work = in_work
         self.alert_feed = AlertFeed()
         self._log = ReportLog()
         progress("reading the ontology and the rules")
         files = read_files(settings)
-        self._period = self._places.period(settings)
+        self._period = self.engines.period(settings)
         target, store = self._recovered(files, progress)
         tell_edited(files, self.deployment)
         progress("starting the deliveries")
@@ -138,22 +138,22 @@ class Application(Handle):
         self, files: Deployment | str, progress: Progress
     ) -> tuple[Target, PostgresStore]:
         """Open the history, and bring the engine to the journal's end."""
-        settings, places = self.settings, self._places
+        settings, engines = self.settings, self.engines
         progress("opening the history")
         store = self._open_store()
         self._stack.callback(store.close)
         claim(self.url, runner_of(settings))
-        start = places.begin(store)
+        start = engines.begin(store)
         self.meters.damaged_checkpoints.inc(len(start.damaged))
         deployment, put = in_force(settings, files, store, start.seq, again=True)
         self.database = database_engine(self.url, pool_size=_CONNECTIONS)
         self._stack.callback(self.database.dispose)
-        if places.here:
+        if engines.here:
             progress(f"starting the reasoner (profile {settings.reasoning.profile})")
         machine = build_machine(
             deployment,
             self.clock.counter,
-            places.reasoner(),
+            engines.reasoner(),
             self._in_work.turn_to,
             shared=True,
             live=True,
@@ -163,9 +163,9 @@ class Application(Handle):
         self.exchange = Exchange(machine.engine, machine.mapper, deployment, put)
         target = Target(machine.engine, machine.mapper, self.exchange)
         if put is None:
-            places.record(store, start, deployment)
+            engines.record(store, start, deployment)
         own = partial(_found, settings, files, store)
-        places.fill(target, store, start, self._log, progress, own)
+        engines.fill(target, store, start, self._log, progress, own)
         return target, store
 
     def _open_doors(self) -> PostgresWebhooks:
@@ -204,7 +204,7 @@ class Application(Handle):
     ) -> None:
         """Make the pipeline, and make the changes of webhooks that the journal has."""
         settings = self.settings
-        time = self._places.time(self.url, self.timeline.of(self.clock.now()))
+        time = self.engines.time(self.url, self.timeline.of(self.clock.now()))
         if time is not None:
             self._stack.callback(time.close)
         due = None if time is None else time.due
@@ -226,7 +226,7 @@ class Application(Handle):
 
     def _add_parts(self) -> None:
         """Make what can be asked and changed."""
-        settings, stack, here = self.settings, self._stack, self._places.here
+        settings, stack, here = self.settings, self._stack, self.engines.here
         limits = settings.limits
         trials = Trials(self)
         stack.callback(trials.close)
@@ -263,7 +263,7 @@ class Application(Handle):
 
     def _start(self, broken: str) -> None:
         """Start all threads; ``broken`` is what is wrong with the files."""
-        stack, here, reasoning = self._stack, self._places.here, self.settings.reasoning
+        stack, here, reasoning = self._stack, self.engines.here, self.settings.reasoning
         probe = HistoryProbe(lambda: self.url)
         stack.callback(probe.close)
         way = WholeWay(probe, self, self.cache if here else None)
@@ -271,19 +271,18 @@ class Application(Handle):
         for each in (readiness, self._dispatcher, self.pipeline):
             self._begin(each)
         if reasoning.profile in ("hermit", "pellet") and here:
-            ontology = lambda: self.deployment.ontology  # noqa: E731
-            self._begin(Narrowing(self.database, ontology, reasoning, self.clock))
+            self._begin(Narrowing(self))
         announce = partial(self._announce, queued=True)
         news = None if here else News(self.url, announce, self.metrics)
         if news is not None:
             self._begin(news)
         self.health = Health(self, readiness, self._dispatcher, self._in_work, news, broken)
         self._begin(Revival(self))
-        self._cross_checks = CrossChecks(self, self.metrics)
+        self._cross_checks = CrossChecks(self)
         if self._period is not None:
             self._begin(self._cross_checks.every(self._period))
         if here:
-            self._begin(RuleQuestions(self, self.asking, self.running, self.metrics))
+            self._begin(RuleQuestions(self, self.asking, self.running))
         stack.callback(self.alert_feed.close)
         stack.callback(self._log.feed.close)
 
@@ -419,7 +418,7 @@ class Application(Handle):
     def _open_store(self) -> PostgresStore:
         """Open the history for writing; starts the embedded PostgreSQL if it does not run."""
         self.url = open_history(self.settings.history, self._stack)
-        return PostgresStore.open(self.url, self.timeline, self._places.writes)
+        return PostgresStore.open(self.url, self.timeline, self.engines.writes)
 
     def _tend(self, now: datetime) -> int:
         done = tend(self.database, self.settings.alerts, now)

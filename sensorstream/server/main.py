@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from anyio import CapacityLimiter
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
@@ -42,7 +42,6 @@ from sensorstream.server.rest import (
     why,
     window,
 )
-from sensorstream.server.routes import check_known
 from sensorstream.settings_file import Given
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
@@ -150,7 +149,7 @@ def create_app(
     problems.install(app, allowed)
     _add_middleware(app, application, host)
     for routes in _ROUTES:
-        app.include_router(routes, dependencies=[Depends(check_known)])
+        app.include_router(routes)
     _add_pages(app, console)
     return app
 

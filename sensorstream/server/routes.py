@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic import (
     AfterValidator,
     AwareDatetime,
@@ -75,12 +74,14 @@ def routed(
 
 
 async def _application(request: Request) -> Application:
+    if request.scope["query_string"]:
+        check_known(request)
     found: Application = request.app.state.application
     return found
 
 
 App: TypeAlias = Annotated[Application, Depends(_application)]
-"""The application that a route asks."""
+"""The application that a route asks, of a request with known parameters only."""
 
 
 def next_page(path: str, page: Sequence[object], limit: int, /, **asked: object) -> str | None:
@@ -125,15 +126,14 @@ class AskedBody(BaseModel):
     _storable = field_validator("*")(storable)
 
 
-async def check_known(request: Request) -> None:
-    """A dependency of every route: its query has no other parameters than those described.
+def check_known(request: Request) -> None:
+    """Check that the query of a request has no other parameters than those described.
 
-    Raises RequestValidationError for the first parameter that is unknown.
+    Raises:
+        RequestValidationError: for the first parameter that is unknown.
     """
-    if not request.scope["query_string"]:
-        return
     route = request.scope["route"]
-    if not isinstance(route, APIRoute) or route.path in _OPEN or not route.include_in_schema:
+    if route.path in _OPEN:
         return
     operation = request.app.openapi()["paths"][route.path_format][request.method.lower()]
     known = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}

@@ -9,11 +9,11 @@ from threading import Event
 
 from sensorstream.app.control.exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine
-from sensorstream.app.life.effects import Outlets
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.app.life.recovery import find_start, recover
+from sensorstream.app.life.storing import Outlets
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.app.control.wiring import Deployment, read_deployment
-from sensorstream.app.life import durable as checkpoints
+from sensorstream.app.life import storing as checkpoints
 from sensorstream.app.life.recovery import find_start
 from sensorstream.engine.checkpoint import dump, load, text_of
 from sensorstream.engine.engine import EngineState

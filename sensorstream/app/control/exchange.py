@@ -439,15 +439,11 @@ def _closing_failed(
         yield
     except Inconsistent as error:
         successor.close()
-        raise _conflict(error, new) from None
+        told = error.message.removeprefix("the message contradicts the ontology: ")
+        raise OntologyConflict(
+            f"the window contradicts {new}, nothing was changed: {told}",
+            contradiction=error.contradiction,
+        ) from None
     except BaseException:
         successor.close()
         raise
-
-
-def _conflict(error: Inconsistent, new: str) -> OntologyError:
-    told = error.message.removeprefix("the message contradicts the ontology: ")
-    return OntologyConflict(
-        f"the window contradicts {new}, nothing was changed: {told}",
-        contradiction=error.contradiction,
-    )

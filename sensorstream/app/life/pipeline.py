@@ -17,19 +17,20 @@ from functools import partial
 from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 
-from sensorstream.app.life.durable import Checkpoints, Durable
-from sensorstream.app.life.effects import (
+from sensorstream.app.life.entry_queue import HERE, EntryQueue, Sender, WaitingEntry
+from sensorstream.app.life.in_work import COSTLY_TIMES, InWork
+from sensorstream.app.life.memory import give_back
+from sensorstream.app.life.metrics import Metrics
+from sensorstream.app.life.storing import (
     Arrival,
+    Checkpoints,
+    Durable,
     EffectWriter,
     JournalWriter,
     Outlets,
     facts_of,
     refusal_text,
 )
-from sensorstream.app.life.entry_queue import HERE, EntryQueue, Sender, WaitingEntry
-from sensorstream.app.life.in_work import COSTLY_TIMES, InWork
-from sensorstream.app.life.memory import give_back
-from sensorstream.app.life.metrics import Metrics
 from sensorstream.clock import Clock
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
 from threading import Lock
 from typing import Final, TypeAlias
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import Counter
 from psycopg2 import extensions
-from sqlalchemy import Engine as Database
 
 from sensorstream.app.control.engine_settings import kept_for
 from sensorstream.app.handle import Handle
@@ -19,7 +17,6 @@ from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.app.questions.asking import Asked as RunningQuestion
 from sensorstream.app.questions.asking import Asking, Running
 from sensorstream.archive.age import instant_ago
-from sensorstream.clock import Clock
 from sensorstream.errors import (
     Contradiction,
     HistoryError,
@@ -42,12 +39,11 @@ from sensorstream.quoting import LONGEST
 from sensorstream.reasoning.dl.contradictions import told, triple_of
 from sensorstream.reasoning.dl.cross_check import Differences, cross_check
 from sensorstream.reasoning.dl.entailment import clashing
-from sensorstream.reasoning.ontology import Ontology
 from sensorstream.resources import bundled
 from sensorstream.rules.answers import Answer, Asked
 from sensorstream.rules.history import HistoryQuery
 from sensorstream.rules.timers import SolutionKey
-from sensorstream.settings import ReasoningSettings, Settings
+from sensorstream.settings import Settings
 from sensorstream.sparql.printing.query_forms import query_text
 
 _LOG = logging.getLogger(__name__)
@@ -107,22 +103,13 @@ class Narrowing(RepeatedWork):
     now; where that finds no contradiction, what was kept stays.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        ontology: Callable[[], Ontology],
-        reasoning: ReasoningSettings,
-        clock: Clock,
-    ) -> None:
+    def __init__(self, app: Handle) -> None:
         trouble = (
             "contradictions wait to be narrowed down",
             "internal error while a contradiction was narrowed down",
         )
         super().__init__("narrowing", self.look, _NAP, trouble, patience=_PATIENCE)
-        self._database = database
-        self._ontology = ontology
-        self._reasoning = reasoning
-        self._clock = clock
+        self._app = app
         self._seen = 0
 
     def look(self) -> None:
@@ -132,7 +119,7 @@ class Narrowing(RepeatedWork):
             HistoryError: history cannot be read or written.
         """
         chosen = Chosen(status="rejected", code="inconsistent", after=self._seen)
-        found = quarantined(self._database, _AT_ONCE, chosen)
+        found = quarantined(self._app.database, _AT_ONCE, chosen)
         for each in reversed(found):
             if self.stopping:
                 return
@@ -144,19 +131,20 @@ class Narrowing(RepeatedWork):
         # Of a longer line the middle is not kept; what clashes without it does so with it.
         whole = [line for line in contradiction.triples if len(line) < LONGEST]
         assertions = tuple(map(triple_of, whole))
+        reasoning = self._app.settings.reasoning
         found = clashing(
             assertions,
-            self._ontology(),
-            java=self._reasoning.java,
-            heap=self._reasoning.heap,
+            self._app.deployment.ontology,
+            java=reasoning.java,
+            heap=reasoning.heap,
             seconds=_SECONDS,
-            clock=self._clock,
+            clock=self._app.clock,
         )
         if not found.limits:
             lines = tuple(" ".join(t.n3 for t in each) + " ." for each in found.assertions)
             narrowed = Contradiction(lines, found.axioms)
             reason = f"the message contradicts the ontology: {told(narrowed)}"
-            keep_contradiction(self._database, refused.id, reason, narrowed)
+            keep_contradiction(self._app.database, refused.id, reason, narrowed)
             _LOG.info("the contradiction of message %s is narrowed down", refused.id)
 
 
@@ -196,8 +184,8 @@ class CrossChecks:
     alert names them; they change nothing else.
     """
 
-    def __init__(self, app: Handle, metrics: CollectorRegistry) -> None:
-        self._app = app
+    def __init__(self, app: Handle) -> None:
+        self._app, metrics = app, app.meters.registry
         told = "Cross-checks of the inferences, by result."
         counter = Counter("sensorstream_cross_checks", told, ["result"], registry=metrics)
         self._results = {name: counter.labels(name) for name in _RESULTS}
@@ -265,13 +253,7 @@ class RuleQuestions(RepeatedWork):
     other fault is the answer.
     """
 
-    def __init__(
-        self,
-        app: Handle,
-        asking: Asking,
-        questions: Running,
-        metrics: CollectorRegistry,
-    ) -> None:
+    def __init__(self, app: Handle, asking: Asking, questions: Running) -> None:
         trouble = (
             "a question of a rule to the history waits",
             "internal error at a question of a rule to the history",
@@ -281,7 +263,9 @@ class RuleQuestions(RepeatedWork):
         self._asking = asking
         self._questions = questions
         told = "Questions of rules to the history, by result."
-        counter = Counter("sensorstream_rule_questions", told, ["result"], registry=metrics)
+        counter = Counter(
+            "sensorstream_rule_questions", told, ["result"], registry=app.meters.registry
+        )
         self._results = {name: counter.labels(name) for name in ("answered", "failed")}
         self._tries: dict[_Place, int] = {}
         self._lock = Lock()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
@@ -154,13 +154,7 @@ class Origins:
         # The rules hold functions, which no pipe takes.
         by_id = {record.message.id: rules for record, rules in work}
         return {
-            name: Origin(
-                each.source,
-                each.received_at,
-                by_id.get(message_id(number_of_message(name))),
-                each.places,
-                each.trouble,
-            )
+            name: replace(each, rules=by_id.get(message_id(number_of_message(name))))
             for name, each in found.items()
         }
 

@@ -137,7 +137,7 @@ def audit(
 
 
 @routed(routes, Operations.settings, "List the settings")
-def settings(request: Request) -> SettingsBody:
+def settings(app: App, request: Request) -> SettingsBody:
     """All settings that the server has read when it started, and where each comes from.
 
     None, where a program has made them without a file.
