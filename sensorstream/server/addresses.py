@@ -86,6 +86,12 @@ class KnownSites:
 
     ``names`` are host names of the server; without any, one that listens on a loopback address has
     those of this machine, and another one has all. ``origins`` are sites whose pages may use it.
+
+    A page of any site can make its visitor's browser send requests to a server on the visitor's
+    machine or network. It cannot change the headers ``Host`` and ``Origin`` of them. By *DNS
+    rebinding* the site's own name leads to the server: then ``Host`` is that name.
+
+    Sources: RFC 9110, sections 7.2 and 15.5.20 (421); Fetch Standard, section 3.1 (``Origin``).
     """
 
     def __init__(

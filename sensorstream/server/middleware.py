@@ -172,6 +172,7 @@ async def _throw_away(receive: Receive) -> None:
 
 HEADER: Final = "X-Request-Id"
 _FIELD: Final = HEADER.lower().encode()
+# An answer is what its media type says, nothing in it runs, and no page shows it in a frame.
 _TO_BROWSERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -181,7 +182,8 @@ _VALID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 class Named:
     """ASGI middleware: the name is the client's ``X-Request-Id``, or a new one if it has none that
-    is valid (up to 64 letters, digits and ``._-``).
+    is valid (up to 64 letters, digits and ``._-``). It is in the answer, and in all lines of the log
+    that concern the request.
     """
 
     def __init__(self, app: ASGIApp) -> None:

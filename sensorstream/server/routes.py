@@ -129,6 +129,9 @@ class AskedBody(BaseModel):
 def check_known(request: Request) -> None:
     """Check that the query of a request has no other parameters than those described.
 
+    A slip in a name must not change what is done: ``DELETE /quarantine?stauts=…`` would dismiss
+    everything, and ``PUT /rules?dryrun`` put the rules in force.
+
     Raises:
         RequestValidationError: for the first parameter that is unknown.
     """

@@ -1,4 +1,7 @@
-"""``/soap``: the same as ``POST /messages``, for SOAP clients; without a library."""
+"""``/soap``: the same as ``POST /messages``, for SOAP clients; without a library.
+
+Source: SOAP 1.1 (W3C Note, 2000) sections 4 and 6; SOAP 1.2 part 1, section 5.
+"""
 
 from __future__ import annotations
 

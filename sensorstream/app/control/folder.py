@@ -1,4 +1,4 @@
-"""Files of continuous queries and of rules over time: which there are, and what is wrong with them.
+"""What a deployment's folder says that a server should have in force; its files of queries.
 
 Rules over time (``.dotr``) know the Datalog rules (``.dlog``) of the same folder.
 """
@@ -203,7 +203,13 @@ def _placed(error: SensorStreamError, path: Path) -> SensorStreamError:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Texts by name; the ontology of all files together, as N-Triples."""
+    """Texts by name; the ontology of all files together, as N-Triples.
+
+    The ontology and the rule files are those that the settings name. Beside the settings file,
+    ``queries/*.rq`` are continuous queries, ``queries/*.dotr`` rules over time, each with the
+    Datalog rules of all ``queries/*.dlog``, and ``webhooks/*.toml`` webhooks; the name of one is
+    that of its file, or for a query that of its REGISTER clause.
+    """
 
     ontology: str
     rules: Mapping[str, str]

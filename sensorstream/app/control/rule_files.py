@@ -1,4 +1,9 @@
-"""The rule files of a deployment, and the rule sets of its reasoner, as texts with names."""
+"""The rule files of a deployment, and the rule sets of its reasoner, as texts with names.
+
+So they can be changed while it runs. They are the files of ``rules.files``: in the rule language,
+RML, or stylesheets; and the rule sets of ``reasoning.profile``. Of these, one that comes along has
+the name ``owl2rl.ru``, one of a file that of the file.
+"""
 
 from __future__ import annotations
 

@@ -135,7 +135,12 @@ class Readiness:
 
 
 class WholeWay:
-    """The trial of a deployment. ``cache`` None: the engines are elsewhere."""
+    """The trial of a deployment. ``cache`` None: the engines are elsewhere.
+
+    It goes the way of a message and leaves nothing behind: the history makes an empty transaction
+    durable, the pipeline's thread comes to it in its turn, the mapping rules read a document, the
+    reasoner is asked a question of its own, the cache answers a query.
+    """
 
     def __init__(self, history: HistoryProbe, app: Handle, cache: Cache | None) -> None:
         self._history = history

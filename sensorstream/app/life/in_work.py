@@ -182,8 +182,10 @@ _LONGEST_BEAT: Final = 1.0
 
 
 class Watchdog:
-    """Looks what is in work, in a thread, while the context lasts.
+    """Ends the process when an entry takes far too long: a thread looks, while the context lasts.
 
+    A thread can be interrupted neither in C nor in Python that does not want to. So the process
+    ends, is started again, and the start counts what was in work (:func:`.skip_deadly`).
     While C code keeps the interpreter from all other threads, as a regular expression of Python's
     may, no thread of ours runs. Then the processor time that passes makes the system end this
     process, by SIGPROF.

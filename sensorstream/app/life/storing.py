@@ -335,7 +335,12 @@ def arrival_of(store: Store, now: datetime) -> Instant:
 
 
 class Arrival:
-    """Gives the time of arrival of what comes now. Owned by one thread."""
+    """Gives the time of arrival of what comes now, which never goes back. Owned by one thread.
+
+    A message without a time of its own has its time of arrival. If that were before what has come
+    already, a window by time would let it go at once, and all that waits for a moment would wait
+    until the clock has caught up.
+    """
 
     def __init__(self, clock: Clock, timeline: Timeline, last: Instant | None) -> None:
         """``last`` is the latest time of arrival that was ever given; None: there was none."""

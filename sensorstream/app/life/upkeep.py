@@ -249,8 +249,10 @@ _Place: TypeAlias = tuple[str, str, SolutionKey]
 class RuleQuestions(RepeatedWork):
     """Answers the questions of rules to the history, one after the other.
 
-    A question has the limits of one of a client. While the history cannot be reached it waits; any
-    other fault is the answer.
+    The answers are entries of the journal. The engine remembers what a rule has asked until it is
+    answered (decision 028), so nothing has to be kept here: after a restart the questions that wait
+    are asked again. A question has the limits of one of a client. While the history cannot be
+    reached it waits; any other fault is the answer.
     """
 
     def __init__(self, app: Handle, asking: Asking, questions: Running) -> None:

@@ -338,7 +338,7 @@ def _kept(engine: Engine, triple: Triple) -> tuple[Origin, str, str]:
     )
 
 
-def _matched(triple: Triple, origins: Origin, said_by: str, caused_by: str) -> Matched:
+def _matched(triple: Triple, origins: Origin, said_by: str, _caused_by: str) -> Matched:
     if origins & Origin.WINDOW:
         return Matched(triple, Basis.SAID, said_by)
     if origins & Origin.STATIC:

@@ -1,7 +1,7 @@
 """What other rules, another ontology or a new query would make of recent messages.
 
 They are tried on engines of their own with empty windows, so that the running one is not touched.
-They reason by the profile that runs; see :mod:`.trial_reasoners`.
+They reason by the profile that runs; see :class:`TrialReasoners`.
 """
 
 from __future__ import annotations
