@@ -182,8 +182,8 @@ _VALID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 class Named:
     """ASGI middleware: the name is the client's ``X-Request-Id``, or a new one if it has none that
-    is valid (up to 64 letters, digits and ``._-``). It is in the answer, and in all lines of the log
-    that concern the request.
+    is valid (up to 64 letters, digits and ``._-``). The answer has it, and so have all lines of the
+    log about the request.
     """
 
     def __init__(self, app: ASGIApp) -> None:
