@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Final
 
-from sensorstream.app.collector import spare_what_stays
+from sensorstream.app.life.memory import spare_what_stays
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple

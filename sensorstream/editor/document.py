@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from sensorstream.app.file_kinds import is_query_file, is_rule_set
+from sensorstream.app.control.file_texts import is_query_file, is_rule_set
 from sensorstream.editor.cursor import cursor_in_sparql
 from sensorstream.editor.samples import read_samples, sample_files
 from sensorstream.editor.vocabulary import Vocabulary

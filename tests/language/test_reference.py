@@ -11,7 +11,7 @@ from typing import Final
 import pyoxigraph
 import pytest
 
-from sensorstream.app.function_files import read_functions
+from sensorstream.app.control.mapping_files import read_functions
 from sensorstream.errors import LanguageError
 from sensorstream.language import parse
 from sensorstream.language.lexer import KEYWORDS

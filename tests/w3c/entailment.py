@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
-from sensorstream.app.ontology_question import answers
+from sensorstream.app.questions.ontology import answers
 from sensorstream.history.asking import answer as answering
 from sensorstream.history.asking.answer import Answer
 from sensorstream.kb.graph import KnowledgeBase, Origin
