@@ -69,7 +69,7 @@ def command(
     server is needed and nothing is stored. Exits with 1 if no rule matches a message, or a
     message cannot be mapped.
     """
-    from sensorstream.cli.sources import sources
+    from sensorstream.cli.send import sources
     from sensorstream.model.events import Message
 
     settings = load_settings(config)

@@ -254,8 +254,7 @@ class MessagePrinter(_Counted):
             yield from (f"    {line.expandtabs(4)}" for line in body.strip().splitlines())
 
     def _reactions(self, outcome: Outcome) -> Iterator[str]:
-        from sensorstream.stories.rows import rows_of
-        from sensorstream.stories.wording import alert_text
+        from sensorstream.stories.wording import alert_text, rows_of
 
         for alert in outcome.alerts:
             if alert.kind in ("rule", "query"):

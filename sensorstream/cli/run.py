@@ -262,7 +262,7 @@ def _arriving(
     options: _Options, tried: _Tried, names: dict[str, str]
 ) -> Iterator[Arrived | Unmapped]:
     """The mapping result of each message; ``names`` gets the name of its file."""
-    from sensorstream.cli.sources import sources
+    from sensorstream.cli.send import sources
     from sensorstream.clock import SystemClock
     from sensorstream.model.events import Message
 

@@ -11,11 +11,10 @@ from typing import Final
 from prometheus_client.parser import text_string_to_metric_families
 
 from sensorstream.cli.client import Client
-from sensorstream.cli.delivery import Tally, deliver, numbered
 from sensorstream.cli.init import TEMPLATES, make_workspace
-from sensorstream.cli.sql import on_history, on_spark
-from sensorstream.demo.output import Output
-from sensorstream.demo.receiver import Receiver
+from sensorstream.cli.query import on_history, on_spark
+from sensorstream.cli.send import Tally, deliver, numbered
+from sensorstream.demo.output import Output, Receiver
 from sensorstream.demo.server_process import ServerProcess, run_stream
 from sensorstream.history.opening import open_history
 from sensorstream.history.read_only_sql import SqlResult

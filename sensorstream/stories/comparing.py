@@ -16,12 +16,17 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import Term, Triple
-from sensorstream.stories.graphs import absent, difference, turtle_triples
-from sensorstream.stories.reading import STATUSES
-from sensorstream.stories.rows import Row, rows_of
-from sensorstream.stories.story import Amount, Expectation
-from sensorstream.stories.verdict import Difference
-from sensorstream.stories.wording import alert_text, triple_text, triple_texts
+from sensorstream.stories.reading import STATUSES, Amount, Difference, Expectation
+from sensorstream.stories.wording import (
+    Row,
+    absent,
+    alert_text,
+    difference,
+    rows_of,
+    triple_text,
+    triple_texts,
+    turtle_triples,
+)
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
