@@ -64,10 +64,6 @@ class Client(clients.Client):
         )
         return _soap_answer(response)
 
-    def sparql(self, query: str, accept: str) -> tuple[str, str]:
-        """The media type and the text of the answer to a SPARQL query."""
-        return self._sparql(query, accept)
-
     def write_sparql(self, query: str, accept: str, scope: Scope, out: IO[bytes]) -> str:
         """Write the answer to a SPARQL query as it comes; its media type."""
         return self._write("POST", "/sparql", asked(query, accept, scope), out)

@@ -26,7 +26,7 @@ import click
 from sensorstream.cli.client import Client
 from sensorstream.cli.options import address, config_option, json_option
 from sensorstream.cli.served import asks
-from sensorstream.cli.terminal import lasting, print_json, print_table
+from sensorstream.cli.terminal import cell, lasting, print_json, print_table
 from sensorstream.endpoints import KafkaConnection, MqttConnection
 from sensorstream.errors import MissingExtra, SensorStreamError, SettingsError
 from sensorstream.extras import require
@@ -457,7 +457,7 @@ def show_config(origin: bool, config: Path, as_json: bool) -> None:
 
 def _show_settings(found: list[dict[str, Any]], origin: bool = True) -> None:
     columns = ("setting", "value", "origin") if origin else ("setting", "value")
-    rows = [[each["name"], _text(each["value"]), each["origin"]] for each in found]
+    rows = [[each["name"], cell(each["value"]), each["origin"]] for each in found]
     print_table(columns, [row[: len(columns)] for row in rows])
 
 
@@ -471,11 +471,3 @@ asks(
     """,
     show=_show_settings,
 )
-
-
-def _text(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value)

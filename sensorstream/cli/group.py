@@ -16,20 +16,7 @@ from typing import IO, Any, Final
 import click
 
 from sensorstream.cli.terminal import signals_repeated
-from sensorstream.errors import (
-    AddressUnavailable,
-    ArchiveError,
-    HistoryError,
-    LostJob,
-    MissingExtra,
-    ReasonerError,
-    SensorStreamError,
-    ServerUnreachable,
-    SparkError,
-    TooFast,
-    TooManyJobs,
-    Unavailable,
-)
+from sensorstream.errors import SensorStreamError, errors_by_code
 
 COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -108,19 +95,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """Modules with several commands: the others stand there by their own names."""
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 
-SYSTEM_FAILURES: Final = (
-    AddressUnavailable,
-    ArchiveError,
-    HistoryError,
-    LostJob,
-    MissingExtra,
-    ReasonerError,
-    ServerUnreachable,
-    SparkError,
-    TooFast,
-    TooManyJobs,
-    Unavailable,
-)
+SYSTEM_FAILURES: Final = tuple(each for each in errors_by_code().values() if each.of_system)
 
 
 class Failure(click.ClickException):
@@ -165,8 +140,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except SensorStreamError as error:
-            system = isinstance(error, SYSTEM_FAILURES)
-            raise (SystemFailure if system else Failure)(error.code, str(error)) from error
+            raise (SystemFailure if error.of_system else Failure)(error.code, str(error)) from error
         except OSError as error:
             if error.filename is None:  # not a file of the user: a closed pipe, or a defect
                 raise

@@ -66,10 +66,8 @@ def list_(
     """The newest entries. One without a status has not been applied yet."""
     from sensorstream.engine.outcome import Status
     from sensorstream.history.journal_entries import entries
-    from sensorstream.history.opening import open_kept
 
-    with ExitStack() as stack:
-        url = open_kept(settings.history, stack)
+    with opened(settings, quiet=True) as (url, _, _):
         found = entries(url, limit, before, None if status is None else Status(status))
     return [_told(each) for each in found]
 
@@ -81,10 +79,8 @@ def list_(
 def show(seq: int, config: Path, as_json: bool) -> None:
     """The content of an entry as it came; all else of it is on stderr."""
     from sensorstream.history.journal_entries import content_of, entry_at
-    from sensorstream.history.opening import open_kept
 
-    with ExitStack() as stack:
-        url = open_kept(load_settings(config).history, stack)
+    with opened(load_settings(config), quiet=True) as (url, _, _):
         found = entry_at(url, seq)
         if found is None:
             raise click.BadParameter(f"the journal has no entry {seq}", param_hint="SEQ")
@@ -109,11 +105,9 @@ def skip(settings: Settings, seq: int, reason: str) -> None:
     """
     from sensorstream.app.recovery import find_start
     from sensorstream.app.skipping import skip_entry
-    from sensorstream.history.opening import open_kept
     from sensorstream.history.store import PostgresStore
 
-    with ExitStack() as stack:
-        url = open_kept(settings.history, stack)
+    with opened(settings, quiet=True) as (url, _, stack):
         store = stack.enter_context(PostgresStore.open(url, settings.time.timeline))
         skip_entry(seq, f"skipped: {reason}", store, find_start(store), SystemClock().now())
     click.echo(f"entry {seq} is skipped at the next start")

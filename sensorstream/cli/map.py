@@ -179,13 +179,9 @@ def _show(found: _Result, prefixes: Mapping[str, str], timeline: Timeline, heade
     return headed
 
 
-def _show_tried(found: Mapping[str, Any]) -> None:
-    print_lines(_tried(found))
-
-
 @served(
     click.command("try-message"),
-    _show_tried,
+    lambda found: print_lines(_tried(found)),
     fails=lambda found: found["faults"] or found["status"] != "accepted",
 )
 @click.argument("message", type=FILE)

@@ -191,7 +191,10 @@ class MessagePrinter(_Counted):
         for outcome in (*trace.outcome.released, trace.outcome):
             self.note(outcome)
         if self.as_json:
-            changes = {name: _statements(getattr(trace, name)) for name in _CHANGES}
+            changes = {
+                name: [f"{s.n3} {p.n3} {o.n3} ." for s, p, o in getattr(trace, name)]
+                for name in _CHANGES
+            }
             data = {**self._data(trace.outcome), **changes}
             data["released"] = [self._data(each) for each in trace.outcome.released]
             click.echo(json.dumps(data, ensure_ascii=False))
@@ -288,7 +291,3 @@ class MessagePrinter(_Counted):
             "warnings": outcome.warnings,
             "code": None if rejection is None else rejection.code,
         }
-
-
-def _statements(triples: Iterable[Triple]) -> list[str]:
-    return [f"{s.n3} {p.n3} {o.n3} ." for s, p, o in triples]

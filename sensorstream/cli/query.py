@@ -146,7 +146,12 @@ def command(
         raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
     with target(output) as out:
         if place in ("cache", "all") or url is not None:
-            media_type = _of_server(asked, server_url(url, config), out)
+            with (
+                Client(server_url(url, config)) as client,
+                lasting("the server answers", quiet=asked.quiet),
+            ):
+                accept = accepting(asked.wanted)
+                media_type = client.write_sparql(asked.text, accept, asked.scope, out)
         else:
             write = _of_ontology if place == "ontology" else _of_history
             media_type = write(asked, load_settings(config), out)
@@ -197,11 +202,6 @@ def target(output: Path | None) -> Iterator[IO[bytes]]:
         raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from None
     finally:
         part.unlink(missing_ok=True)
-
-
-def _of_server(asked: _Asked, url: str, out: IO[bytes]) -> str:
-    with Client(url) as client, lasting("the server answers", quiet=asked.quiet):
-        return client.write_sparql(asked.text, accepting(asked.wanted), asked.scope, out)
 
 
 def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:

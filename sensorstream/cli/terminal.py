@@ -198,6 +198,15 @@ def print_fields(fields: Mapping[str, object]) -> None:
             click.echo(f"{name:{width}}  {plain(value)}")
 
 
+def cell(value: object) -> str:
+    """The text of a value of JSON in a table."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
 def rows_of(*columns: str) -> Callable[[Sequence[Mapping[str, Any]]], None]:
     """Print objects as a table of these of their fields."""
     return lambda found: print_table(columns, [[each[name] for name in columns] for each in found])

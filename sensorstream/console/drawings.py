@@ -31,25 +31,30 @@ def time_axis(moment: object) -> dict[str, Any]:
     return {"type": "value" if isinstance(moment, int | float) else "time", "scale": True}
 
 
+def _chart(title: str, left: int, **options: Any) -> ui.echart:
+    shared = {
+        "title": {"text": title, "textStyle": {"fontSize": 13}},
+        "animation": False,
+        "grid": {"left": left, "right": 15, "top": 35, "bottom": _BOTTOM},
+    }
+    chart = ui.echart({**shared, **options}, renderer="svg").classes("chart").props("role=img")
+    chart.props["aria-label"] = title
+    return chart
+
+
 class LineChart:
     """Lines, each with a name; the horizontal axis as ECharts' ``axis`` says."""
 
     def __init__(self, title: str, axis: Mapping[str, Any]) -> None:
-        self._chart = ui.echart(
-            {
-                "title": {"text": title, "textStyle": {"fontSize": 13}},
-                "animation": False,
-                "tooltip": {"trigger": "axis"},
-                "legend": {"show": False, "type": "scroll", "bottom": 0, "textStyle": _NAME},
-                "grid": {"left": 55, "right": 15, "top": 35, "bottom": _BOTTOM},
-                "xAxis": {"splitLine": GRID, **axis},
-                "yAxis": {"type": "value", "scale": True, "splitLine": GRID},
-                "series": [],
-            },
-            renderer="svg",
-        ).classes("chart")
-        self._chart.props("role=img")
-        self._chart.props["aria-label"] = title
+        self._chart = _chart(
+            title,
+            55,
+            tooltip={"trigger": "axis"},
+            legend={"show": False, "type": "scroll", "bottom": 0, "textStyle": _NAME},
+            xAxis={"splitLine": GRID, **axis},
+            yAxis={"type": "value", "scale": True, "splitLine": GRID},
+            series=[],
+        )
 
     def draw(self, lines: Mapping[str, Points], axis: Mapping[str, Any] | None = None) -> None:
         """Draw these lines in place of those before, over another ``axis`` if one is given."""
@@ -70,19 +75,13 @@ class Bars:
     """A bar for each name."""
 
     def __init__(self, title: str, names: Sequence[str]) -> None:
-        self._chart = ui.echart(
-            {
-                "title": {"text": title, "textStyle": {"fontSize": 13}},
-                "animation": False,
-                "grid": {"left": 100, "right": 15, "top": 35, "bottom": 30},
-                "xAxis": {"type": "value", "min": 0, "splitLine": GRID},
-                "yAxis": {"type": "category", "data": list(names)},
-                "series": [{"type": "bar", "data": []}],
-            },
-            renderer="svg",
-        ).classes("chart")
-        self._chart.props("role=img")
-        self._chart.props["aria-label"] = title
+        self._chart = _chart(
+            title,
+            100,
+            xAxis={"type": "value", "min": 0, "splitLine": GRID},
+            yAxis={"type": "category", "data": list(names)},
+            series=[{"type": "bar", "data": []}],
+        )
 
     def draw(self, values: Sequence[float]) -> None:
         """Draw these values, in the order of the names."""

@@ -88,7 +88,9 @@ async def build(visit: Visit) -> None:
         }
     for tree, question in zip(trees.values(), (_CLASSES, _PROPERTIES), strict=True):
         found = (await client.query(question)).rows
-        tree.terms = trees_of((str(term), _iri(above)) for term, above in found)
+        tree.terms = trees_of(
+            (str(term), None if above is None else str(above)) for term, above in found
+        )
     with notice.of():
         await count("cache")
     heading("Versions")
@@ -199,7 +201,3 @@ def _walk(terms: tuple[Term, ...]) -> Iterator[Term]:
     for term in terms:
         yield term
         yield from _walk(term.below)
-
-
-def _iri(above: object) -> str | None:
-    return None if above is None else str(above)

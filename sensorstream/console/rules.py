@@ -131,7 +131,7 @@ _FILES: Final = (
 _RULES: Final = (
     Column("name", "Rule"),
     Column("kind", "Kind"),
-    Column("place", "Where", lambda row: _file_of(row)),
+    Column("place", "Where", lambda row: places.rule_file(str(row["file"])) if row["file"] else ""),
 )
 
 
@@ -177,10 +177,6 @@ def _rule(number: int, row: dict[str, Any]) -> Row:
     file = "" if at is None else str(at["file"]).rsplit("/", 1)[-1]
     place = "" if at is None else f"{file}, line {at['line']}"
     return {**row, "key": number, "file": file, "place": place}
-
-
-def _file_of(row: Row) -> str:
-    return places.rule_file(str(row["file"])) if row["file"] else ""
 
 
 async def build_file(visit: Visit) -> None:
