@@ -41,40 +41,29 @@ if TYPE_CHECKING:
 _SOLUTIONS: Final = "application/sparql-results+json"
 _JSON: Final = "application/json"
 _TURTLE: Final = "text/turtle"
-FORMATS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+_KINDS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = MappingProxyType(
     {
-        "table": (_SOLUTIONS, _TURTLE),
-        "json": (_SOLUTIONS,),
-        "xml": ("application/sparql-results+xml",),
-        "csv": ("text/csv",),
-        "tsv": ("text/tab-separated-values",),
-        "arrow": ("application/vnd.apache.arrow.stream",),
-        "parquet": ("application/vnd.apache.parquet",),
-        "turtle": (_TURTLE,),
-        "ntriples": ("application/n-triples",),
+        "table": ((_SOLUTIONS, _TURTLE), ()),
+        "json": ((_SOLUTIONS,), (".json", ".srj")),
+        "xml": (("application/sparql-results+xml",), (".xml", ".srx")),
+        "csv": (("text/csv",), (".csv",)),
+        "tsv": (("text/tab-separated-values",), (".tsv",)),
+        "arrow": (("application/vnd.apache.arrow.stream",), (".arrow", ".arrows")),
+        "parquet": (("application/vnd.apache.parquet",), (".parquet",)),
+        "turtle": ((_TURTLE,), (".ttl",)),
+        "ntriples": (("application/n-triples",), (".nt",)),
     }
 )
-"""The media types of each format of an answer, the best first."""
-JOB_FORMATS: Final = MappingProxyType(
-    {**FORMATS, "table": (_SOLUTIONS, _JSON, _TURTLE), "json": (_SOLUTIONS, _JSON)}
-)
+"""The media types of each format of an answer, the best first, and the endings of its files."""
+FORMATS: Final = {form: types for form, (types, _) in _KINDS.items()}
+JOB_FORMATS: Final = {
+    **FORMATS,
+    "table": (_SOLUTIONS, _JSON, _TURTLE),
+    "json": (_SOLUTIONS, _JSON),
+}
 """Those of a job, which may also answer SQL."""
+OF_SUFFIX: Final = {end: form for form, (_, ends) in _KINDS.items() for end in ends}
 _BINARY: Final = frozenset(("arrow", "parquet"))
-OF_SUFFIX: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        ".json": "json",
-        ".srj": "json",
-        ".xml": "xml",
-        ".srx": "xml",
-        ".csv": "csv",
-        ".tsv": "tsv",
-        ".arrow": "arrow",
-        ".arrows": "arrow",
-        ".parquet": "parquet",
-        ".ttl": "turtle",
-        ".nt": "ntriples",
-    }
-)
 _IN_MEMORY: Final = 16 * 1024 * 1024
 
 
@@ -355,47 +344,38 @@ def on_history(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of PostgreSQL at ``url``."""
     from sensorstream.history.read_only_sql import run_sql
 
-    return run_sql(
-        url,
-        text,
-        timeout=settings.limits.question_seconds,
-        row_limit=settings.limits.question_rows,
-    )
+    limits = settings.limits
+    return run_sql(url, text, timeout=limits.question_seconds, row_limit=limits.question_rows)
 
 
 def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of Spark over the history at ``url``."""
-    from sensorstream.reasoning.ontology import deployed_ontology
     from sensorstream.spark.bulk_sql import run_spark_sql
     from sensorstream.spark.snapshot import Place
 
-    return run_spark_sql(
-        Place(url, settings.archive.folder),
-        text,
-        schema=deployed_ontology(settings.ontology).schema,
-        timeline=settings.time.timeline,
-        master=settings.spark.master,
-        timeout=settings.limits.question_seconds,
-        row_limit=settings.limits.question_rows,
-    )
+    place = Place(url, settings.archive.folder)
+    return run_spark_sql(place, text, master=settings.spark.master, **_views(settings))
 
 
 def on_archive(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of DuckDB over the archive of the history at ``url``."""
     require("archive", "the archive")
     from sensorstream.archive.asking import run_archive_sql
+
+    folder, memory = settings.archive.folder, settings.limits.question_memory
+    return run_archive_sql(url, folder, text, memory=memory, **_views(settings))
+
+
+def _views(settings: Settings) -> dict[str, Any]:
+    """What says which views there are outside of PostgreSQL, and what a question may take."""
     from sensorstream.reasoning.ontology import deployed_ontology
 
-    return run_archive_sql(
-        url,
-        settings.archive.folder,
-        text,
-        schema=deployed_ontology(settings.ontology).schema,
-        timeline=settings.time.timeline,
-        memory=settings.limits.question_memory,
-        timeout=settings.limits.question_seconds,
-        row_limit=settings.limits.question_rows,
-    )
+    return {
+        "schema": deployed_ontology(settings.ontology).schema,
+        "timeline": settings.time.timeline,
+        "timeout": settings.limits.question_seconds,
+        "row_limit": settings.limits.question_rows,
+    }
 
 
 _PLACES: Final = {

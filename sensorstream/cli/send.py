@@ -11,7 +11,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -107,16 +107,15 @@ class Tally:
 
     sent: int = 0
     accepted: int = 0
+    unmatched: list[tuple[str, str]] = field(default_factory=list)
+    rejected: list[tuple[str, str, str]] = field(default_factory=list)
     held: int = 0
     late: int = 0
     journalled: int = 0
-    unmatched: list[tuple[str, str]] = field(default_factory=list)
-    rejected: list[tuple[str, str, str]] = field(default_factory=list)
     individuals: int = 0
     alerts: int = 0
     expired: int = 0
     seconds: float = 0.0
-    phases: dict[str, float] = field(default_factory=dict)
 
     @property
     def clean(self) -> bool:
@@ -136,8 +135,6 @@ class Tally:
         self.individuals += len(facts["individuals"])
         self.alerts += len(facts["alerts"])
         self.expired += facts["expired"]
-        for phase, seconds in facts["timings"].items():
-            self.phases[phase] = self.phases.get(phase, 0.0) + seconds
 
 
 def numbered(messages: Iterable[bytes]) -> Iterator[Outgoing]:
@@ -202,25 +199,14 @@ def report(
     ``answers`` are those of the server, for JSON.
     """
     if as_json:
-        print_json(
-            {
-                "sent": tally.sent,
-                "accepted": tally.accepted,
-                "unmatched": [name for name, _ in tally.unmatched],
-                "rejected": [
-                    {"message": name, "code": code, "reason": reason}
-                    for name, code, reason in tally.rejected
-                ],
-                "held": tally.held,
-                "late": tally.late,
-                "journalled": tally.journalled,
-                "individuals": tally.individuals,
-                "alerts": tally.alerts,
-                "expired": tally.expired,
-                "seconds": round(tally.seconds, 3),
-                **({} if answers is None else {"messages": answers}),
-            }
-        )
+        keys = ("message", "code", "reason")
+        data = {
+            **asdict(tally),
+            "unmatched": [name for name, _ in tally.unmatched],
+            "rejected": [dict(zip(keys, each, strict=True)) for each in tally.rejected],
+            "seconds": round(tally.seconds, 3),
+        }
+        print_json(data if answers is None else {**data, "messages": answers})
         return
     for name, cause in tally.unmatched:
         click.echo(f"{name}: {cause or 'no mapping rule matched'}", err=True)

@@ -281,8 +281,7 @@ class _Played:
         else:
             trace = self._give(step)
         self.past.keep(trace.outcome)
-        self.since.asserted |= dict.fromkeys(trace.asserted)
-        self.since.inferred |= dict.fromkeys(trace.inferred)
+        self.since.add(trace)
         outcomes = list(in_order(trace.outcome))
         outcomes += self._answers(outcomes[-1].message)
         self.since.outcomes += outcomes
@@ -294,9 +293,7 @@ class _Played:
         """What comes of it that the history answers what rules have asked."""
         for outcome in self.past.answers(entry):
             yield outcome
-            trace = self.trial.seen(outcome)
-            self.since.asserted |= dict.fromkeys(trace.asserted)
-            self.since.inferred |= dict.fromkeys(trace.inferred)
+            self.since.add(self.trial.seen(outcome))
 
     def _give(self, step: Given) -> Trace:
         self.count += 1

@@ -111,6 +111,21 @@ class Advance:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a story and what happened differ.
+
+    ``missing`` was expected and is not there, ``unexpected`` is there and must not be; ``got``
+    helps to see why: what there was instead.
+    """
+
+    position: Position
+    what: str
+    missing: tuple[str, ...] = ()
+    unexpected: tuple[str, ...] = ()
+    got: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Expectation:
     """``then …``: ``what`` is asserted, inferred, alert, reply, report, ask or a status."""
 
@@ -122,6 +137,15 @@ class Expectation:
     def __str__(self) -> str:
         words = ("then", self.amount.value, self.what)
         return " ".join(word for word in words if word)
+
+    def differs(
+        self,
+        missing: tuple[str, ...] = (),
+        unexpected: tuple[str, ...] = (),
+        got: tuple[str, ...] = (),
+    ) -> Difference:
+        """How it differs from what happened."""
+        return Difference(self.position, str(self), missing, unexpected, got)
 
 
 Step: TypeAlias = Given | Query | Advance | Expectation
@@ -144,21 +168,6 @@ class Story:
     def file(self) -> Path:
         """The document it stands in."""
         return Path(self.position.file)
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Where a story and what happened differ.
-
-    ``missing`` was expected and is not there, ``unexpected`` is there and must not be; ``got``
-    helps to see why: what there was instead.
-    """
-
-    position: Position
-    what: str
-    missing: tuple[str, ...] = ()
-    unexpected: tuple[str, ...] = ()
-    got: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
