@@ -28,7 +28,7 @@ from sensorstream.cli.terminal import (
     print_table,
     working,
 )
-from sensorstream.client.questions import Scope
+from sensorstream.client.questions import AskedOf
 from sensorstream.errors import ServerUnreachable
 from sensorstream.extras import require
 from sensorstream.settings import Settings
@@ -72,7 +72,7 @@ class _Asked:
     """A question: the place it is asked of, and the media types that its answer may have."""
 
     text: str
-    scope: Scope
+    scope: AskedOf
     wanted: tuple[str, ...]
     quiet: bool
 
@@ -130,7 +130,7 @@ def command(
         )
     chosen = chosen_format(form, output)
     text = sys.stdin.read() if query == "-" else query
-    asked = _Asked(text, Scope(on=place, at=at, during=during), FORMATS[chosen], chosen == "json")
+    asked = _Asked(text, AskedOf(on=place, at=at, during=during), FORMATS[chosen], chosen == "json")
     if place == "spark" and url is not None:
         raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
     with target(output) as out:

@@ -22,7 +22,7 @@ from sensorstream.console.elements import (
     keep_fresh,
     link,
 )
-from sensorstream.console.texts import moment
+from sensorstream.console.places import moment
 from sensorstream.console.visits import Visit
 from sensorstream.console.why_tree import show_alert
 

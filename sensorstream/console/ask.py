@@ -15,7 +15,6 @@ from sensorstream.console import places
 from sensorstream.console.answers import show_answer, show_graph
 from sensorstream.console.code_editor import code_editor, keep_draft
 from sensorstream.console.elements import (
-    Action,
     Column,
     Listing,
     Notice,
@@ -26,7 +25,7 @@ from sensorstream.console.elements import (
     keep_fresh,
     stand_at,
 )
-from sensorstream.console.texts import moment, seconds
+from sensorstream.console.places import moment, seconds
 from sensorstream.console.visits import Visit
 
 SPARQL: Final = {
@@ -125,8 +124,8 @@ class _Page:
         self._offer()
         heading("Jobs")
         self._jobs = Table(_JOBS, "/jobs")
-        self._jobs.add(Action("show", "Show", self._show_job, lambda row: row["state"] == "done"))
-        self._jobs.add(Action("end", "End and forget", self._end_job))
+        self._jobs.add("show", "Show", self._show_job, lambda row: row["state"] == "done")
+        self._jobs.add("end", "End and forget", self._end_job)
 
     @property
     def _is_sql(self) -> bool:

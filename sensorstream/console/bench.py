@@ -23,9 +23,9 @@ from sensorstream.console.elements import (
     stand_at,
 )
 from sensorstream.console.ontology import terms_of
+from sensorstream.console.places import local_name
+from sensorstream.console.places import text_of as read_text
 from sensorstream.console.rules import COLOURS, language, put_over, text_in_force
-from sensorstream.console.texts import local_name
-from sensorstream.console.texts import text_of as read_text
 from sensorstream.console.visits import Visit
 
 _RECENT: Final = 20

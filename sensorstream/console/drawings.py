@@ -145,7 +145,7 @@ def chosen(places: Sequence[Named]) -> tuple[list[Named], str]:
     return drawn, note
 
 
-def flat(frame: str, corners: Sequence[Place]) -> Callable[[Place], Place]:
+def flat(frame: str, corners: Sequence[EastNorth]) -> Callable[[EastNorth], EastNorth]:
     """How coordinates become metres, or units, to the east and to the north.
 
     Degrees are as long in both directions as they are half way between south and north.
@@ -160,7 +160,7 @@ def flat(frame: str, corners: Sequence[Place]) -> Callable[[Place], Place]:
     gaps += [(after - before, after) for before, after in pairwise(easts)]
     first = max(gaps)[1]
 
-    def metres(place: Place) -> Place:
+    def metres(place: EastNorth) -> EastNorth:
         east = (place[0] % 360 - first) % 360
         return _RADIUS * wide * radians(east), _RADIUS * radians(place[1])
 
@@ -179,7 +179,7 @@ def picture(places: Sequence[Named], *, is_a_way: bool = False) -> str:
     scale = min((_WIDTH - 2 * _EDGE) / max(wide, _LEAST), (_HEIGHT - 2 * _EDGE) / max(high, _LEAST))
     middle = (max(easts) + min(easts)) / 2, (max(norths) + min(norths)) / 2
 
-    def at(place: Place) -> Place:
+    def at(place: EastNorth) -> EastNorth:
         east, north = project(place)
         x, y = (east - middle[0]) * scale, (middle[1] - north) * scale
         return round(_WIDTH / 2 + x, 2), round(_HEIGHT / 2 + y, 2)
@@ -199,8 +199,8 @@ def picture(places: Sequence[Named], *, is_a_way: bool = False) -> str:
 
 def _path(
     kind: str,
-    lines: Sequence[Sequence[Place]],
-    at: Callable[[Place], Place],
+    lines: Sequence[Sequence[EastNorth]],
+    at: Callable[[EastNorth], EastNorth],
     name: str,
     end: str = "",
 ) -> str:
@@ -226,7 +226,7 @@ def _bar(scale: float, in_metres: bool) -> str:
     )
 
 
-Place: TypeAlias = tuple[float, float]
+EastNorth: TypeAlias = tuple[float, float]
 """East and north."""
 DEGREES: Final = "degrees"
 """The frame of longitude and latitude."""
@@ -262,12 +262,12 @@ class Shape:
     """
 
     frame: str
-    points: tuple[Place, ...] = ()
-    lines: tuple[tuple[Place, ...], ...] = ()
-    rings: tuple[tuple[Place, ...], ...] = ()
+    points: tuple[EastNorth, ...] = ()
+    lines: tuple[tuple[EastNorth, ...], ...] = ()
+    rings: tuple[tuple[EastNorth, ...], ...] = ()
     """What lies within an odd number of them is inside."""
 
-    def corners(self) -> Iterator[Place]:
+    def corners(self) -> Iterator[EastNorth]:
         """All places that it names."""
         return chain(self.points, *self.lines, *self.rings)
 
@@ -285,7 +285,7 @@ def shape_of(text: str) -> Shape | None:
         return None
     said = found[1] or ""
     turned = _LATITUDE_FIRST.fullmatch(said) is not None
-    parts: dict[str, list[tuple[Place, ...]]] = {"POINT": [], "LINESTRING": [], "POLYGON": []}
+    parts: dict[str, list[tuple[EastNorth, ...]]] = {"POINT": [], "LINESTRING": [], "POLYGON": []}
     try:
         for part in _PART.finditer(plain, len(said)):
             for numbers in _LIST.findall(part[2]):
@@ -301,7 +301,7 @@ def shape_of(text: str) -> Shape | None:
     return replace(shape, frame=DEGREES if is_of_globe else PLANE)
 
 
-def _place(text: str, *, turned: bool) -> Place:
+def _place(text: str, *, turned: bool) -> EastNorth:
     """East and north from numbers; ``turned``: north is the first of them.
 
     Raises:

@@ -12,7 +12,7 @@ from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
 from sensorstream.console.changes import Versions
 from sensorstream.console.elements import Notice, change_button, heading, link, stand_at
-from sensorstream.console.texts import local_name
+from sensorstream.console.places import local_name
 from sensorstream.console.visits import Visit
 
 _PREFIXES: Final = """

@@ -14,8 +14,8 @@ from nicegui.events import GenericEventArguments
 
 from sensorstream.client.clients import AsyncClient
 from sensorstream.console.elements import Facts, Notice, change_button, heading
+from sensorstream.console.places import short
 from sensorstream.console.scripts import run
-from sensorstream.console.texts import short
 from sensorstream.console.visits import TOGETHER
 
 _WIDTH: Final = 180

@@ -20,7 +20,6 @@ from sensorstream.console.code_editor import (
     mark_faults,
 )
 from sensorstream.console.elements import (
-    Action,
     Column,
     Notice,
     Row,
@@ -73,7 +72,7 @@ class RuleSets:
                 found = await self._client.rule_files()
                 self.show(each["name"] for each in found["files"])
 
-        self._table.add(Action(name, title, turn, lambda row: (row["state"] == _ON) is is_on))
+        self._table.add(name, title, turn, lambda row: (row["state"] == _ON) is is_on)
 
     def show(self, files: Iterable[str]) -> None:
         """Show which sets are on; ``files`` are the names of the rule files in force."""

@@ -195,7 +195,7 @@ _OVER_TIME: Final = re.compile(r"^[ \t]*rule[ \t]+[^\W\d]", re.MULTILINE)
 _WORD: Final = re.compile(r'[\w:?$@.%-]*[\w:?$@%-]|"[^"\n]*"|<[^<>\s]*>|\S', re.U)
 
 
-class Place(NamedTuple):
+class ProtocolPlace(NamedTuple):
     """A position of the protocol."""
 
     line: int
@@ -230,10 +230,11 @@ class SourceText:
             units += _units(each)
         return self._starts[line] + len(written)
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> ProtocolPlace:
         """The position of a character in the protocol."""
         line = bisect_right(self._starts, offset) - 1
-        return Place(line, sum(map(_units, self.text[self._starts[line] : offset])))
+        units = sum(map(_units, self.text[self._starts[line] : offset]))
+        return ProtocolPlace(line, units)
 
     def offset_of(self, position: Position) -> int:
         """The offset of an error."""

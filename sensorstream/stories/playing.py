@@ -55,10 +55,10 @@ from sensorstream.stories.comparing import Scene, Since, status_text
 from sensorstream.stories.reading import (
     Advance,
     Amount,
+    BegunQuery,
     Difference,
     Expectation,
     Given,
-    Query,
     Story,
     Verdict,
 )
@@ -263,13 +263,13 @@ class _Played:
                     if alert.kind == "query-stopped":
                         yield Difference(step.position, alert.text)
 
-    def _take(self, step: Given | Query | Advance) -> list[Outcome]:
+    def _take(self, step: Given | BegunQuery | Advance) -> list[Outcome]:
         """Let a step happen.
 
         Raises:
             SensorStreamError: it cannot be read.
         """
-        if isinstance(step, Query):
+        if isinstance(step, BegunQuery):
             self._register(step)
             return []
         if isinstance(step, Advance):
@@ -318,7 +318,7 @@ class _Played:
                 position=step.position,
             ) from None
 
-    def _register(self, step: Query) -> None:
+    def _register(self, step: BegunQuery) -> None:
         path, text, start = self.folder / step.path, step.text, step.position
         if step.path:
             start = Position(str(path), 1, 1)

@@ -91,7 +91,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class BegunQuery:
     """``query FILE``: a continuous query begins.
 
     One whose ``text`` is in the document has no ``path``; the text starts at the position.
@@ -148,7 +148,7 @@ class Expectation:
         return Difference(self.position, str(self), missing, unexpected, got)
 
 
-Step: TypeAlias = Given | Query | Advance | Expectation
+Step: TypeAlias = Given | BegunQuery | Advance | Expectation
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ def _story(name: str, block: Block, before: Block | None, file: str) -> Story:
         start = Position(file, before.line, 1)
         query = "\n".join((*before.lines, ""))
         prefixes = dict(read_query(query, start=start).prefixes)
-        steps.append(Query("", query, start))
+        steps.append(BegunQuery("", query, start))
     taken = False
     for where, word, rest in _paragraphs(block, file):
         if word == "prefix":
@@ -285,7 +285,7 @@ def _step(word: str, rest: str, where: Position) -> Step:
         case "query":
             if not rest:
                 raise StoryError("expected 'query FILE'", position=where)
-            return Query(rest, "", where)
+            return BegunQuery(rest, "", where)
         case "advance":
             to, _, time = rest.partition(" ")
             if to != "to" or not time.strip():
