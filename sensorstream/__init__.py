@@ -17,8 +17,7 @@ if TYPE_CHECKING:
         result_of,
     )
     from sensorstream.client.clients import AsyncClient, Client
-    from sensorstream.client.reports import QueryReport
-    from sensorstream.client.results import Results
+    from sensorstream.client.results import QueryReport, Results
     from sensorstream.engine.engine import Engine
     from sensorstream.engine.outcome import Outcome
     from sensorstream.errors import SensorStreamError
@@ -51,7 +50,7 @@ _HOMES = MappingProxyType(
         "Event": "sensorstream.model.events",
         "Grouping": "sensorstream.webhook_definition",
         "Outcome": "sensorstream.engine.outcome",
-        "QueryReport": "sensorstream.client.reports",
+        "QueryReport": "sensorstream.client.results",
         "Results": "sensorstream.client.results",
         "SensorStreamError": "sensorstream.errors",
         "WebhookDefinition": "sensorstream.webhook_definition",

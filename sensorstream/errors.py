@@ -118,11 +118,14 @@ class SensorStreamError(Exception):
     """
 
     code: ClassVar[str] = "error"
+    of_system: ClassVar[bool] = False
+    """Whether the system has failed, and not what a user has given."""
 
-    def __init_subclass__(cls, *, code: str = "") -> None:
+    def __init_subclass__(cls, *, code: str = "", of_system: bool = False) -> None:
         # Without one of its own it has its parent's.
         if code:
             cls.code = code
+        cls.of_system = of_system or cls.of_system
 
     def __init__(self, message: str, *, position: Position | None = None) -> None:
         # It may quote a value of any length.
@@ -357,11 +360,11 @@ class ProgramError(SensorStreamError, code="program"):
     """Derivation rules that have no well-defined result, or might go on for ever."""
 
 
-class ReasonerError(SensorStreamError, code="reasoner"):
+class ReasonerError(SensorStreamError, code="reasoner", of_system=True):
     """The reasoner's process failed."""
 
 
-class HistoryError(SensorStreamError, code="history"):
+class HistoryError(SensorStreamError, code="history", of_system=True):
     """The persistent knowledge base failed."""
 
 
@@ -377,7 +380,7 @@ class JournalError(SensorStreamError, code="journal"):
     """An entry of the journal that is not there, or cannot be skipped."""
 
 
-class ArchiveError(SensorStreamError, code="archive"):
+class ArchiveError(SensorStreamError, code="archive", of_system=True):
     """The archive, or a folder to fill history from, cannot be read or written."""
 
 
@@ -385,7 +388,7 @@ class InternalFault(SensorStreamError, code="internal"):
     """A defect of SensorStream stopped this message; it is kept, the knowledge base unchanged."""
 
 
-class Unavailable(SensorStreamError, code="unavailable"):
+class Unavailable(SensorStreamError, code="unavailable", of_system=True):
     """The system is stopping, overloaded or broken; the message may be sent again later."""
 
 
@@ -399,7 +402,7 @@ class Busy(Unavailable, code="busy"):
         self.retry_after = retry_after
 
 
-class TooFast(SensorStreamError, code="too-fast"):
+class TooFast(SensorStreamError, code="too-fast", of_system=True):
     """A client sends more than it may in that time; ``retry_after`` is in seconds."""
 
     def __init__(
@@ -431,7 +434,7 @@ class TooCostly(Overrun):
         self.rules = dict(rules or {})
 
 
-class MissingExtra(SensorStreamError, code="missing-extra"):
+class MissingExtra(SensorStreamError, code="missing-extra", of_system=True):
     """An optional part of the package is not installed; the message says how to install it."""
 
 
@@ -463,7 +466,7 @@ class UnknownDelivery(WebhookError, code="unknown-delivery"):
     """A delivery that is not kept."""
 
 
-class SparkError(SensorStreamError, code="spark"):
+class SparkError(SensorStreamError, code="spark", of_system=True):
     """Spark could not be started or used."""
 
 
@@ -475,7 +478,7 @@ class UnknownJob(JobError, code="unknown-job"):
     """No job has this id; it may have been deleted."""
 
 
-class TooManyJobs(JobError, code="too-many-jobs"):
+class TooManyJobs(JobError, code="too-many-jobs", of_system=True):
     """As many jobs wait as may wait."""
 
 
@@ -487,7 +490,7 @@ class JobCancelled(JobError, code="job-cancelled"):
     """The job was ended before it had a result."""
 
 
-class LostJob(JobError, code="lost-job"):
+class LostJob(JobError, code="lost-job", of_system=True):
     """The process that ran the job has ended."""
 
 
@@ -499,7 +502,7 @@ class SimulationError(SensorStreamError, code="simulation"):
     """Recorded data to simulate with that cannot be read."""
 
 
-class AddressUnavailable(SensorStreamError, code="address"):
+class AddressUnavailable(SensorStreamError, code="address", of_system=True):
     """The server cannot listen on the address it was given."""
 
 
@@ -507,7 +510,7 @@ class RequestRefused(SensorStreamError, code="request"):
     """A server cannot understand a request of a client; ``problem`` says which part of it."""
 
 
-class ServerUnreachable(SensorStreamError, code="server-unreachable"):
+class ServerUnreachable(SensorStreamError, code="server-unreachable", of_system=True):
     """No server answers a command, or what answers is not SensorStream."""
 
 

@@ -15,8 +15,7 @@ import pytest
 import sensorstream
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.client.clients import AsyncClient, Client
-from sensorstream.client.reports import EventReader, ReportReader
-from sensorstream.client.results import Results, value_of
+from sensorstream.client.results import EventReader, ReportReader, Results, value_of
 from sensorstream.demo.server_process import ServerProcess
 from sensorstream.errors import MalformedMessage, ServerUnreachable, UnknownQuery
 

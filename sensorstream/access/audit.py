@@ -1,9 +1,12 @@
-"""One line of the audit log: who changed what."""
+"""The audit log: who changed what; of many refused requests the first ones, and a count."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Final, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +27,47 @@ class Change:
     status: int
     seq: int = 0
     """Its number in the log, from 1."""
+
+
+_FIRST: Final = 60
+"""Refused requests of a client that are kept one by one in a minute."""
+_MOST: Final = 100
+"""Clients that are told apart in a minute: the others count as one."""
+_MINUTE: Final = timedelta(minutes=1)
+
+_Client: TypeAlias = tuple[str, str, str]
+_OTHERS: Final[_Client] = ("anonymous", "others", "")
+
+
+class Refusals:
+    """Counts requests that were refused, which cost their clients nothing. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._since: datetime | None = None
+        self._counts: Counter[_Client] = Counter()
+
+    def admits(self, change: Change) -> bool:
+        """Whether it is kept by itself: it was not refused, or only some were before."""
+        if not 400 <= change.status < 500:
+            return True
+        client = (change.kind, change.who, change.address)
+        with self._lock:
+            self._since = self._since or change.at
+            if client not in self._counts and len(self._counts) >= _MOST:
+                client = _OTHERS
+            self._counts[client] += 1
+            return self._counts[client] <= _FIRST
+
+    def left_out(self, now: datetime, *, last: bool = False) -> list[Change]:
+        """What tells of those that were not kept, when a minute is over, or at the ``last``."""
+        with self._lock:
+            since = self._since
+            if since is None or not (last or abs(now - since) >= _MINUTE):
+                return []
+            counts, self._counts, self._since = self._counts, Counter(), None
+        return [
+            Change(now, *client, "refused", f"{count - _FIRST} more since {since:%H:%M:%S}", 0)
+            for client, count in counts.items()
+            if count > _FIRST
+        ]

@@ -14,7 +14,7 @@ from lxml import etree
 from sensorstream.cli.options import shown_key
 from sensorstream.client import clients
 from sensorstream.client.operation import check, error_of, media_type, reaching
-from sensorstream.client.questions import Scope, asked
+from sensorstream.client.questions import AskedOf, asked
 from sensorstream.errors import MessageError, ServerUnreachable
 
 TABLES: Final = "application/sparql-results+json, text/turtle;q=0.9"
@@ -64,11 +64,7 @@ class Client(clients.Client):
         )
         return _soap_answer(response)
 
-    def sparql(self, query: str, accept: str) -> tuple[str, str]:
-        """The media type and the text of the answer to a SPARQL query."""
-        return self._sparql(query, accept)
-
-    def write_sparql(self, query: str, accept: str, scope: Scope, out: IO[bytes]) -> str:
+    def write_sparql(self, query: str, accept: str, scope: AskedOf, out: IO[bytes]) -> str:
         """Write the answer to a SPARQL query as it comes; its media type."""
         return self._write("POST", "/sparql", asked(query, accept, scope), out)
 

@@ -1,6 +1,6 @@
-"""``sensorstream doctor``: what could keep a deployment from its work, and the way out.
+"""``sensorstream doctor``: what could keep a deployment from its work; ``config``: its settings.
 
-It looks, and changes nothing.
+They look, and change nothing.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from sensorstream.cli.client import Client
 from sensorstream.cli.options import address, config_option, json_option
-from sensorstream.cli.terminal import lasting, print_json
+from sensorstream.cli.served import asks
+from sensorstream.cli.terminal import cell, lasting, print_json, print_table
 from sensorstream.endpoints import KafkaConnection, MqttConnection
 from sensorstream.errors import MissingExtra, SensorStreamError, SettingsError
 from sensorstream.extras import require
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings_file import load_settings, read_settings
 
 if TYPE_CHECKING:
     from psycopg2 import extensions
@@ -428,3 +429,45 @@ def _folders(settings: Settings) -> list[Path]:
 def _nearest(folder: Path) -> Path:
     """The folder, or the nearest one above it that is there."""
     return next(each for each in (folder, *folder.parents) if each.exists())
+
+
+@click.group("config")
+def config() -> None:
+    """Show the settings of a deployment, and where each comes from."""
+
+
+@config.command("show")
+@click.option(
+    "--origin", is_flag=True, help="Say where each comes from: file and line, variable, default."
+)
+@config_option
+@json_option
+def show_config(origin: bool, config: Path, as_json: bool) -> None:
+    """Print every setting with its value.
+
+    Passwords are shown as ***. Paths are absolute, patterns of files are the files they match.
+    """
+    given = read_settings(config)[1]
+    told = [{"name": each.name, "value": each.shown(), "origin": each.origin} for each in given]
+    if not as_json:
+        _show_settings(told, origin)
+        return
+    print_json({each.pop("name"): each if origin else each["value"] for each in told})
+
+
+def _show_settings(found: list[dict[str, Any]], origin: bool = True) -> None:
+    columns = ("setting", "value", "origin") if origin else ("setting", "value")
+    rows = [[each["name"], cell(each["value"]), each["origin"]] for each in found]
+    print_table(columns, [row[: len(columns)] for row in rows])
+
+
+asks(
+    config,
+    "running",
+    Client.settings,
+    """Print the settings that a running server has read, and where each comes from.
+
+    The file may have been edited since it started.
+    """,
+    show=_show_settings,
+)

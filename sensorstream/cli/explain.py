@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sensorstream.cli.client import Client
-from sensorstream.cli.offline import EngineOptions, engine_options, offline_engine
 from sensorstream.cli.options import FILE, server_options, server_url
 from sensorstream.cli.printers import EventPrinter
+from sensorstream.cli.run import EngineOptions, engine_options, offline_engine
 from sensorstream.cli.terminal import lasting, print_lines
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _of_history(asked: _Asked, text: str) -> dict[str, str]:
 
 def _plan(query_file: Path, static: tuple[Path, ...]) -> list[str]:
     from sensorstream.app.recorded import read_background
-    from sensorstream.cli.offline import OVER_TIME, read_queries, rules_over_time
+    from sensorstream.cli.run import OVER_TIME, read_queries, rules_over_time
     from sensorstream.dotr.reader import read_program
     from sensorstream.errors import Position
     from sensorstream.kb.index import TripleIndex

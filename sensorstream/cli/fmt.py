@@ -1,4 +1,4 @@
-"""``sensorstream fmt``: rule files in the standard layout, queries in the standard language."""
+"""``sensorstream fmt``: the standard layout of rule files; ``language-server``: help in editors."""
 
 from __future__ import annotations
 
@@ -116,3 +116,21 @@ def _replace(file: Path, content: bytes) -> None:
             os.fsync(stream.fileno())
         new.chmod(file.stat().st_mode)
         new.replace(file)
+
+
+@click.command("language-server")
+def language_server() -> None:
+    """Help editors with rules and queries: faults, completion, layout.
+
+    Speaks the Language Server Protocol on standard input and output; docs/editors.md says how VS
+    Code, Neovim and Emacs start it. It needs the extra "editor".
+    """
+    from sensorstream.extras import require
+
+    require("editor", "the language server")
+    from sensorstream.editor.server import make_server
+
+    # Whatever prints, such as a function of the user's own, must not print into the protocol.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        make_server().start_io(sys.stdin.buffer, out)

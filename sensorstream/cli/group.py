@@ -15,21 +15,8 @@ from typing import IO, Any, Final
 
 import click
 
-from sensorstream.cli.signals import signals_repeated
-from sensorstream.errors import (
-    AddressUnavailable,
-    ArchiveError,
-    HistoryError,
-    LostJob,
-    MissingExtra,
-    ReasonerError,
-    SensorStreamError,
-    ServerUnreachable,
-    SparkError,
-    TooFast,
-    TooManyJobs,
-    Unavailable,
-)
+from sensorstream.cli.terminal import signals_repeated
+from sensorstream.errors import SensorStreamError, errors_by_code
 
 COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -88,33 +75,27 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 _ALIASES: Final[Mapping[str, str]] = MappingProxyType({"webhook": "webhooks"})
 """Who listens is one webhook: ``sensorstream webhook listen``."""
 
-_TOGETHER: Final[Mapping[str, str]] = MappingProxyType(
+_HOMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "restore": "backup",
-        "why-not": "why",
-        "ontology": "rules",
-        "try-message": "map",
-        **dict.fromkeys(("journal", "db", "erase", "rereason", "replay"), "history"),
-        **dict.fromkeys(
-            ("messages", "quarantine", "window", "individuals", "health", "audit"), "server_state"
-        ),
+        "alerts": ("why", "why-not"),
+        "archive": ("backfill",),
+        "check": ("test",),
+        "doctor": ("config",),
+        "fmt": ("language-server",),
+        "history": ("journal", "db", "erase", "rereason", "replay", "backup", "restore"),
+        "map": ("try-message",),
+        "query": ("sql", "jobs"),
+        "rules": ("ontology", "queries"),
+        "ruleset": ("rml",),
+        "send": ("resend",),
+        "server_state": ("messages", "quarantine", "window", "individuals", "health", "audit"),
+        "spark": ("stream",),
     }
 )
-"""Commands that stand in the module of others, by their own names."""
+"""Modules with several commands: the others stand there by their own names."""
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 
-SYSTEM_FAILURES: Final = (
-    AddressUnavailable,
-    ArchiveError,
-    HistoryError,
-    LostJob,
-    MissingExtra,
-    ReasonerError,
-    ServerUnreachable,
-    SparkError,
-    TooFast,
-    TooManyJobs,
-    Unavailable,
-)
+SYSTEM_FAILURES: Final = tuple(each for each in errors_by_code().values() if each.of_system)
 
 
 class Failure(click.ClickException):
@@ -144,9 +125,10 @@ class Commands(click.Group):
         cmd_name = _ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
-        own = cmd_name.replace("-", "_")
-        home, name = (_TOGETHER[cmd_name], own) if cmd_name in _TOGETHER else (own, "command")
-        command = getattr(importlib.import_module(f"sensorstream.cli.{home}"), name)
+        home = _HOME_OF.get(cmd_name)
+        name = "command" if home is None else cmd_name.replace("-", "_")
+        module = importlib.import_module(f"sensorstream.cli.{home or cmd_name}")
+        command = getattr(module, name)
         assert isinstance(command, click.Command)
         return command
 
@@ -158,8 +140,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except SensorStreamError as error:
-            system = isinstance(error, SYSTEM_FAILURES)
-            raise (SystemFailure if system else Failure)(error.code, str(error)) from error
+            raise (SystemFailure if error.of_system else Failure)(error.code, str(error)) from error
         except OSError as error:
             if error.filename is None:  # not a file of the user: a closed pipe, or a defect
                 raise

@@ -1,4 +1,4 @@
-"""Commands on what a deployment keeps: its journal, its database, what is inferred in history."""
+"""Commands on what a deployment keeps: journal, database, what is inferred in history, backups."""
 
 from __future__ import annotations
 
@@ -66,10 +66,8 @@ def list_(
     """The newest entries. One without a status has not been applied yet."""
     from sensorstream.engine.outcome import Status
     from sensorstream.history.journal_rows import entries
-    from sensorstream.history.opening import open_kept
 
-    with ExitStack() as stack:
-        url = open_kept(settings.history, stack)
+    with opened(settings, quiet=True) as (url, _, _):
         found = entries(url, limit, before, None if status is None else Status(status))
     return [_told(each) for each in found]
 
@@ -81,10 +79,8 @@ def list_(
 def show(seq: int, config: Path, as_json: bool) -> None:
     """The content of an entry as it came; all else of it is on stderr."""
     from sensorstream.history.journal_rows import content_of, entry_at
-    from sensorstream.history.opening import open_kept
 
-    with ExitStack() as stack:
-        url = open_kept(load_settings(config).history, stack)
+    with opened(load_settings(config), quiet=True) as (url, _, _):
         found = entry_at(url, seq)
         if found is None:
             raise click.BadParameter(f"the journal has no entry {seq}", param_hint="SEQ")
@@ -108,11 +104,9 @@ def skip(settings: Settings, seq: int, reason: str) -> None:
     cannot be skipped, unless it has put an ontology or rules: those before are in force then.
     """
     from sensorstream.app.life.recovery import find_start, skip_entry
-    from sensorstream.history.opening import open_kept
     from sensorstream.history.store import PostgresStore
 
-    with ExitStack() as stack:
-        url = open_kept(settings.history, stack)
+    with opened(settings, quiet=True) as (url, _, stack):
         store = stack.enter_context(PostgresStore.open(url, settings.time.timeline))
         skip_entry(seq, f"skipped: {reason}", store, find_start(store), SystemClock().now())
     click.echo(f"entry {seq} is skipped at the next start")
@@ -353,3 +347,41 @@ def _show_compared(found: WhatIf, line: Timeline) -> None:
             "that alerts of that beginning may differ",
             err=True,
         )
+
+
+@click.command("backup")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@config_option
+def backup(file: Path, config: Path) -> None:
+    """Write a deployment, its database and its archive to one file.
+
+    Beside a running server, which goes on, or without one. The database is that of one moment: all
+    that was acknowledged before is in it. Keep the file safe: it has the secrets of webhooks.
+    """
+    from sensorstream.app.life.backup import back_up
+
+    with lasting("writing the backup"):
+        facts = back_up(load_settings(config), file.absolute(), SystemClock().now())
+    click.echo(f"wrote {file}: {file.stat().st_size} bytes")
+    for each in facts.outside:
+        click.echo(f"not in it: {each}", err=True)
+
+
+@click.command("restore")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path, exists=True))
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+def restore(file: Path, folder: Path) -> None:
+    """Make a deployment of a backup, in a folder that is new or empty.
+
+    Its database must be empty, too: set SENSORSTREAM_HISTORY_URL to restore into another one than
+    that of its settings.
+    """
+    from sensorstream.app.life.backup import restore
+
+    with lasting("restoring the backup"):
+        facts, settings = restore(file.absolute(), folder.absolute())
+    click.echo(f"made {folder} of the backup of {facts.made_at} (SensorStream {facts.version})")
+    for each in facts.outside:
+        if not Path(each).exists():
+            click.echo(f"missing: {each}", err=True)
+    click.echo(f"next: sensorstream serve -c {folder / settings.path.name}")

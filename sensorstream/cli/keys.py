@@ -15,7 +15,7 @@ import click
 from sensorstream.access.roles import Role
 from sensorstream.cli.options import config_option
 from sensorstream.cli.served import served
-from sensorstream.cli.terminal import print_table
+from sensorstream.cli.terminal import cell, print_table
 from sensorstream.clock import SystemClock
 from sensorstream.errors import TermError, UnknownKey
 from sensorstream.settings_file import load_settings
@@ -166,11 +166,10 @@ def create(
     return {**_facts(key, store.now), "key": secret}
 
 
-def _show_list(found: list[dict[str, Any]]) -> None:
-    print_table(_COLUMNS, [list(map(_cell, each.values())) for each in found])
-
-
-@_keys(command.command("list"), _show_list)
+@_keys(
+    command.command("list"),
+    lambda found: print_table(_COLUMNS, [list(map(cell, each.values())) for each in found]),
+)
 def list_(store: _Store) -> list[dict[str, Any]]:
     """All keys, oldest first; of each only its beginning."""
     return [_facts(each, store.now) for each in store.keys.all()]
@@ -245,9 +244,3 @@ def _facts(key: Key, now: datetime) -> dict[str, Any]:
         "expires_at": key.expires_at and key.expires_at.isoformat(),
         "used_at": key.used_at and key.used_at.isoformat(),
     }
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(value)
-    return "" if value is None else str(value)

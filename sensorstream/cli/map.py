@@ -69,7 +69,7 @@ def command(
     server is needed and nothing is stored. Exits with 1 if no rule matches a message, or a
     message cannot be mapped.
     """
-    from sensorstream.cli.sources import sources
+    from sensorstream.cli.send import sources
     from sensorstream.model.events import Message
 
     settings = load_settings(config)
@@ -172,13 +172,9 @@ def _show(found: _Result, prefixes: Mapping[str, str], timeline: Timeline, heade
     return headed
 
 
-def _show_tried(found: Mapping[str, Any]) -> None:
-    print_lines(_tried(found))
-
-
 @served(
     click.command("try-message"),
-    _show_tried,
+    lambda found: print_lines(_tried(found)),
     fails=lambda found: found["faults"] or found["status"] != "accepted",
 )
 @click.argument("message", type=FILE)

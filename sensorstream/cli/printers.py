@@ -191,7 +191,10 @@ class MessagePrinter(_Counted):
         for outcome in (*trace.outcome.released, trace.outcome):
             self.note(outcome)
         if self.as_json:
-            changes = {name: _statements(getattr(trace, name)) for name in _CHANGES}
+            changes = {
+                name: [f"{s.n3} {p.n3} {o.n3} ." for s, p, o in getattr(trace, name)]
+                for name in _CHANGES
+            }
             data = {**self._data(trace.outcome), **changes}
             data["released"] = [self._data(each) for each in trace.outcome.released]
             click.echo(json.dumps(data, ensure_ascii=False))
@@ -254,8 +257,7 @@ class MessagePrinter(_Counted):
             yield from (f"    {line.expandtabs(4)}" for line in body.strip().splitlines())
 
     def _reactions(self, outcome: Outcome) -> Iterator[str]:
-        from sensorstream.stories.rows import rows_of
-        from sensorstream.stories.wording import alert_text
+        from sensorstream.stories.wording import alert_text, rows_of
 
         for alert in outcome.alerts:
             if alert.kind in ("rule", "query"):
@@ -289,7 +291,3 @@ class MessagePrinter(_Counted):
             "warnings": outcome.warnings,
             "code": None if rejection is None else rejection.code,
         }
-
-
-def _statements(triples: Iterable[Triple]) -> list[str]:
-    return [f"{s.n3} {p.n3} {o.n3} ." for s, p, o in triples]

@@ -1,68 +1,69 @@
-"""``sensorstream query``: SPARQL over cache, history, both, the archive, or the ontology."""
+"""Questions: ``query`` in SPARQL, ``sql``, and ``jobs``, long ones that a server puts to Spark."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
 from sensorstream.cli.client import Client
 from sensorstream.cli.history import opened
-from sensorstream.cli.options import server_options, server_url
-from sensorstream.cli.terminal import lasting, print_solutions, print_table
-from sensorstream.client.questions import Scope
+from sensorstream.cli.options import address, config_option, server_options, server_url
+from sensorstream.cli.served import asks, served
+from sensorstream.cli.terminal import (
+    lasting,
+    print_fields,
+    print_json,
+    print_solutions,
+    print_table,
+    working,
+)
+from sensorstream.client.questions import AskedOf
+from sensorstream.errors import ServerUnreachable
 from sensorstream.extras import require
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.archive.asking import Archive
+    from sensorstream.history.read_only_sql import SqlResult
 
 _SOLUTIONS: Final = "application/sparql-results+json"
 _JSON: Final = "application/json"
 _TURTLE: Final = "text/turtle"
-FORMATS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+_KINDS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = MappingProxyType(
     {
-        "table": (_SOLUTIONS, _TURTLE),
-        "json": (_SOLUTIONS,),
-        "xml": ("application/sparql-results+xml",),
-        "csv": ("text/csv",),
-        "tsv": ("text/tab-separated-values",),
-        "arrow": ("application/vnd.apache.arrow.stream",),
-        "parquet": ("application/vnd.apache.parquet",),
-        "turtle": (_TURTLE,),
-        "ntriples": ("application/n-triples",),
+        "table": ((_SOLUTIONS, _TURTLE), ()),
+        "json": ((_SOLUTIONS,), (".json", ".srj")),
+        "xml": (("application/sparql-results+xml",), (".xml", ".srx")),
+        "csv": (("text/csv",), (".csv",)),
+        "tsv": (("text/tab-separated-values",), (".tsv",)),
+        "arrow": (("application/vnd.apache.arrow.stream",), (".arrow", ".arrows")),
+        "parquet": (("application/vnd.apache.parquet",), (".parquet",)),
+        "turtle": ((_TURTLE,), (".ttl",)),
+        "ntriples": (("application/n-triples",), (".nt",)),
     }
 )
-"""The media types of each format of an answer, the best first."""
-JOB_FORMATS: Final = MappingProxyType(
-    {**FORMATS, "table": (_SOLUTIONS, _JSON, _TURTLE), "json": (_SOLUTIONS, _JSON)}
-)
+"""The media types of each format of an answer, the best first, and the endings of its files."""
+FORMATS: Final = {form: types for form, (types, _) in _KINDS.items()}
+JOB_FORMATS: Final = {
+    **FORMATS,
+    "table": (_SOLUTIONS, _JSON, _TURTLE),
+    "json": (_SOLUTIONS, _JSON),
+}
 """Those of a job, which may also answer SQL."""
+OF_SUFFIX: Final = {end: form for form, (_, ends) in _KINDS.items() for end in ends}
 _BINARY: Final = frozenset(("arrow", "parquet"))
-OF_SUFFIX: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        ".json": "json",
-        ".srj": "json",
-        ".xml": "xml",
-        ".srx": "xml",
-        ".csv": "csv",
-        ".tsv": "tsv",
-        ".arrow": "arrow",
-        ".arrows": "arrow",
-        ".parquet": "parquet",
-        ".ttl": "turtle",
-        ".nt": "ntriples",
-    }
-)
 _IN_MEMORY: Final = 16 * 1024 * 1024
 
 
@@ -71,7 +72,7 @@ class _Asked:
     """A question: the place it is asked of, and the media types that its answer may have."""
 
     text: str
-    scope: Scope
+    scope: AskedOf
     wanted: tuple[str, ...]
     quiet: bool
 
@@ -129,12 +130,17 @@ def command(
         )
     chosen = chosen_format(form, output)
     text = sys.stdin.read() if query == "-" else query
-    asked = _Asked(text, Scope(on=place, at=at, during=during), FORMATS[chosen], chosen == "json")
+    asked = _Asked(text, AskedOf(on=place, at=at, during=during), FORMATS[chosen], chosen == "json")
     if place == "spark" and url is not None:
         raise click.UsageError("--on spark: this command starts Spark itself: leave --url out")
     with target(output) as out:
         if place in ("cache", "all") or url is not None:
-            media_type = _of_server(asked, server_url(url, config), out)
+            with (
+                Client(server_url(url, config)) as client,
+                lasting("the server answers", quiet=asked.quiet),
+            ):
+                accept = accepting(asked.wanted)
+                media_type = client.write_sparql(asked.text, accept, asked.scope, out)
         else:
             write = _of_ontology if place == "ontology" else _of_history
             media_type = write(asked, load_settings(config), out)
@@ -185,11 +191,6 @@ def target(output: Path | None) -> Iterator[IO[bytes]]:
         raise click.ClickException(f"cannot write {output}: {error.strerror or error}") from None
     finally:
         part.unlink(missing_ok=True)
-
-
-def _of_server(asked: _Asked, url: str, out: IO[bytes]) -> str:
-    with Client(url) as client, lasting("the server answers", quiet=asked.quiet):
-        return client.write_sparql(asked.text, accepting(asked.wanted), asked.scope, out)
 
 
 def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
@@ -271,3 +272,241 @@ def archive_of(settings: Settings, url: str) -> Archive:
 
     told = settings.archive
     return Archive(url, told.folder, settings.limits.question_memory)
+
+
+@click.command("sql")
+@click.argument("query", metavar="SQL")
+@click.option(
+    "--on",
+    "place",
+    type=click.Choice(["history", "spark", "archive"]),
+    default="history",
+    show_default=True,
+    help="Query PostgreSQL, Spark over the same history, or the archive.",
+)
+@config_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "csv", "arrow"]),
+    default="table",
+    show_default=True,
+    help="History's CSV and Arrow (a stream) have all rows; others end at limits.question_rows.",
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option("--csv", "form", flag_value="csv", help="The same as --format csv.")
+def sql(query: str, place: str, config: Path, form: str) -> None:
+    """Query the history in SQL, on PostgreSQL or Spark, or its archive.
+
+    SQL is one SELECT, or "-" to read it from standard input; the tables are the views of the
+    schema "history". Works beside a running server and without one. What names the schema "live",
+    the same views of the window, is asked of the running server.
+    """
+    if form == "arrow" and sys.stdout.isatty():
+        raise click.UsageError("Arrow is binary: send it to a file (> answer.arrows) or a program")
+    text = sys.stdin.read() if query == "-" else query
+    settings = load_settings(config)
+    from sensorstream.history.read_only_sql import names_live
+
+    if place == "history" and names_live(text):
+        _sql_of_server(settings, text, form)
+        return
+    with opened(settings, quiet=form == "json") as (url, say, _):
+        ask, doing = _PLACES[place]
+        say(doing)
+        if place == "history" and form in ("csv", "arrow"):
+            _write(_streamed(settings, url, text, form))
+            return
+        table = ask(settings, url, text)
+    _show_table(table, form, settings)
+
+
+def _sql_of_server(settings: Settings, text: str, form: str) -> None:
+    """Show the answer of the running server, which alone knows the window."""
+    from sensorstream.history.read_only_sql import SqlResult
+    from sensorstream.history.sql_formats import ARROW, CSV
+
+    try:
+        with Client(address(settings)) as client:
+            if form in ("csv", "arrow"):
+                client.write_sql(text, CSV if form == "csv" else ARROW, sys.stdout.buffer)
+                return
+            found = client.sql(text)
+    except ServerUnreachable as error:
+        raise ServerUnreachable(
+            f"the views of schema live show the window, which only a running server knows: {error}"
+        ) from None
+    _show_table(SqlResult(found.columns, found.rows, found.truncated), form, settings)
+
+
+def on_history(settings: Settings, url: str, text: str) -> SqlResult:
+    """The answer of PostgreSQL at ``url``."""
+    from sensorstream.history.read_only_sql import run_sql
+
+    limits = settings.limits
+    return run_sql(url, text, timeout=limits.question_seconds, row_limit=limits.question_rows)
+
+
+def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
+    """The answer of Spark over the history at ``url``."""
+    from sensorstream.spark.bulk_sql import run_spark_sql
+    from sensorstream.spark.snapshot import Place
+
+    place = Place(url, settings.archive.folder)
+    return run_spark_sql(place, text, master=settings.spark.master, **_views(settings))
+
+
+def on_archive(settings: Settings, url: str, text: str) -> SqlResult:
+    """The answer of DuckDB over the archive of the history at ``url``."""
+    require("archive", "the archive")
+    from sensorstream.archive.asking import run_archive_sql
+
+    folder, memory = settings.archive.folder, settings.limits.question_memory
+    return run_archive_sql(url, folder, text, memory=memory, **_views(settings))
+
+
+def _views(settings: Settings) -> dict[str, Any]:
+    """What says which views there are outside of PostgreSQL, and what a question may take."""
+    from sensorstream.reasoning.ontology import deployed_ontology
+
+    return {
+        "schema": deployed_ontology(settings.ontology).schema,
+        "timeline": settings.time.timeline,
+        "timeout": settings.limits.question_seconds,
+        "row_limit": settings.limits.question_rows,
+    }
+
+
+_PLACES: Final = {
+    "history": (on_history, "PostgreSQL answers"),
+    "spark": (on_spark, "Spark starts and answers"),
+    "archive": (on_archive, "DuckDB answers"),
+}
+
+
+def _streamed(settings: Settings, url: str, text: str, form: str) -> Iterator[bytes]:
+    """The whole answer of PostgreSQL, as it comes."""
+    from sensorstream.history.read_only_sql import open_sql
+    from sensorstream.history.sql_formats import arrow_pieces, csv_pieces
+
+    with open_sql(url, text, timeout=settings.limits.question_seconds) as stream:
+        yield from (csv_pieces if form == "csv" else arrow_pieces)(stream)
+
+
+def _write(pieces: Iterable[bytes]) -> None:
+    for each in pieces:
+        click.echo(each, nl=False)
+
+
+def _show_table(table: SqlResult, form: str, settings: Settings) -> None:
+    from sensorstream.history.sql_formats import arrow_table, csv_table
+
+    if form == "json":
+        print_json({"columns": table.columns, "rows": table.rows, "truncated": table.truncated})
+    elif form == "csv":
+        _write([csv_table(table)])
+    elif form == "arrow":
+        _write([arrow_table(table)])
+    else:
+        print_table(table.columns, table.rows)
+    if table.truncated:
+        limit = settings.limits.question_rows
+        click.echo(f"only the first {limit} rows: limits.question_rows cuts off the rest", err=True)
+
+
+_LOOK: Final = 0.5
+"""Seconds between two looks at a job that is waited for."""
+_ID: Final = click.Argument(["job_id"], metavar="ID")
+
+
+@click.group("jobs")
+def jobs() -> None:
+    """Start long questions to Spark and read their results; list and cancel all that runs.
+
+    A running server keeps them in a queue; its Spark answers one after the other.
+    """
+
+
+@served(jobs.command("start"), lambda job: click.echo(job["id"]))
+@click.argument("text", metavar="TEXT")
+@click.option("--language", type=click.Choice(["sql", "sparql"]), default="sql", show_default=True)
+@click.option("--at", metavar="TIME", help="SPARQL: what held at a time of the time line.")
+@click.option("--during", metavar="A/B", help="SPARQL: what held at any time from A to B.")
+@click.option("--plan", is_flag=True, help="Not the answer, but how Spark would find it.")
+def start(client: Client, text: str, **how: Any) -> dict[str, Any]:
+    """Put a question into the queue; prints the id of its job.
+
+    TEXT is the question itself, or "-" to read it from standard input.
+    """
+    return client.start_job(sys.stdin.read() if text == "-" else text, **how)
+
+
+def _show_list(found: list[dict[str, Any]]) -> None:
+    rows = [
+        [each["id"], each["state"], _progress(each), each["rows"], _job_text(each)]
+        for each in found
+    ]
+    print_table(("id", "state", "progress", "rows", "text"), rows)
+
+
+def _show_one(found: dict[str, Any]) -> None:
+    error = found["error"] and found["error"]["detail"]
+    print_fields({**found, "progress": _progress(found), "error": error})
+
+
+_add = partial(asks, jobs)
+_add(
+    "list",
+    Client.jobs,
+    "The questions that are being answered, and all jobs that the server keeps.",
+    show=_show_list,
+)
+_add("show", Client.job, "One job: its state, and how far it is.", _ID, show=_show_one)
+_add(
+    "cancel",
+    Client.delete_job,
+    "End a question; or a job, which is forgotten with its result.",
+    _ID,
+    says="removed {job_id}",
+)
+
+
+@served(jobs.command("result"))
+@click.argument("job_id", metavar="ID")
+@click.option("--wait", is_flag=True, help="Wait until the job has ended.")
+@click.option(
+    "--format", "form", type=click.Choice(list(JOB_FORMATS)), help="By default a table, or Turtle."
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a file; without --format, its name says the format: .csv, .parquet ...",
+)
+def result(client: Client, job_id: str, wait: bool, form: str | None, output: Path | None) -> None:
+    """The rows that a job found; if it failed, its error."""
+    chosen = chosen_format(form, output)
+    if wait:
+        _wait(client, job_id)
+    with target(output) as out:
+        media_type = client.write_job_result(job_id, accepting(JOB_FORMATS[chosen]), out)
+        if output is None:
+            show_answer(out, chosen, media_type)
+
+
+def _wait(client: Client, job_id: str) -> None:
+    with working("the job waits") as say:
+        while (job := client.job(job_id))["ended_at"] is None:
+            if job["state"] == "running":
+                say("Spark answers" if job["progress"] else "Spark starts", _progress(job))
+            time.sleep(_LOOK)
+
+
+def _job_text(job: Mapping[str, Any]) -> str:
+    return f"{'plan of ' if job['plan'] else ''}{' '.join(job['text'].split())}"
+
+
+def _progress(job: Mapping[str, Any]) -> str:
+    told = job["progress"]
+    return f"{told['tasks_done']} of {told['tasks']} tasks" if told and told["tasks"] else ""

@@ -1,16 +1,231 @@
-"""``sensorstream send``: post XML messages to a running server."""
+"""``sensorstream send`` and ``resend``: XML messages to a running server, at a rate, counted.
+
+They come from files, folders, archives, standard input, or the journal of a deployment.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import io
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from sensorstream.cli.client import Client
-from sensorstream.cli.delivery import Outgoing, deliver, end
+from sensorstream.cli.options import FOLDER, json_option, server_options, server_url
 from sensorstream.cli.served import served
-from sensorstream.cli.sources import sources
+from sensorstream.cli.terminal import print_json, progress
+from sensorstream.clock import SystemClock
+from sensorstream.errors import MessageError
+from sensorstream.settings import Settings
+from sensorstream.settings_file import load_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One message, read when it is needed; ``name`` is for output."""
+
+    name: str
+    read: Callable[[], bytes]
+
+
+def sources(names: Iterable[str]) -> list[Source]:
+    """The messages of files, folders and ZIP archives (``*.xml``, by name) and of ``-``.
+
+    Raises:
+        click.BadParameter: the file or folder does not exist, or has no message.
+    """
+    return [source for name in names for source in _sources(name)]
+
+
+def _sources(name: str) -> Iterator[Source]:
+    path = Path(name)
+    if name == "-":
+        yield Source("standard input", sys.stdin.buffer.read)
+    elif path.is_dir():
+        files = sorted(path.glob("*.xml"))
+        if not files:
+            raise click.BadParameter(f"no *.xml file in the folder '{name}'")
+        for file in files:
+            yield Source(str(file), file.read_bytes)
+    elif path.is_file() and zipfile.is_zipfile(path):
+        yield from _archived(path)
+    elif path.is_file():
+        yield Source(name, path.read_bytes)
+    else:
+        raise click.BadParameter(f"there is no file or folder '{name}'")
+
+
+def _archived(path: Path) -> Iterator[Source]:
+    archive = zipfile.ZipFile(io.BytesIO(path.read_bytes()))
+    entries = sorted(each for each in archive.namelist() if each.endswith(".xml"))
+    if not entries:
+        raise click.BadParameter(f"no *.xml file in the archive '{path}'")
+    for entry in entries:
+        yield Source(f"{path}/{entry}", partial(archive.read, entry))
+
+
+def write_messages(messages: Iterable[bytes], folder: Path) -> None:
+    """Write messages into a folder as files that :func:`sources` reads back in order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    number = 0
+    for number, message in enumerate(messages, 1):
+        (folder / f"{number:06}.xml").write_bytes(message)
+    click.echo(f"wrote {number} messages to {folder}")
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message to send.
+
+    ``due`` is in seconds after the first message, ``None`` means immediately. ``source`` is its
+    source in REST; with ``None`` the server chooses it.
+    """
+
+    name: str
+    read: Callable[[], bytes]
+    due: float | None = None
+    source: str | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """The outcomes of the messages; ``rejected`` holds (name, code, reason).
+
+    ``unmatched`` holds (name, likely cause).
+
+    ``held``, ``late`` and ``journalled`` are also counted as accepted.
+    """
+
+    sent: int = 0
+    accepted: int = 0
+    unmatched: list[tuple[str, str]] = field(default_factory=list)
+    rejected: list[tuple[str, str, str]] = field(default_factory=list)
+    held: int = 0
+    late: int = 0
+    journalled: int = 0
+    individuals: int = 0
+    alerts: int = 0
+    expired: int = 0
+    seconds: float = 0.0
+
+    @property
+    def clean(self) -> bool:
+        """Whether every message was accepted."""
+        return not (self.unmatched or self.rejected)
+
+    def count(self, name: str, facts: dict[str, Any]) -> None:
+        """Add one answer of the server."""
+        journalled = facts["status"] == "journalled"
+        if facts["matched"] or journalled:
+            self.accepted += 1
+        else:
+            self.unmatched.append((name, "; ".join(facts["warnings"])))
+        self.held += facts["status"] == "held"
+        self.late += facts["status"] == "late"
+        self.journalled += journalled
+        self.individuals += len(facts["individuals"])
+        self.alerts += len(facts["alerts"])
+        self.expired += facts["expired"]
+
+
+def numbered(messages: Iterable[bytes]) -> Iterator[Outgoing]:
+    """Messages without names, to send immediately."""
+    for number, content in enumerate(messages, 1):
+        yield Outgoing(f"message {number}", partial(bytes, content))
+
+
+def at_rate(messages: Iterable[Outgoing], rate: float) -> Iterator[Outgoing]:
+    """The same messages, ``rate`` a second."""
+    for number, message in enumerate(messages):
+        yield replace(message, due=number / rate)
+
+
+def deliver(
+    client: Client,
+    messages: Iterable[Outgoing],
+    total: int | None,
+    *,
+    soap: bool = False,
+    what: str = "sending",
+    answered: Callable[[str, Mapping[str, Any]], None] = lambda _name, _answer: None,
+) -> Tally:
+    """Send every message in order, one at a time; a refused message does not stop the others.
+
+    ``answered`` is called with the name of each message that was taken, and with the answer.
+
+    Raises:
+        ServerUnreachable: the server stopped answering.
+    """
+    counter = SystemClock().counter
+    tally, start = Tally(), counter()
+    with progress(what, total) as advance:
+        for message in messages:
+            if message.due is not None:
+                time.sleep(max(0.0, start + message.due - counter()))
+            try:
+                content = message.read()
+                answer = client.post_soap(content) if soap else client.send(content, message.source)
+                tally.count(message.name, answer)
+                answered(message.name, answer)
+            except MessageError as error:
+                tally.rejected.append((message.name, error.code, str(error)))
+            tally.sent += 1
+            advance()
+    tally.seconds = counter() - start
+    return tally
+
+
+def end(tally: Tally, *, as_json: bool, answers: Sequence[Mapping[str, Any]] | None = None) -> None:
+    """Print the tally; the command exits with 1 if a message was not accepted."""
+    report(tally, as_json=as_json, answers=answers)
+    if not tally.clean:
+        raise click.exceptions.Exit(1)
+
+
+def report(
+    tally: Tally, *, as_json: bool, answers: Sequence[Mapping[str, Any]] | None = None
+) -> None:
+    """Print the tally; each message that was not accepted is a line on stderr.
+
+    ``answers`` are those of the server, for JSON.
+    """
+    if as_json:
+        keys = ("message", "code", "reason")
+        data = {
+            **asdict(tally),
+            "unmatched": [name for name, _ in tally.unmatched],
+            "rejected": [dict(zip(keys, each, strict=True)) for each in tally.rejected],
+            "seconds": round(tally.seconds, 3),
+        }
+        print_json(data if answers is None else {**data, "messages": answers})
+        return
+    for name, cause in tally.unmatched:
+        click.echo(f"{name}: {cause or 'no mapping rule matched'}", err=True)
+    for name, code, reason in tally.rejected:
+        click.echo(f"{name}: {code}: {reason}", err=True)
+    states = {
+        "held": tally.held,
+        "late": tally.late,
+        "journalled for the pipeline on Spark": tally.journalled,
+    }
+    told = ", ".join(f"{count} {state}" for state, count in states.items() if count)
+    waiting = f" ({told})" if told else ""
+    rate = tally.sent / tally.seconds if tally.seconds else 0.0
+    click.echo(
+        f"sent {tally.sent} in {tally.seconds:.1f} s ({rate:.0f}/s): "
+        f"{tally.accepted} accepted{waiting}, {len(tally.unmatched)} unmatched, "
+        f"{len(tally.rejected)} rejected; "
+        f"{tally.individuals} individuals, {tally.alerts} alerts, {tally.expired} expired"
+    )
 
 
 @served(click.command("send"), json=True, is_first=True)
@@ -40,13 +255,13 @@ def command(
         if as_json:
             answers.append({"message": name, **facts})
         else:
-            _show(name, facts)
+            _show_answer(name, facts)
 
     tally = deliver(client, outgoing, len(outgoing), soap=soap, answered=answered)
     end(tally, as_json=as_json, answers=answers)
 
 
-def _show(name: str, facts: Mapping[str, Any]) -> None:
+def _show_answer(name: str, facts: Mapping[str, Any]) -> None:
     """Print what a message has caused; nothing, if it was just accepted."""
     from sensorstream.stories.wording import written_alert
 
@@ -61,3 +276,125 @@ def _show(name: str, facts: Mapping[str, Any]) -> None:
         lines += [f"  warning {warning}" for warning in facts["warnings"]]
     if lines:
         click.echo("\n".join((f"{name}: {facts['status']}", *lines)))
+
+
+@click.command("resend")
+@click.argument("source", metavar="SOURCE")
+@server_options
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Keep the gaps between arrivals: 1 as recorded, 60 one minute per second (journals only).",
+)
+@click.option(
+    "--rate", type=click.FloatRange(min=0, min_open=True), help="Messages per second instead."
+)
+@click.option(
+    "--out",
+    type=FOLDER,
+    metavar="DIR",
+    help="Write the messages into a folder instead of sending them, without their sources.",
+)
+@json_option
+def resend(
+    source: str,
+    url: str | None,
+    config: Path,
+    speed: float | None,
+    rate: float | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Send recorded messages again.
+
+    SOURCE is the settings file of a deployment, whose whole journal is sent, in order, each message
+    with its source, independent of its outcome; or a folder, a ZIP archive or a file of XML. The
+    server is that of --url or -c and should not be the one that recorded the messages. They are
+    sent as fast as the server takes them, or slower with --speed or --rate.
+    """
+    journal = source.endswith(".toml")
+    if speed is not None and not journal:
+        raise click.BadParameter(
+            "files have no times of arrival: use --rate instead", param_hint="--speed"
+        )
+    if speed is not None and rate is not None:
+        raise click.UsageError("--speed and --rate are both given: expected only one of them")
+    with ExitStack() as stack:
+        total, messages = _of_journal(source, speed, stack) if journal else _of_files(source)
+        if out is not None:
+            write_messages((each.read() for each in messages), out)
+            return
+        client = stack.enter_context(Client(server_url(url, config)))
+        if rate is not None:
+            messages = at_rate(messages, rate)
+        tally = deliver(client, messages, total, what="sending again")
+    end(tally, as_json=as_json)
+
+
+def _of_journal(
+    source: str, speed: float | None, stack: ExitStack
+) -> tuple[int, Iterator[Outgoing]]:
+    recording = Recording(load_settings(Path(source)), stack)
+
+    def outgoing() -> Iterator[Outgoing]:
+        first = None
+        for each in recording:
+            first = first or each.received_at
+            due = (each.received_at - first).total_seconds() / speed if speed else None
+            yield Outgoing(each.id, partial(bytes, each.content), due, each.source)
+
+    return len(recording), outgoing()
+
+
+def _of_files(source: str) -> tuple[int, Iterator[Outgoing]]:
+    found = sources([source])
+    return len(found), (Outgoing(each.name, each.read) for each in found)
+
+
+_BATCH: Final = 500
+_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One message as it arrived, independent of its outcome."""
+
+    id: str
+    source: str
+    content: bytes
+    received_at: datetime
+
+
+class Recording:
+    """A deployment's journal as it is now; stays readable until ``stack`` closes.
+
+    Later messages are not part of it, so a journal may be replayed to its own server.
+
+    Raises:
+        HistoryError: the history cannot be opened or read.
+    """
+
+    def __init__(self, settings: Settings, stack: ExitStack) -> None:
+        from sensorstream.history.opening import open_kept
+
+        self._url = open_kept(settings.history, stack)
+        statement = "SELECT count(*), coalesce(max(seq), 0) FROM history.messages"
+        self._count, self._last = map(int, self._ask(statement)[0])
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Recorded]:
+        after = 0
+        while rows := self._ask(
+            "SELECT seq, id, source, content, received_at FROM history.messages "
+            f"WHERE seq > {after:d} AND seq <= {self._last:d} ORDER BY seq LIMIT {_BATCH}"
+        ):
+            for _, name, source, content, received_at in rows:
+                yield Recorded(name, source, bytes(content), received_at)
+            after = int(rows[-1][0])
+
+    def _ask(self, query: str) -> tuple[tuple[Any, ...], ...]:
+        from sensorstream.history.read_only_sql import run_sql
+
+        return run_sql(self._url, query, timeout=_SECONDS, row_limit=_BATCH).rows

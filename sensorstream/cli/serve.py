@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sensorstream.cli.options import base_url, config_option, telling
-from sensorstream.cli.signals import signalled
-from sensorstream.cli.terminal import lasting, tell
+from sensorstream.cli.terminal import lasting, signalled, tell
 from sensorstream.errors import AddressUnavailable, SettingsError
 from sensorstream.settings_file import Given, read_settings
 

@@ -15,9 +15,8 @@ from typing import Any, Final, TypeAlias
 import click
 
 from sensorstream.cli.client import Client
-from sensorstream.cli.delivery import at_rate, deliver, end, numbered
 from sensorstream.cli.options import FOLDER, all_of, json_option, server_options, server_url
-from sensorstream.cli.sources import write_messages
+from sensorstream.cli.send import at_rate, deliver, end, numbered, write_messages
 
 _Option: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 _PAUSE: Final = timedelta(milliseconds=250)

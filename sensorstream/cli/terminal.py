@@ -1,22 +1,27 @@
-"""The output of commands: results on stdout; what goes on, and how far it is, on stderr."""
+"""What a command tells, and how it ends: results on stdout, what goes on on stderr, signals."""
 
 from __future__ import annotations
 
 import io
 import itertools
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from itertools import islice
-from threading import Event, Thread
-from typing import Any, Final, TypeVar
+from threading import Event, Thread, Timer
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from sensorstream.app.life.progress import Progress, silent
 from sensorstream.clock import SystemClock
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 Advance = Callable[[], None]
 Item = TypeVar("Item")
@@ -193,6 +198,15 @@ def print_fields(fields: Mapping[str, object]) -> None:
             click.echo(f"{name:{width}}  {plain(value)}")
 
 
+def cell(value: object) -> str:
+    """The text of a value of JSON in a table."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
 def rows_of(*columns: str) -> Callable[[Sequence[Mapping[str, Any]]], None]:
     """Print objects as a table of these of their fields."""
     return lambda found: print_table(columns, [[each[name] for name in columns] for each in found])
@@ -241,3 +255,49 @@ def follow(items: Iterable[Item], count: int | None, show: Callable[[Item], None
     except KeyboardInterrupt:
         return True
     return shown == count
+
+
+_SIGNALS: Final = {KeyboardInterrupt: signal.SIGINT, SystemExit: signal.SIGTERM}
+_SOON: Final = 0.05
+"""Seconds after which a destructor is over."""
+
+
+@contextmanager
+def signals_repeated() -> Iterator[None]:
+    """Send a signal again whose exception was lost in a destructor or a callback."""
+    before = sys.unraisablehook
+
+    def hook(lost: UnraisableHookArgs) -> None:
+        number = _SIGNALS.get(lost.exc_type)
+        if number is None:
+            before(lost)
+            return
+        again = Timer(_SOON, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+@contextmanager
+def signalled(*numbers: int, then: Callable[[], object] = lambda: None) -> Iterator[list[int]]:
+    """A list that gets each of these signals when it comes, before ``then`` is called.
+
+    Whoever ends by what ``then`` raises looks into the list, too.
+    """
+    came: list[int] = []
+
+    def handler(number: int, _frame: object) -> None:
+        came.append(number)
+        then()
+
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield came
+    finally:
+        for number, each in before.items():
+            signal.signal(number, each)

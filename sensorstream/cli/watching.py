@@ -16,7 +16,7 @@ import click
 
 from sensorstream.app.control.mapping_files import is_rule_file
 from sensorstream.app.control.rule_files import rule_set_files
-from sensorstream.cli.signals import signalled
+from sensorstream.cli.terminal import signalled
 from sensorstream.errors import SensorStreamError
 from sensorstream.language.parser import parse_with_faults
 from sensorstream.reasoning.documents import surroundings

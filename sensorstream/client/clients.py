@@ -12,7 +12,7 @@ import httpx
 
 from sensorstream.client.operation import Awaiting, Blocking, Call, check, reaching
 from sensorstream.client.operations import Operations
-from sensorstream.client.reports import EventReader, QueryReport, ReportReader, SentEvent
+from sensorstream.client.results import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.errors import SettingsError
 
 Answer = TypeVar("Answer")

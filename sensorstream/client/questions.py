@@ -30,7 +30,7 @@ from sensorstream.extras import require
 _SPARQL: Final = "application/sparql-query"
 
 
-class Scope(TypedDict, total=False):
+class AskedOf(TypedDict, total=False):
     """What a query asks: ``on`` is ``cache`` (also by default), ``history``, ``all``, ``archive``.
 
     Of history: what held at a time (``at``) or at any time of ``start/end`` (``during``), as the
@@ -42,7 +42,7 @@ class Scope(TypedDict, total=False):
     during: str | None
 
 
-def asked(text: str, accept: str | None, scope: Scope) -> Options:
+def asked(text: str, accept: str | None, scope: AskedOf) -> Options:
     """What a SPARQL query sends."""
     headers = {"Content-Type": _SPARQL, **({} if accept is None else {"Accept": accept})}
     told = params(**{"on": "cache", **scope})
@@ -116,29 +116,29 @@ class Questions:
         """The content of a message, as it came."""
 
     @operation("POST /sparql", "ask", read_solutions)
-    def query(self, text: str, **scope: Unpack[Scope]) -> Options:
-        """The solutions of a SELECT query over the knowledge base; see :class:`Scope`."""
+    def query(self, text: str, **scope: Unpack[AskedOf]) -> Options:
+        """The solutions of a SELECT query over the knowledge base; see :class:`AskedOf`."""
         return asked(text, SOLUTIONS, scope)
 
     @operation("POST /sparql", "ask", lambda answer: bool(json_object(answer)["boolean"]))
-    def ask(self, text: str, **scope: Unpack[Scope]) -> Options:
-        """The answer to an ASK query over the knowledge base; see :class:`Scope`."""
+    def ask(self, text: str, **scope: Unpack[AskedOf]) -> Options:
+        """The answer to an ASK query over the knowledge base; see :class:`AskedOf`."""
         return asked(text, SOLUTIONS, scope)
 
     @operation("POST /sparql", "ask", text_of)
     def construct(
-        self, text: str, accept: str = "application/n-triples", **scope: Unpack[Scope]
+        self, text: str, accept: str = "application/n-triples", **scope: Unpack[AskedOf]
     ) -> Options:
-        """The graph of a CONSTRUCT or DESCRIBE query, in a format; see :class:`Scope`."""
+        """The graph of a CONSTRUCT or DESCRIBE query, in a format; see :class:`AskedOf`."""
         return asked(text, accept, scope)
 
     @operation("POST /sparql", "ask", _text_and_type)
-    def _sparql(self, text: str, accept: str, **scope: Unpack[Scope]) -> Options:
+    def _sparql(self, text: str, accept: str, **scope: Unpack[AskedOf]) -> Options:
         """Any query: the media type of the answer, and its text."""
         return asked(text, accept, scope)
 
     @operation("POST /sparql/plan", "ask", json_object)
-    def plan(self, text: str, **scope: Unpack[Scope]) -> Options:
+    def plan(self, text: str, **scope: Unpack[AskedOf]) -> Options:
         """How a query would be answered: ``algebra``, ``sql`` and ``plan``, each of lines."""
         return asked(text, None, scope)
 

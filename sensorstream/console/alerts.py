@@ -22,7 +22,7 @@ from sensorstream.console.elements import (
     keep_fresh,
     link,
 )
-from sensorstream.console.texts import moment
+from sensorstream.console.places import moment
 from sensorstream.console.visits import Visit
 from sensorstream.console.why_tree import show_alert
 
@@ -91,7 +91,11 @@ def _list(visit: Visit, state: str) -> None:
 
     async def rows() -> list[Row]:
         if state == _RAISED:
-            return [_raised(each) for each in await visit.client.alerts(_MOST)]
+            raised = await visit.client.alerts(_MOST)
+            return [
+                {**each, "cause": cause(each), "raised_at": moment(each["raised_at"])}
+                for each in raised
+            ]
         return [_incident(each) for each in await visit.client.alerts_in(state, _MOST)]
 
     LiveTable(columns, rows, _PAUSE, f"/alerts?{of}limit={_MOST}", key="id", most=_MOST)
@@ -100,10 +104,6 @@ def _list(visit: Visit, state: str) -> None:
 def cause(row: Row) -> str:
     """The rule that raised an alert; of one that no rule raised, its kind."""
     return str(row["rule"] or row["kind"])
-
-
-def _raised(row: Row) -> Row:
-    return {**row, "cause": cause(row), "raised_at": moment(row["raised_at"])}
 
 
 def _incident(row: Row) -> Row:
@@ -252,17 +252,17 @@ _WEBHOOKS: Final = (
 )
 _DELIVERIES: Final = (
     Column("id", "Delivery", is_number=True),
-    Column("event_id", "Event", lambda row: _event(row)),
+    Column(
+        "event_id",
+        "Event",
+        lambda row: places.alert(str(row["event_id"])) if row["query"] is None else "",
+    ),
     Column("state", "State"),
     Column("attempts", "Attempts that failed", is_number=True),
     Column("attempted_at", "Last attempt"),
     Column("status", "Status", is_number=True),
     Column("error", "Error"),
 )
-
-
-def _event(row: Row) -> str:
-    return places.alert(str(row["event_id"])) if row["query"] is None else ""
 
 
 async def build_receivers(visit: Visit) -> None:

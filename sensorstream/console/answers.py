@@ -13,7 +13,7 @@ from sensorstream.client.results import Results
 from sensorstream.console import places
 from sensorstream.console.drawings import LineChart, Map, Shape, coordinates, shape_of
 from sensorstream.console.elements import Column, Listing, Row, Table
-from sensorstream.console.texts import local_name
+from sensorstream.console.places import local_name
 
 _MOST: Final = 5000
 """Rows that a page shows; a download has all."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from nicegui import ui
 
-from sensorstream.client.clients import AsyncClient
 from sensorstream.client.results import Results
 from sensorstream.console import places
 from sensorstream.console.answers import show_answer, show_graph
 from sensorstream.console.code_editor import code_editor, keep_draft
 from sensorstream.console.elements import (
-    Action,
     Column,
     Listing,
     Notice,
@@ -26,7 +25,7 @@ from sensorstream.console.elements import (
     keep_fresh,
     stand_at,
 )
-from sensorstream.console.texts import moment, seconds
+from sensorstream.console.places import moment, seconds
 from sensorstream.console.visits import Visit
 
 SPARQL: Final = {
@@ -82,159 +81,161 @@ _PARTS: Final = {"algebra": "Algebra", "sql": "SQL", "plan": "Plan"}
 
 async def build(visit: Visit) -> None:
     """The question of the address stands in the editor: it is asked when somebody says so."""
-    asked = visit.asked
-    client = visit.client
-    notice = Notice()
-    with ui.element("div").classes("form"):
-        language = ui.select(
-            _LANGUAGES,
-            label="Language",
-            value=_known(_LANGUAGES, asked.get("language")),
-            on_change=lambda: offer(),
-        )
-        on = ui.select(_ON, label="About", value=_known(_ON, asked.get("on")))
-        example = ui.select([], label="Begin with", on_change=lambda: begin()).classes("wide")
-        at = ui.input("As of (a moment)", value=asked.get("at", ""))
-        change_button("Ask", lambda: ask())
-        change_button("Explain", lambda: explain()).props("flat")
-    with ui.element("div").classes("form") as moments:
-        slider = ui.slider(min=0, max=_STEPS, value=_STEPS, on_change=lambda: slide())
-        slider.props('aria-label="As of"').classes("wide")
-    editor = code_editor("Question", asked.get("text", ""), "SPARQL").classes("short")
-    hint = ui.label(_SQL_TIME).classes("hint")
-    answer = ui.element("div").props("role=status")
-    span: list[Any] = []
-
-    def offer() -> None:
-        is_sql = language.value == "sql"
-        example.set_options(list(SQL if is_sql else SPARQL))
-        editor.language = "PostgreSQL" if is_sql else "SPARQL"
-        about = {each: name for each, name in _ON.items() if not is_sql or each in _ON_SQL}
-        on.set_options(about, value=on.value if on.value in about else "history")
-        at.set_visibility(not is_sql)
-        moments.set_visibility(not is_sql)
-        hint.set_visibility(is_sql)
-
-    def moment_asked() -> str | None:
-        return None if language.value == "sql" else at.value or None
-
-    def begin() -> None:
-        known = SQL if language.value == "sql" else SPARQL
-        if example.value in known:
-            editor.set_value(known[example.value])
-
-    def slide() -> None:
-        if len(span) == 2:
-            at.set_value(moment_at(span[0], span[1], slider.value / _STEPS))
-            if on.value == "cache":
-                on.set_value("all")
-
-    async def ask() -> None:
-        with notice.of(editor):
-            when = moment_asked()
-            stand_at(_here(editor.value, language.value, on.value, when))
-            await _ask(visit, answer, editor.value, language.value, on.value, when)
-            await read()
-
-    async def explain() -> None:
-        with notice.of(editor):
-            if on.value == "spark":
-                started = await client.start_job(
-                    editor.value, language.value, at=moment_asked(), plan=True
-                )
-                answer.clear()
-                with answer:
-                    ui.label(f"Job {started['id']} waits for Spark, which plans it.")
-                await read()
-                return
-            _show_plan(
-                answer,
-                await _plan(client, editor.value, language.value, on.value, moment_asked()),
-            )
-
-    offer()
-    heading("Jobs")
-    jobs = Table(_JOBS, "/jobs")
-
-    async def read() -> None:
-        jobs.show([_job(each) for each in await client.jobs()])
-
-    async def show_job(row: Row) -> None:
-        with notice.of():
-            found = await client.job_results(str(row["id"]))
-            if row["plan"]:
-                _show_plan(answer, {_PARTS[part]: text for part, text in found.rows})
-                return
-            answer.clear()
-            with answer:
-                show_answer(found, f"/jobs/{row['id']}/result")
-
-    async def end_job(row: Row) -> None:
-        with notice.of():
-            await client.delete_job(str(row["id"]))
-            await read()
-
-    jobs.add(Action("show", "Show", show_job, lambda row: row["state"] == "done"))
-    jobs.add(Action("end", "End and forget", end_job))
-    keep_fresh(_PAUSE, read)
-    await keep_draft(editor, "question")
+    page = _Page(visit)
+    keep_fresh(_PAUSE, page.read_jobs)
+    await keep_draft(page.editor, "question")
     with Notice().of():
-        ((first, last),) = (await client.sql(_SPAN)).rows
+        ((first, last),) = (await visit.client.sql(_SPAN)).rows
         if first is not None and last is not None:
-            span[:] = [first, last]
-    slider.set_visibility(len(span) == 2)
+            page.span = (first, last)
+    page.slider.set_visibility(page.span is not None)
 
 
-async def _plan(
-    client: AsyncClient, text: str, language: str, on: str, at: str | None
-) -> dict[str, str]:
-    """The parts of the plan of a question, by their titles."""
-    if language == "sql":
-        found = await client.sql(f"EXPLAIN {text}", on="archive" if on == "archive" else "history")
-        return {"Plan": "\n".join(str(row[-1]) for row in found.rows)}
-    told = await client.plan(text, on=on, at=at)
-    return {title: told[part] for part, title in _PARTS.items() if told[part]}
+class _Page:
+    """The question, its answer, and the jobs."""
 
+    def __init__(self, visit: Visit) -> None:
+        asked = visit.asked
+        self._client = visit.client
+        self.span: tuple[Any, Any] | None = None
+        """The first and the last moment of history."""
+        self._notice = Notice()
+        with ui.element("div").classes("form"):
+            self._language = ui.select(
+                _LANGUAGES,
+                label="Language",
+                value=_known(_LANGUAGES, asked.get("language")),
+                on_change=lambda: self._offer(),
+            )
+            self._on = ui.select(_ON, label="About", value=_known(_ON, asked.get("on")))
+            self._example = ui.select([], label="Begin with", on_change=lambda: self._begin())
+            self._example.classes("wide")
+            self._at = ui.input("As of (a moment)", value=asked.get("at", ""))
+            change_button("Ask", self._ask)
+            change_button("Explain", self._explain).props("flat")
+        with ui.element("div").classes("form") as self._moments:
+            self.slider = ui.slider(
+                min=0, max=_STEPS, value=_STEPS, on_change=lambda: self._slide()
+            )
+            self.slider.props('aria-label="As of"').classes("wide")
+        self.editor = code_editor("Question", asked.get("text", ""), "SPARQL").classes("short")
+        self._hint = ui.label(_SQL_TIME).classes("hint")
+        self._answer = ui.element("div").props("role=status")
+        self._offer()
+        heading("Jobs")
+        self._jobs = Table(_JOBS, "/jobs")
+        self._jobs.add("show", "Show", self._show_job, lambda row: row["state"] == "done")
+        self._jobs.add("end", "End and forget", self._end_job)
 
-def _show_plan(answer: ui.element, parts: Mapping[str, str]) -> None:
-    answer.clear()
-    with answer:
-        for title, text in parts.items():
-            heading(title)
-            Listing(text, title)
+    @property
+    def _is_sql(self) -> bool:
+        return bool(self._language.value == "sql")
 
+    @property
+    def _moment(self) -> str | None:
+        return None if self._is_sql else self._at.value or None
 
-async def _ask(
-    visit: Visit, answer: ui.element, text: str, language: str, on: str, at: str | None
-) -> None:
-    client = visit.client
-    path = "/sparql"
-    shown: Results | str | bool
-    if on == "spark":
-        started = await client.start_job(text, language, at=at)
-        shown = f"Job {started['id']} waits for Spark."
-    elif language == "sql":
-        path = ""
-        shown = await client.sql(text, on="archive" if on == "archive" else "history")
-    else:
-        path = places.address("/sparql", query=text, on=on, at=at).removeprefix(places.BASE)
+    def _offer(self) -> None:
+        is_sql = self._is_sql
+        self._example.set_options(list(SQL if is_sql else SPARQL))
+        self.editor.language = "PostgreSQL" if is_sql else "SPARQL"
+        about = {each: name for each, name in _ON.items() if not is_sql or each in _ON_SQL}
+        on = self._on.value
+        self._on.set_options(about, value=on if on in about else "history")
+        self._at.set_visibility(not is_sql)
+        self._moments.set_visibility(not is_sql)
+        self._hint.set_visibility(is_sql)
+
+    def _begin(self) -> None:
+        known = SQL if self._is_sql else SPARQL
+        if self._example.value in known:
+            self.editor.set_value(known[self._example.value])
+
+    def _slide(self) -> None:
+        if self.span is not None:
+            self._at.set_value(moment_at(*self.span, self.slider.value / _STEPS))
+            if self._on.value == "cache":
+                self._on.set_value("all")
+
+    async def _ask(self) -> None:
+        with self._notice.of(self.editor):
+            text, on = self.editor.value, self._on.value
+            asked = {"language": self._language.value, "on": on, "at": self._moment}
+            stand_at(places.address(places.ASK.path, text=text, **asked))
+            await self._answer_it(text, on)
+            await self.read_jobs()
+
+    async def _answer_it(self, text: str, on: str) -> None:
+        client, at, path = self._client, self._moment, "/sparql"
         form = form_of(text)
-        if form == "ASK":
-            shown = await client.ask(text, on=on, at=at)
+        shown: Results | str | bool
+        if on == "spark":
+            started = await client.start_job(text, self._language.value, at=at)
+            shown = f"Job {started['id']} waits for Spark."
+        elif self._is_sql:
+            path = ""
+            shown = await client.sql(text, on="archive" if on == "archive" else "history")
         elif form in ("CONSTRUCT", "DESCRIBE"):
             graph = await client.construct(text, on=on, at=at)
-            answer.clear()
-            with answer:
+            with self._answered():
                 show_graph(graph)
             return
         else:
-            shown = await client.query(text, on=on, at=at)
-    answer.clear()
-    with answer:
-        if isinstance(shown, Results):
-            show_answer(shown, path)
-        else:
-            ui.label(str(shown).lower() if isinstance(shown, bool) else shown).classes("answer")
+            path = places.address("/sparql", query=text, on=on, at=at).removeprefix(places.BASE)
+            ask = client.ask if form == "ASK" else client.query
+            shown = await ask(text, on=on, at=at)
+        with self._answered():
+            if isinstance(shown, Results):
+                show_answer(shown, path)
+            else:
+                ui.label(str(shown).lower() if isinstance(shown, bool) else shown).classes("answer")
+
+    @contextmanager
+    def _answered(self) -> Iterator[None]:
+        """What stands in the block is the answer."""
+        self._answer.clear()
+        with self._answer:
+            yield
+
+    async def _explain(self) -> None:
+        with self._notice.of(self.editor):
+            text, language, on = self.editor.value, self._language.value, self._on.value
+            if on == "spark":
+                started = await self._client.start_job(text, language, at=self._moment, plan=True)
+                with self._answered():
+                    ui.label(f"Job {started['id']} waits for Spark, which plans it.")
+                await self.read_jobs()
+            elif language == "sql":
+                place = "archive" if on == "archive" else "history"
+                found = await self._client.sql(f"EXPLAIN {text}", on=place)
+                self._show_plan({"Plan": "\n".join(str(row[-1]) for row in found.rows)})
+            else:
+                told = await self._client.plan(text, on=on, at=self._moment)
+                self._show_plan({title: told[part] for part, title in _PARTS.items() if told[part]})
+
+    def _show_plan(self, parts: Mapping[str, str]) -> None:
+        with self._answered():
+            for title, text in parts.items():
+                heading(title)
+                Listing(text, title)
+
+    async def read_jobs(self) -> None:
+        """Show the jobs that there are now."""
+        self._jobs.show([_job(each) for each in await self._client.jobs()])
+
+    async def _show_job(self, row: Row) -> None:
+        with self._notice.of():
+            found = await self._client.job_results(str(row["id"]))
+            if row["plan"]:
+                self._show_plan({_PARTS[part]: text for part, text in found.rows})
+                return
+            with self._answered():
+                show_answer(found, f"/jobs/{row['id']}/result")
+
+    async def _end_job(self, row: Row) -> None:
+        with self._notice.of():
+            await self._client.delete_job(str(row["id"]))
+            await self.read_jobs()
 
 
 def form_of(text: str) -> str:
@@ -249,10 +250,6 @@ def moment_at(first: Any, last: Any, part: float) -> str:
         return str(round(first + (last - first) * part))
     begin, end = seconds(first), seconds(last)
     return f"{datetime.fromtimestamp(begin + (end - begin) * part, UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _here(text: str, language: str, on: str, at: str | None) -> str:
-    return places.address(places.ASK.path, text=text, language=language, on=on, at=at)
 
 
 def _known(choices: Mapping[str, str], asked: str | None) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from nicegui import ui
 
+from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
 from sensorstream.console.changes import Trial, fault_text
 from sensorstream.console.code_editor import Completion, code_editor, keep_draft, mark_faults
@@ -22,9 +23,9 @@ from sensorstream.console.elements import (
     stand_at,
 )
 from sensorstream.console.ontology import terms_of
+from sensorstream.console.places import local_name
+from sensorstream.console.places import text_of as read_text
 from sensorstream.console.rules import COLOURS, language, put_over, text_in_force
-from sensorstream.console.texts import local_name
-from sensorstream.console.texts import text_of as read_text
 from sensorstream.console.visits import Visit
 
 _RECENT: Final = 20
@@ -48,92 +49,114 @@ _UNMAPPED: Final = (
 
 async def build(visit: Visit) -> None:
     """The page; ``asked["message"]`` and ``asked["rule"]`` say what stands in it to begin with."""
-    client, notice = visit.client, Notice()
-    before: dict[str, str | None] = {"text": None}
+    client = visit.client
     files = [each["name"] for each in (await client.rule_files())["files"]]
     mapping = [each for each in files if language(each) != "rule set of the reasoner"]
-    asked = visit.asked.get("rule") or (mapping[0] if mapping else "new.rules")
     recent = [str(each["message_id"]) for each in await client.messages(_RECENT)]
+    asked = visit.asked.get("rule") or (mapping[0] if mapping else "new.rules")
+    page = _Page(client, recent, list(dict.fromkeys([*mapping, asked])), asked)
+    await page.fill(visit.asked.get("message") or (recent[0] if recent else None), recent)
 
-    async def read_message() -> None:
-        with notice.of():
-            if pick.value:
-                source.set_value((await client.message(str(pick.value)))["source"])
-                content = await client.message_content(str(pick.value))
-                message.set_value(read_text(content))
-                stay()
 
-    async def read_rule() -> None:
-        with notice.of():
-            before["text"] = text = await text_in_force(client, str(file.value))
-            rule.set_value(text or "")
-            stay()
+class _Page:
+    """A message, a rule file, and the trials of one on the other."""
 
-    def stay() -> None:
-        stand_at(places.bench(pick.value or None, file.value))
+    def __init__(
+        self, client: AsyncClient, recent: list[str], files: list[str], asked: str
+    ) -> None:
+        self._client = client
+        self._notice = Notice()
+        self._before: str | None = None
+        """The text in force that the rules were written over; None: the file is not in force."""
+        with ui.element("div").classes("bench"):
+            with ui.element("section"):
+                self._pick = _choice("Message", recent)
+                self._message = code_editor("Message", language="XML")
+            with ui.element("section"):
+                self._file = _choice("Rule file", files, asked)
+                self._file.on_value_change(self._read_rule)
+                self._rule = code_editor("Rules", language=COLOURS.get(language(asked)))
+                self._completion = Completion(self._rule)
+        with ui.element("div").classes("form"):
+            self._source = ui.input("Source of the message", value="rest")
+            self._after = ui.number(
+                "After so many of the last messages", value=0, min=0, max=_MOST, step=10
+            ).classes("wide")
+            change_button("Try the rules on the message", self._attempt)
+            change_button("Compare on recent messages", self._compare)
+            self._put_button = change_button("Put the rules in force", self._put)
+            self._put_button.set_visibility(False)
+            link("All rules", places.address(places.RULES.path))
+        self._trial = Trial()
+        self._outcome = _Outcome()
+        self._rule.on_value_change(self._forget)
 
-    async def attempt() -> None:
-        with notice.of():
-            given = {str(file.value): rule.value} if rule.value.strip() else {}
-            first = int(after.value or 0)
-            said_by = source.value or "rest"
-            tried = await client.try_message(message.value, given, said_by, after=first)
-            mark_faults(rule, tried["faults"], str(file.value))
-            outcome.show(tried)
+    async def fill(self, chosen: str | None, recent: list[str]) -> None:
+        """Read what is asked for, or what the browser has kept."""
+        await self._read_rule()
+        written_over = await keep_draft(self._rule, "rules")
+        if self._before is not None:
+            self._before = written_over
+        if chosen is not None and chosen not in recent:
+            self._pick.set_options([chosen, *recent])
+        self._pick.set_value(chosen)
+        await self._read_message()
+        self._pick.on_value_change(self._read_message)
+        await keep_draft(self._message, "message")
+        with self._notice.of():
+            self._completion.terms = await terms_of(self._client)
 
-    async def compare() -> None:
-        with notice.of():
-            tried = await client.try_put("rules", rule.value.encode(), str(file.value))
-            mark_faults(rule, tried["faults"], str(file.value))
-            put_button.set_visibility(trial.show(tried))
+    @property
+    def _name(self) -> str:
+        return str(self._file.value)
 
-    async def put() -> None:
-        with notice.of():
-            name, text = str(file.value), rule.value
-            change = await put_over(client, name, text, before["text"])
-            before["text"] = text
-            forget()
+    async def _read_message(self) -> None:
+        with self._notice.of():
+            if self._pick.value:
+                id_ = str(self._pick.value)
+                self._source.set_value((await self._client.message(id_))["source"])
+                self._message.set_value(read_text(await self._client.message_content(id_)))
+                self._stay()
+
+    async def _read_rule(self) -> None:
+        with self._notice.of():
+            self._before = await text_in_force(self._client, self._name)
+            self._rule.set_value(self._before or "")
+            self._stay()
+
+    def _stay(self) -> None:
+        stand_at(places.bench(self._pick.value or None, self._file.value))
+
+    async def _attempt(self) -> None:
+        with self._notice.of():
+            text, source = self._rule.value, self._source.value or "rest"
+            tried = await self._client.try_message(
+                self._message.value,
+                {self._name: text} if text.strip() else {},
+                source,
+                after=int(self._after.value or 0),
+            )
+            mark_faults(self._rule, tried["faults"], self._name)
+            self._outcome.show(tried)
+
+    async def _compare(self) -> None:
+        with self._notice.of():
+            tried = await self._client.try_put("rules", self._rule.value.encode(), self._name)
+            mark_faults(self._rule, tried["faults"], self._name)
+            self._put_button.set_visibility(self._trial.show(tried))
+
+    async def _put(self) -> None:
+        with self._notice.of():
+            name, text = self._name, self._rule.value
+            change = await put_over(self._client, name, text, self._before)
+            self._before = text
+            self._forget()
             ui.notify(f"{name} is in force: change {change}")
 
-    def forget() -> None:
+    def _forget(self) -> None:
         """What was compared is not what stands there now."""
-        put_button.set_visibility(False)
-        trial.clear()
-
-    with ui.element("div").classes("bench"):
-        with ui.element("section"):
-            pick = _choice("Message", recent)
-            message = code_editor("Message", language="XML")
-        with ui.element("section"):
-            file = _choice("Rule file", list(dict.fromkeys([*mapping, asked])), asked)
-            file.on_value_change(read_rule)
-            rule = code_editor("Rules", language=COLOURS.get(language(asked)))
-            completion = Completion(rule)
-    with ui.element("div").classes("form"):
-        source = ui.input("Source of the message", value="rest")
-        after = ui.number("After so many of the last messages", value=0, min=0, max=_MOST, step=10)
-        after.classes("wide")
-        change_button("Try the rules on the message", attempt)
-        change_button("Compare on recent messages", compare)
-        put_button = change_button("Put the rules in force", put)
-        put_button.set_visibility(False)
-        link("All rules", places.address(places.RULES.path))
-    trial = Trial()
-    outcome = _Outcome()
-    rule.on_value_change(forget)
-    await read_rule()
-    written_over = await keep_draft(rule, "rules")
-    if before["text"] is not None:
-        before["text"] = written_over
-    chosen = visit.asked.get("message") or (recent[0] if recent else None)
-    if chosen is not None and chosen not in recent:
-        pick.set_options([chosen, *recent])
-    pick.set_value(chosen)
-    await read_message()
-    pick.on_value_change(read_message)
-    await keep_draft(message, "message")
-    with notice.of():
-        completion.terms = await terms_of(client)
+        self._put_button.set_visibility(False)
+        self._trial.clear()
 
 
 def _choice(label: str, known: list[str], value: str | None = None) -> ui.select:

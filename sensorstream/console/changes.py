@@ -10,8 +10,8 @@ from nicegui import ui
 
 from sensorstream.client.deployment import Kind
 from sensorstream.console import places
-from sensorstream.console.elements import Action, Column, Listing, Notice, Row, Table, link
-from sensorstream.console.texts import moment
+from sensorstream.console.elements import Column, Listing, Notice, Row, Table, link
+from sensorstream.console.places import moment
 from sensorstream.console.visits import Visit
 
 _MOST: Final = 20
@@ -138,8 +138,8 @@ class Versions:
         def has_text(row: Row) -> bool:
             return row["digest"] is not None
 
-        self._table.add(Action("compare", "Difference to the one in force", compare, has_text))
-        self._table.add(Action("again", "Put it in force again", go_back, has_text))
+        self._table.add("compare", "Difference to the one in force", compare, has_text)
+        self._table.add("again", "Put it in force again", go_back, has_text)
 
     async def read(self) -> None:
         """Show what the server has now."""

@@ -31,25 +31,30 @@ def time_axis(moment: object) -> dict[str, Any]:
     return {"type": "value" if isinstance(moment, int | float) else "time", "scale": True}
 
 
+def _chart(title: str, left: int, **options: Any) -> ui.echart:
+    shared = {
+        "title": {"text": title, "textStyle": {"fontSize": 13}},
+        "animation": False,
+        "grid": {"left": left, "right": 15, "top": 35, "bottom": _BOTTOM},
+    }
+    chart = ui.echart({**shared, **options}, renderer="svg").classes("chart").props("role=img")
+    chart.props["aria-label"] = title
+    return chart
+
+
 class LineChart:
     """Lines, each with a name; the horizontal axis as ECharts' ``axis`` says."""
 
     def __init__(self, title: str, axis: Mapping[str, Any]) -> None:
-        self._chart = ui.echart(
-            {
-                "title": {"text": title, "textStyle": {"fontSize": 13}},
-                "animation": False,
-                "tooltip": {"trigger": "axis"},
-                "legend": {"show": False, "type": "scroll", "bottom": 0, "textStyle": _NAME},
-                "grid": {"left": 55, "right": 15, "top": 35, "bottom": _BOTTOM},
-                "xAxis": {"splitLine": GRID, **axis},
-                "yAxis": {"type": "value", "scale": True, "splitLine": GRID},
-                "series": [],
-            },
-            renderer="svg",
-        ).classes("chart")
-        self._chart.props("role=img")
-        self._chart.props["aria-label"] = title
+        self._chart = _chart(
+            title,
+            55,
+            tooltip={"trigger": "axis"},
+            legend={"show": False, "type": "scroll", "bottom": 0, "textStyle": _NAME},
+            xAxis={"splitLine": GRID, **axis},
+            yAxis={"type": "value", "scale": True, "splitLine": GRID},
+            series=[],
+        )
 
     def draw(self, lines: Mapping[str, Points], axis: Mapping[str, Any] | None = None) -> None:
         """Draw these lines in place of those before, over another ``axis`` if one is given."""
@@ -70,19 +75,13 @@ class Bars:
     """A bar for each name."""
 
     def __init__(self, title: str, names: Sequence[str]) -> None:
-        self._chart = ui.echart(
-            {
-                "title": {"text": title, "textStyle": {"fontSize": 13}},
-                "animation": False,
-                "grid": {"left": 100, "right": 15, "top": 35, "bottom": 30},
-                "xAxis": {"type": "value", "min": 0, "splitLine": GRID},
-                "yAxis": {"type": "category", "data": list(names)},
-                "series": [{"type": "bar", "data": []}],
-            },
-            renderer="svg",
-        ).classes("chart")
-        self._chart.props("role=img")
-        self._chart.props["aria-label"] = title
+        self._chart = _chart(
+            title,
+            100,
+            xAxis={"type": "value", "min": 0, "splitLine": GRID},
+            yAxis={"type": "category", "data": list(names)},
+            series=[{"type": "bar", "data": []}],
+        )
 
     def draw(self, values: Sequence[float]) -> None:
         """Draw these values, in the order of the names."""
@@ -146,7 +145,7 @@ def chosen(places: Sequence[Named]) -> tuple[list[Named], str]:
     return drawn, note
 
 
-def flat(frame: str, corners: Sequence[Place]) -> Callable[[Place], Place]:
+def flat(frame: str, corners: Sequence[EastNorth]) -> Callable[[EastNorth], EastNorth]:
     """How coordinates become metres, or units, to the east and to the north.
 
     Degrees are as long in both directions as they are half way between south and north.
@@ -161,7 +160,7 @@ def flat(frame: str, corners: Sequence[Place]) -> Callable[[Place], Place]:
     gaps += [(after - before, after) for before, after in pairwise(easts)]
     first = max(gaps)[1]
 
-    def metres(place: Place) -> Place:
+    def metres(place: EastNorth) -> EastNorth:
         east = (place[0] % 360 - first) % 360
         return _RADIUS * wide * radians(east), _RADIUS * radians(place[1])
 
@@ -180,7 +179,7 @@ def picture(places: Sequence[Named], *, is_a_way: bool = False) -> str:
     scale = min((_WIDTH - 2 * _EDGE) / max(wide, _LEAST), (_HEIGHT - 2 * _EDGE) / max(high, _LEAST))
     middle = (max(easts) + min(easts)) / 2, (max(norths) + min(norths)) / 2
 
-    def at(place: Place) -> Place:
+    def at(place: EastNorth) -> EastNorth:
         east, north = project(place)
         x, y = (east - middle[0]) * scale, (middle[1] - north) * scale
         return round(_WIDTH / 2 + x, 2), round(_HEIGHT / 2 + y, 2)
@@ -200,8 +199,8 @@ def picture(places: Sequence[Named], *, is_a_way: bool = False) -> str:
 
 def _path(
     kind: str,
-    lines: Sequence[Sequence[Place]],
-    at: Callable[[Place], Place],
+    lines: Sequence[Sequence[EastNorth]],
+    at: Callable[[EastNorth], EastNorth],
     name: str,
     end: str = "",
 ) -> str:
@@ -227,7 +226,7 @@ def _bar(scale: float, in_metres: bool) -> str:
     )
 
 
-Place: TypeAlias = tuple[float, float]
+EastNorth: TypeAlias = tuple[float, float]
 """East and north."""
 DEGREES: Final = "degrees"
 """The frame of longitude and latitude."""
@@ -263,12 +262,12 @@ class Shape:
     """
 
     frame: str
-    points: tuple[Place, ...] = ()
-    lines: tuple[tuple[Place, ...], ...] = ()
-    rings: tuple[tuple[Place, ...], ...] = ()
+    points: tuple[EastNorth, ...] = ()
+    lines: tuple[tuple[EastNorth, ...], ...] = ()
+    rings: tuple[tuple[EastNorth, ...], ...] = ()
     """What lies within an odd number of them is inside."""
 
-    def corners(self) -> Iterator[Place]:
+    def corners(self) -> Iterator[EastNorth]:
         """All places that it names."""
         return chain(self.points, *self.lines, *self.rings)
 
@@ -286,7 +285,7 @@ def shape_of(text: str) -> Shape | None:
         return None
     said = found[1] or ""
     turned = _LATITUDE_FIRST.fullmatch(said) is not None
-    parts: dict[str, list[tuple[Place, ...]]] = {"POINT": [], "LINESTRING": [], "POLYGON": []}
+    parts: dict[str, list[tuple[EastNorth, ...]]] = {"POINT": [], "LINESTRING": [], "POLYGON": []}
     try:
         for part in _PART.finditer(plain, len(said)):
             for numbers in _LIST.findall(part[2]):
@@ -302,7 +301,7 @@ def shape_of(text: str) -> Shape | None:
     return replace(shape, frame=DEGREES if is_of_globe else PLANE)
 
 
-def _place(text: str, *, turned: bool) -> Place:
+def _place(text: str, *, turned: bool) -> EastNorth:
     """East and north from numbers; ``turned``: north is the first of them.
 
     Raises:

@@ -145,14 +145,8 @@ class Column:
     is_number: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """A button in each row for which it is offered: its name, what it says, and what it does."""
-
-    name: str
-    title: str
-    do: Callable[[Row], Awaitable[None]]
-    is_offered: Callable[[Row], bool] = lambda row: True
+Do: TypeAlias = Callable[[Row], Awaitable[object]]
+"""What a button in a row does."""
 
 
 class Table:
@@ -175,8 +169,7 @@ class Table:
     ) -> None:
         self._most = most
         self._links = {each.name: each.link for each in columns if each.link is not None}
-        self._actions: list[Action] = []
-        self._path = path
+        self._offered: dict[str, Callable[[Row], bool]] = {}
         self._rows_a_page = rows_a_page
         drawn = [
             {
@@ -192,8 +185,7 @@ class Table:
             self.table = ui.table(
                 rows=[], columns=drawn, row_key=key or columns[0].name, pagination=rows_a_page
             ).props("flat dense wrap-cells hide-pagination")
-            self._twin = link("as JSON", twin(path)).classes("twin")
-            self._twin.set_visibility(bool(path))
+            link("as JSON", twin(path)).classes("twin").set_visibility(bool(path))
             self._more = ui.label(f"The first {most} are shown; there may be more.").classes("hint")
             self._more.set_visibility(False)
         with self.table.add_slot("no-data"):
@@ -201,29 +193,28 @@ class Table:
         for name in self._links:
             self.table.add_slot(f"body-cell-{name}", _CELL)
 
-    def add(self, action: Action) -> None:
-        """Offer an action in a column of its own."""
-        self._actions.append(action)
-        column = {"name": action.name, "label": "", "field": action.name, "align": "left"}
-        self.table.columns = [*self.table.columns, {**column, "title": action.title}]
-        self.table.add_slot(f"body-cell-{action.name}", _BUTTON)
-        self.table.on(action.name, lambda event: action.do(event.args))
+    def add(
+        self, name: str, title: str, do: Do, is_offered: Callable[[Row], bool] = lambda row: True
+    ) -> None:
+        """Offer a button, which says its ``title``, in each row for which it is offered."""
+        self._offered[name] = is_offered
+        column = {"name": name, "label": "", "field": name, "align": "left", "title": title}
+        self.table.columns = [*self.table.columns, column]
+        self.table.add_slot(f"body-cell-{name}", _BUTTON)
+        self.table.on(name, lambda event: do(event.args))
 
-    def show(self, rows: Sequence[Row], path: str | None = None) -> None:
-        """Show these rows, which come from ``path`` if it is another one than before."""
+    def show(self, rows: Sequence[Row]) -> None:
+        """Show these rows."""
         linked = [{**row, **self._extras(row)} for row in rows]
         if linked != self.table.rows:
             self.table.rows = linked
             if len(linked) > self._rows_a_page:
                 self.table.props(remove="hide-pagination")
         self._more.set_visibility(len(linked) == self._most)
-        if path is not None and path != self._path:
-            self._path = path
-            self._twin.props["href"] = twin(path)
 
     def _extras(self, row: Row) -> dict[str, object]:
         links = {f"{name}{_LINK}": link(row) for name, link in self._links.items()}
-        offers = {f"{each.name}{_OFFERED}": each.is_offered(row) for each in self._actions}
+        offers = {f"{name}{_OFFERED}": offered(row) for name, offered in self._offered.items()}
         return {**links, **offers}
 
 
@@ -251,20 +242,16 @@ class LiveTable(Table):
             self.show(found)
 
     def act(
-        self,
-        name: str,
-        title: str,
-        do: Callable[[Row], Awaitable[object]],
-        is_offered: Callable[[Row], bool] = lambda row: True,
+        self, name: str, title: str, do: Do, is_offered: Callable[[Row], bool] = lambda row: True
     ) -> None:
-        """Offer an action, after which the table is read anew."""
+        """Offer what is done in a row, after which the table is read anew."""
 
         async def acted(row: Row) -> None:
             with self.notice.of():
                 await do(row)
                 await self.read()
 
-        self.add(Action(name, title, acted, is_offered))
+        self.add(name, title, acted, is_offered)
 
 
 class Notice:

@@ -26,7 +26,6 @@ from sensorstream.console.drawings import (
     time_axis,
 )
 from sensorstream.console.elements import (
-    Action,
     Column,
     Notice,
     Row,
@@ -35,7 +34,7 @@ from sensorstream.console.elements import (
     heading,
     keep_fresh,
 )
-from sensorstream.console.texts import TYPE, local_name, seconds
+from sensorstream.console.places import TYPE, local_name, seconds
 from sensorstream.console.visits import Visit
 from sensorstream.console.why_tree import show_statement
 from sensorstream.errors import UnknownIndividual
@@ -445,7 +444,7 @@ async def build_one(visit: Visit) -> None:
             with reason:
                 show_statement(told)
 
-    table.add(Action("why", "Why", why, lambda row: bool(row["now"])))
+    table.add("why", "Why", why, lambda row: bool(row["now"]))
 
     async def read() -> None:
         found = await visit.client.individual(iri, rules=True)

@@ -10,7 +10,6 @@ from sensorstream.console import places
 from sensorstream.console.alerts import cause
 from sensorstream.console.code_editor import code_editor, keep_draft
 from sensorstream.console.elements import (
-    Action,
     Column,
     Facts,
     Listing,
@@ -25,7 +24,7 @@ from sensorstream.console.elements import (
     keep_fresh,
     link,
 )
-from sensorstream.console.texts import local_name, moment, text_of
+from sensorstream.console.places import local_name, moment, text_of
 from sensorstream.console.visits import Visit
 from sensorstream.errors import UnknownMessage
 
@@ -217,7 +216,7 @@ async def build_quarantine(visit: Visit) -> None:
 
     path = f"/quarantine?{f'status={status}&' if status else ''}limit={_MOST_KEPT}"
     table = LiveTable(_KEPT_COLUMNS, rows, _PAUSE_OF_KEPT, path, most=_MOST_KEPT)
-    table.add(Action("edit", "Edit", edit))
+    table.add("edit", "Edit", edit)
     table.act("replay", "Take in anew", replay)
     table.act("dismiss", "Take out", dismiss)
     message_id = visit.asked.get("message")

@@ -12,7 +12,7 @@ from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
 from sensorstream.console.changes import Versions
 from sensorstream.console.elements import Notice, change_button, heading, link, stand_at
-from sensorstream.console.texts import local_name
+from sensorstream.console.places import local_name
 from sensorstream.console.visits import Visit
 
 _PREFIXES: Final = """
@@ -88,7 +88,9 @@ async def build(visit: Visit) -> None:
         }
     for tree, question in zip(trees.values(), (_CLASSES, _PROPERTIES), strict=True):
         found = (await client.query(question)).rows
-        tree.terms = trees_of((str(term), _iri(above)) for term, above in found)
+        tree.terms = trees_of(
+            (str(term), None if above is None else str(above)) for term, above in found
+        )
     with notice.of():
         await count("cache")
     heading("Versions")
@@ -199,7 +201,3 @@ def _walk(terms: tuple[Term, ...]) -> Iterator[Term]:
     for term in terms:
         yield term
         yield from _walk(term.below)
-
-
-def _iri(above: object) -> str | None:
-    return None if above is None else str(above)

@@ -14,8 +14,8 @@ from nicegui.events import GenericEventArguments
 
 from sensorstream.client.clients import AsyncClient
 from sensorstream.console.elements import Facts, Notice, change_button, heading
+from sensorstream.console.places import short
 from sensorstream.console.scripts import run
-from sensorstream.console.texts import short
 from sensorstream.console.visits import TOGETHER
 
 _WIDTH: Final = 180
@@ -246,7 +246,7 @@ def steps_of(instants: Sequence[Mapping[str, Any]]) -> list[Step]:
     for instant in instants:
         for graph in instant["graphs"]:
             title = f"Statements {graph['graph']}"
-            found.append(Step(instant["time"], None, title, (), _change(graph, _statement)))
+            found.append(Step(instant["time"], None, title, (), _change(graph, short)))
         for step in instant["steps"]:
             title = short(step["operator"])
             came = tuple(_change(each, _solution) for each in step["in"])
@@ -259,10 +259,6 @@ def _change(change: Mapping[str, Any], written: Any) -> Change:
     added, removed = (tuple(map(written, change[key])) for key in ("added", "removed"))
     left = change["added_count"] + change["removed_count"] - len(added) - len(removed)
     return Change(added[:_MOST], removed[:_MOST], left)
-
-
-def _statement(statement: str) -> str:
-    return short(statement)
 
 
 def _solution(row: Mapping[str, Mapping[str, str]]) -> str:

@@ -13,7 +13,7 @@ from sensorstream.console import places
 from sensorstream.console.drawings import Bars, LineChart
 from sensorstream.console.elements import Facts, heading, keep_fresh, link
 from sensorstream.console.messages import KEPT, STATES
-from sensorstream.console.visits import Visit, Watch
+from sensorstream.console.visits import Figures, Visit, Watch
 
 _Value: TypeAlias = Callable[[Watch], float | None]
 _UNKNOWN: Final = "-"
@@ -67,57 +67,56 @@ def _listed(status: str) -> str:
     return places.address(page.path, status=status)
 
 
+def _of_now(value: Callable[[Figures], float | None]) -> _Value:
+    """A value of the latest reading; None while there is none."""
+    return lambda watch: None if watch.now is None else value(watch.now)
+
+
 def _gauge(name: str, **labels: str) -> _Value:
-    return lambda watch: None if watch.now is None else watch.now.value(name, **labels)
-
-
-def _sum(name: str) -> _Value:
-    return lambda watch: None if watch.now is None else watch.now.total(name)
+    return _of_now(lambda now: now.value(name, **labels))
 
 
 def _rate(name: str) -> _Value:
     return lambda watch: watch.rate(name)
 
 
-def _phase(phase: str) -> _Value:
-    def of(watch: Watch) -> float | None:
-        seconds = watch.mean("phase_seconds", phase=phase)
-        return None if seconds is None else 1000 * seconds
-
-    return of
+def _phase(watch: Watch, phase: str) -> float:
+    """The milliseconds that a phase takes for a message."""
+    return round(1000 * (watch.mean("phase_seconds", phase=phase) or 0.0), 3)
 
 
-def _lag(watch: Watch) -> float | None:
-    now = watch.now
-    if now is None:
-        return None
+@_of_now
+def _lag(now: Figures) -> float | None:
     last, stored = now.value("journal_entry"), now.value("stored_entry")
     return None if last is None or stored is None else last - stored
 
 
-def _of_ontology(watch: Watch) -> float | None:
-    sizes = {} if watch.now is None else watch.now.by("statements", "kind")
+@_of_now
+def _of_ontology(now: Figures) -> float | None:
+    sizes = now.by("statements", "kind")
     return sizes["static"] + sizes["static_inferred"] if sizes else None
+
+
+_outbox: Final = _of_now(lambda now: now.total("outbox_deliveries"))
 
 
 def _some(value: float) -> bool:
     return value > 0
 
 
-def _failing(watch: Watch) -> float | None:
-    if watch.now is None:
-        return None
-    return sum(each > 0 for each in watch.now.by("receiver_failing_seconds", "receiver").values())
+@_of_now
+def _failing(now: Figures) -> float:
+    return sum(each > 0 for each in now.by("receiver_failing_seconds", "receiver").values())
 
 
-def _oldest(watch: Watch) -> float | None:
-    if watch.now is None:
-        return None
-    return round(max(watch.now.by("outbox_oldest_seconds", "receiver").values(), default=0.0))
+@_of_now
+def _oldest(now: Figures) -> float:
+    return round(max(now.by("outbox_oldest_seconds", "receiver").values(), default=0.0))
 
 
-def _memory(watch: Watch) -> float | None:
-    used = None if watch.now is None else watch.now.value("process_resident_memory_bytes")
+@_of_now
+def _memory(now: Figures) -> float | None:
+    used = now.value("process_resident_memory_bytes")
     return None if used is None else round(used / 2**20)
 
 
@@ -169,7 +168,7 @@ STAGES: Final = (
     Stage(
         "Receivers",
         (
-            Figure("deliveries wait", "", _sum("outbox_deliveries"), _RECEIVERS),
+            Figure("deliveries wait", "", _outbox, _RECEIVERS),
             Figure("the oldest waits", " s", _oldest, _RECEIVERS),
             Figure("fail", "", _failing, _RECEIVERS, _some),
         ),
@@ -229,7 +228,7 @@ async def build(visit: Visit) -> None:
             card.classes(add="warned" if is_warned else "", remove="" if is_warned else "warned")
         rates = watch.rates("messages_total")
         messages.draw({"": rates})
-        phases.draw([round(_phase(phase)(watch) or 0.0, 3) for phase in _PHASES])
+        phases.draw([_phase(watch, phase) for phase in _PHASES])
         is_away = watch.now is not None and watch.now.value("pipeline_running") is None
         spark.set_text(_NO_SPARK if is_away else "")
 

@@ -1,8 +1,11 @@
-"""The pages and the way to them."""
+"""The pages and the way to them; short names for people, the whole ones stand in the tooltips."""
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote, urlencode
 
@@ -17,7 +20,7 @@ ICON: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListedPage:
     """A page in the list of pages; ``letter`` with the browser's access key leads to it."""
 
     path: str
@@ -26,17 +29,17 @@ class Place:
     letter: str
 
 
-OVERVIEW: Final = Place("/", "Overview", "schema", "o")
-QUERIES: Final = Place("/queries", "Queries", "polyline", "q")
-ASK: Final = Place("/ask", "Ask", "help_outline", "k")
-ALERTS: Final = Place("/alerts", "Alerts", "notifications", "a")
-RULES: Final = Place("/rules", "Rules", "rule", "r")
-BENCH: Final = Place("/bench", "Bench", "construction", "b")
-ONTOLOGY: Final = Place("/ontology", "Ontology", "account_tree", "t")
-QUARANTINE: Final = Place("/quarantine", "Quarantine", "report", "n")
-SETTINGS: Final = Place("/settings", "Settings", "settings", "s")
-MESSAGES: Final = Place("/messages", "Messages", "mail", "m")
-INDIVIDUALS: Final = Place("/individuals", "Individuals", "category", "i")
+OVERVIEW: Final = ListedPage("/", "Overview", "schema", "o")
+QUERIES: Final = ListedPage("/queries", "Queries", "polyline", "q")
+ASK: Final = ListedPage("/ask", "Ask", "help_outline", "k")
+ALERTS: Final = ListedPage("/alerts", "Alerts", "notifications", "a")
+RULES: Final = ListedPage("/rules", "Rules", "rule", "r")
+BENCH: Final = ListedPage("/bench", "Bench", "construction", "b")
+ONTOLOGY: Final = ListedPage("/ontology", "Ontology", "account_tree", "t")
+QUARANTINE: Final = ListedPage("/quarantine", "Quarantine", "report", "n")
+SETTINGS: Final = ListedPage("/settings", "Settings", "settings", "s")
+MESSAGES: Final = ListedPage("/messages", "Messages", "mail", "m")
+INDIVIDUALS: Final = ListedPage("/individuals", "Individuals", "category", "i")
 PLACES: Final = (
     OVERVIEW,
     MESSAGES,
@@ -101,3 +104,52 @@ def bench(message: object = None, rule: object = None) -> str:
 def twin(path: str) -> str:
     """The address at which a browser reads an answer of the HTTP interface as it is."""
     return f"{BASE}/api{path}"
+
+
+_IRI: Final = re.compile(r"<([^<>\s]*)>")
+_TYPED: Final = re.compile(r'("(?:[^"\\]|\\.)*")\^\^<[^<>\s]*>')
+TYPE: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
+
+def local_name(iri: str) -> str:
+    """The end of an IRI, by which people know it; "a" for the type of something."""
+    if iri == TYPE:
+        return "a"
+    return iri.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1] or iri
+
+
+def short(statement: str) -> str:
+    """A statement or term in N-Triples, with local names and without datatypes."""
+    return _IRI.sub(lambda found: local_name(found[1]), _TYPED.sub(r"\1", statement))
+
+
+def moment(at: str | None) -> str:
+    """A moment of the HTTP interface, to the second in UTC; "" for none."""
+    if at is None:
+        return ""
+    return f"{datetime.fromisoformat(at).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def seconds(at: object) -> float:
+    """A moment of the time line as a number: an integer as it is, a time in seconds since 1970."""
+    if isinstance(at, int | float):
+        return float(at)
+    return (at if isinstance(at, datetime) else datetime.fromisoformat(str(at))).timestamp()
+
+
+_DECLARED: Final = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
+_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+def text_of(content: bytes) -> str:
+    """The text, in the encoding that it declares; what cannot be read is replaced.
+
+    Source: XML 1.0, section 4.3.3 and appendix F.
+    """
+    if content.startswith(_MARKS):
+        return content.decode("utf-16", "replace")
+    declared = _DECLARED.match(content)
+    if declared is not None:
+        with suppress(LookupError, UnicodeDecodeError):
+            return content.decode(declared.group(1).decode())
+    return content.decode("utf-8-sig", "replace")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from nicegui import ui
 
-from sensorstream.client.reports import QueryReport
+from sensorstream.client.results import QueryReport
 from sensorstream.console import places
 from sensorstream.console.answers import columns_of, is_number, rows_of
 from sensorstream.console.changes import Trial, Versions

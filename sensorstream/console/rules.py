@@ -20,7 +20,6 @@ from sensorstream.console.code_editor import (
     mark_faults,
 )
 from sensorstream.console.elements import (
-    Action,
     Column,
     Notice,
     Row,
@@ -73,7 +72,7 @@ class RuleSets:
                 found = await self._client.rule_files()
                 self.show(each["name"] for each in found["files"])
 
-        self._table.add(Action(name, title, turn, lambda row: (row["state"] == _ON) is is_on))
+        self._table.add(name, title, turn, lambda row: (row["state"] == _ON) is is_on)
 
     def show(self, files: Iterable[str]) -> None:
         """Show which sets are on; ``files`` are the names of the rule files in force."""
@@ -131,7 +130,7 @@ _FILES: Final = (
 _RULES: Final = (
     Column("name", "Rule"),
     Column("kind", "Kind"),
-    Column("place", "Where", lambda row: _file_of(row)),
+    Column("place", "Where", lambda row: places.rule_file(str(row["file"])) if row["file"] else ""),
 )
 
 
@@ -177,10 +176,6 @@ def _rule(number: int, row: dict[str, Any]) -> Row:
     file = "" if at is None else str(at["file"]).rsplit("/", 1)[-1]
     place = "" if at is None else f"{file}, line {at['line']}"
     return {**row, "key": number, "file": file, "place": place}
-
-
-def _file_of(row: Row) -> str:
-    return places.rule_file(str(row["file"])) if row["file"] else ""
 
 
 async def build_file(visit: Visit) -> None:

@@ -38,10 +38,9 @@ from sensorstream.console import (
     settings,
 )
 from sensorstream.console.elements import TELL_VISIBLE, Notice, go, heading, link, while_visible
-from sensorstream.console.places import BASE, ICON, PLACES, Place, address
+from sensorstream.console.places import BASE, ICON, PLACES, ListedPage, address, local_name
 from sensorstream.console.routes import way_in
 from sensorstream.console.scripts import TELL_SHADE, shade_button
-from sensorstream.console.texts import local_name
 from sensorstream.console.visits import Page, Upstream, Visit, Watch, Watches, key_of, page_of
 from sensorstream.errors import InternalFault
 
@@ -287,7 +286,7 @@ _STALE: Final = "The figures are out of date: "
 
 
 @contextmanager
-def frame(here: Place, title: str, watch: Watch, *, signed_in: bool) -> Iterator[None]:
+def frame(here: ListedPage, title: str, watch: Watch, *, signed_in: bool) -> Iterator[None]:
     """A page at a place in the list of pages; the block says what stands on it."""
     ui.page_title(f"{title} · SensorStream")
     ui.add_css(_STYLE)

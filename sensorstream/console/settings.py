@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.elements import Column, Row, Table, stand_at
+from sensorstream.console.elements import Column, Table, stand_at
 from sensorstream.console.visits import Visit
 
 _DEFAULT: Final = "default"
@@ -20,7 +20,7 @@ _COLUMNS: Final = (
 
 async def build(visit: Visit) -> None:
     """All settings; those that somebody has set can be shown alone."""
-    found = [_row(each) for each in await visit.client.settings()]
+    found = [{**each, "value": _text(each["value"])} for each in await visit.client.settings()]
     asked = visit.asked
     alone = ui.switch("Only those that are set", value="all" not in asked)
     name = ui.input("Name contains", value=asked.get("name", "")).props("clearable")
@@ -44,10 +44,6 @@ async def build(visit: Visit) -> None:
     alone.on_value_change(turn)
     name.on_value_change(turn)
     choose()
-
-
-def _row(setting: dict[str, Any]) -> Row:
-    return {**setting, "value": _text(setting["value"])}
 
 
 def _text(value: object) -> str:

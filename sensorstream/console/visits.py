@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.requests import Request
 
 from sensorstream.client.clients import AsyncClient
-from sensorstream.console.places import Place
+from sensorstream.console.places import ListedPage
 from sensorstream.errors import AccessError, SensorStreamError
 
 COOKIE: Final = "sensorstream-key"
@@ -227,13 +227,13 @@ class Page:
     """
 
     path: str
-    place: Place
+    place: ListedPage
     """Where it stands in the list of pages."""
     title: Callable[[Mapping[str, str]], str]
     """From what the address asks for."""
     build: Callable[[Visit], Awaitable[None]]
 
 
-def page_of(place: Place, build: Callable[[Visit], Awaitable[None]]) -> Page:
+def page_of(place: ListedPage, build: Callable[[Visit], Awaitable[None]]) -> Page:
     """The page that stands in the list of pages itself."""
     return Page(place.path, place, lambda asked: place.name, build)

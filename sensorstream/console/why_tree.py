@@ -9,7 +9,7 @@ from nicegui import ui
 
 from sensorstream.console import places
 from sensorstream.console.elements import Listing, link
-from sensorstream.console.texts import short
+from sensorstream.console.places import short
 
 _BASES: Final = {
     "said": "said by a message",

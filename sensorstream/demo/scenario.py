@@ -11,14 +11,14 @@ from typing import Final
 from prometheus_client.parser import text_string_to_metric_families
 
 from sensorstream.cli.client import Client
-from sensorstream.cli.delivery import Tally, deliver, numbered
 from sensorstream.cli.init import TEMPLATES, make_workspace
-from sensorstream.cli.sql import on_history, on_spark
-from sensorstream.demo.output import Output
-from sensorstream.demo.receiver import Receiver
+from sensorstream.cli.query import on_history, on_spark
+from sensorstream.cli.send import Tally, deliver, numbered
+from sensorstream.demo.output import Output, Receiver
 from sensorstream.demo.server_process import ServerProcess, run_stream
 from sensorstream.history.opening import open_history
 from sensorstream.history.read_only_sql import SqlResult
+from sensorstream.model.schema import local_name
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages
@@ -171,7 +171,7 @@ class Scenario:
             "SELECT ?class WHERE { GRAPH <urn:sensorstream:inferred> "
             "{ :human-2678 a ?class } } ORDER BY ?class"
         )
-        classes = [_local(each["class"]) for each in found]
+        classes = [local_name(each["class"]) for each in found]
         out.expect(
             {"Actor", "ConfidentDetection"} <= set(classes),
             f"HermiT infers that this human is also: {', '.join(classes)}",
@@ -208,9 +208,9 @@ class Scenario:
         found = client.select(_INFERRED)
         out.table(
             ["class", "individuals"],
-            [[_local(each["class"]), int(each["individuals"])] for each in found],
+            [[local_name(each["class"]), int(each["individuals"])] for each in found],
         )
-        classes = {_local(each["class"]) for each in found}
+        classes = {local_name(each["class"]) for each in found}
         out.expect(
             {"Congestion", "CongestedSensor", "HighOzone"} <= classes,
             "it found a congestion, the sensor that sees it, and high ozone",
@@ -242,7 +242,7 @@ class Scenario:
         out = self._output
         out.chapter("History answers SQL")
         classes = city.client.sql(_CLASSES)
-        seen = {_local(row[0]) for row in classes.rows}
+        seen = {local_name(row[0]) for row in classes.rows}
         out.quote(_HISTORY)
         answer = city.client.sql(_HISTORY)
         out.table(list(answer.columns), _shortened(answer.rows))
@@ -263,7 +263,7 @@ class Scenario:
         )
         out.table(
             ["sensor", "observations", "slowest"],
-            [[_local(each["sensor"]), each["observations"], each["slowest"]] for each in both],
+            [[local_name(each["sensor"]), each["observations"], each["slowest"]] for each in both],
         )
         counts = {
             on: sum(int(each["observations"]) for each in rows)
@@ -358,13 +358,8 @@ class Scenario:
             return on_history(settings, url, query), on_spark(settings, url, query)
 
 
-def _local(iri: str) -> str:
-    """The last part of an IRI: what people call it."""
-    return iri.replace("#", "/").rpartition("/")[2]
-
-
 def _shortened(rows: Sequence[Sequence[object]]) -> list[list[object]]:
-    return [[_local(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    return [[local_name(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
 
 
 def _phases(metrics: str) -> dict[str, float]:

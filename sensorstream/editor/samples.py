@@ -60,7 +60,7 @@ def read_samples(files: Iterable[Path]) -> list[Element]:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SampleScope:
     """What the expression of a hole starts from: context nodes, and the variables' values."""
 
     nodes: Sequence[object]
@@ -77,27 +77,27 @@ class Scope:
         return list(found.values())
 
 
-def scope_of(tokens: Sequence[Token], roots: Sequence[Element], head: RuleFile) -> Scope:
+def scope_of(tokens: Sequence[Token], roots: Sequence[Element], head: RuleFile) -> SampleScope:
     """The scope behind the tokens of a rule; ``head`` declares namespaces and messages."""
     last = tokens[-1].type if tokens else ""
     before = tokens[-2].type if len(tokens) > 1 else ""
     if (before, last) == ("MESSAGE", "_EACH"):
-        return Scope(roots, {}, head.namespace_map)
+        return SampleScope(roots, {}, head.namespace_map)
     messages = _parts(roots, head)
     # Absolute paths begin at the message, and so at any of them.
     variables: dict[str, object] = {ROOT: messages} if head.parts else {}
-    scope = Scope(messages, dict(variables), head.namespace_map)
+    scope = SampleScope(messages, dict(variables), head.namespace_map)
     variable = ""
     for kind, token in zip(("", *(each.type for each in tokens)), tokens, strict=False):
         if token.type == "NODE_VARIABLE":
             variable = token.value[1:]
         elif token.type == "HOLE" and kind == "MESSAGE":
-            scope = Scope(scope.find(_path(token)), dict(variables), head.namespace_map)
+            scope = SampleScope(scope.find(_path(token)), dict(variables), head.namespace_map)
         elif token.type == "HOLE" and variable:
-            scope = Scope(scope.nodes, dict(variables), head.namespace_map)
+            scope = SampleScope(scope.nodes, dict(variables), head.namespace_map)
             variables[variable] = scope.find(_path(token))
             variable = ""
-    return Scope(scope.nodes, variables, head.namespace_map)
+    return SampleScope(scope.nodes, variables, head.namespace_map)
 
 
 def _parts(roots: Sequence[Element], head: RuleFile) -> list[Element]:
@@ -173,7 +173,7 @@ class LastPath:
     base: str
     step: str
 
-    def scope(self, outside: Scope) -> Scope:
+    def scope(self, outside: SampleScope) -> SampleScope:
         """The context nodes of the path: those that the filtered paths find."""
         scope = outside
         for path in self.filtered:
@@ -236,7 +236,7 @@ class Step:
     values: tuple[str, ...]
 
 
-def next_steps(path: LastPath, outside: Scope) -> Iterator[Step]:
+def next_steps(path: LastPath, outside: SampleScope) -> Iterator[Step]:
     """What may be written behind the last slash, with the prefixes that the file declares."""
     scope = path.scope(outside)
     elements, attributes = f"{path.base}*", f"{path.base}@*"

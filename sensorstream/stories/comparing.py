@@ -6,22 +6,29 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import eq
 from typing import Final, TypeVar
 
 from lxml import etree
 
+from sensorstream.app.why.trial import Trace
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Position, SensorStreamError, StoryError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import Term, Triple
-from sensorstream.stories.graphs import absent, difference, turtle_triples
-from sensorstream.stories.reading import STATUSES
-from sensorstream.stories.rows import Row, rows_of
-from sensorstream.stories.story import Amount, Expectation
-from sensorstream.stories.verdict import Difference
-from sensorstream.stories.wording import alert_text, triple_text, triple_texts
+from sensorstream.stories.reading import STATUSES, Amount, Difference, Expectation
+from sensorstream.stories.wording import (
+    Row,
+    absent,
+    alert_text,
+    difference,
+    rows_of,
+    triple_text,
+    triple_texts,
+    turtle_triples,
+)
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -43,6 +50,11 @@ class Since:
     outcomes: list[Outcome] = field(default_factory=list)
     asserted: dict[Triple, None] = field(default_factory=dict)
     inferred: dict[Triple, None] = field(default_factory=dict)
+
+    def add(self, trace: Trace) -> None:
+        """Add the statements that a step has brought."""
+        self.asserted |= dict.fromkeys(trace.asserted)
+        self.inferred |= dict.fromkeys(trace.inferred)
 
     @property
     def alerts(self) -> list[Alert]:
@@ -87,28 +99,17 @@ class Scene:
             inferred = Origin.INFERRED | Origin.STATIC_INFERRED
             return self._graph(expected, inferred, self.since.inferred)
         if what == "alert":
-            wanted = list(_alerts(expected))
-            return _listed(expected, wanted, self.since.alerts, _alert_fits, str, alert_text)
+            wanted = [(each, str(each)) for each in _alerts(expected)]
+            alerts = [(each, alert_text(each)) for each in self.since.alerts]
+            return _listed(expected, wanted, alerts, _alert_fits)
         if what == "reply":
             replies = [(_canonical_xml(each), each) for each in self.since.replies]
-            wanted_replies = list(_documents(expected))
-            return _listed(
-                expected,
-                wanted_replies,
-                replies,
-                lambda want, got: want[0] == got[0],
-                lambda each: each[1],
-                lambda each: each[1],
-            )
+            return _listed(expected, list(_documents(expected)), replies, eq)
         rows = [self._row(expected)] if expected.text else []
-        return _listed(
-            expected,
-            rows,
-            self.since.reports,
-            lambda want, got: got.fits(want),
-            lambda row: row.text(self.prefixes),
-            lambda row: row.text(self.prefixes),
+        told, reported = (
+            [(row, row.text(self.prefixes)) for row in each] for each in (rows, self.since.reports)
         )
+        return _listed(expected, told, reported, lambda want, got: got.fits(want))
 
     def _graph(
         self, expected: Expectation, graph: Origin, new: Mapping[Triple, None]
@@ -119,23 +120,18 @@ class Scene:
             if not missing and not unexpected:
                 return None
             texts = triple_texts(missing, self.prefixes), triple_texts(unexpected, self.prefixes)
-            return Difference(expected.position, str(expected), *texts)
+            return expected.differs(*texts)
         there = {triple for origin in graph for triple in self.kb.triples(origin)}
         lacking = absent(wanted, there)
         if expected.amount is Amount.NOT:
             found = [triple for triple in wanted if triple not in lacking]
             if not found:
                 return None
-            unexpected_texts = triple_texts(found, self.prefixes)
-            return Difference(expected.position, str(expected), unexpected=unexpected_texts)
+            return expected.differs(unexpected=triple_texts(found, self.prefixes))
         if not lacking:
             return None
-        return Difference(
-            expected.position,
-            str(expected),
-            triple_texts(lacking, self.prefixes),
-            got=self._near(lacking, there),
-        )
+        got = self._near(lacking, there)
+        return expected.differs(triple_texts(lacking, self.prefixes), got=got)
 
     def _near(self, lacking: Collection[Triple], there: Collection[Triple]) -> tuple[str, ...]:
         """What is said of the same subjects; of a statement that is elsewhere, where it is."""
@@ -168,12 +164,8 @@ class Scene:
             raise StoryError(f"ask: {error.message}", position=expected.position) from None
         if answer is (expected.amount is not Amount.NOT):
             return None
-        return Difference(
-            expected.position,
-            str(expected),
-            (f"the answer {str(not answer).lower()}",),
-            got=(f"the answer {str(answer).lower()}",),
-        )
+        wanted, got = (f"the answer {str(each).lower()}" for each in (not answer, answer))
+        return expected.differs((wanted,), got=(got,))
 
     def _status(self, expected: Expectation) -> Difference | None:
         code = expected.text
@@ -188,10 +180,8 @@ class Scene:
             return None
         got = tuple(map(status_text, self.since.outcomes))
         if fits:
-            texts = tuple(map(status_text, fits))
-            return Difference(expected.position, str(expected), unexpected=texts)
-        missing = f"{expected.what} {code}".strip()
-        return Difference(expected.position, str(expected), (missing,), got=got)
+            return expected.differs(unexpected=tuple(map(status_text, fits)))
+        return expected.differs((f"{expected.what} {code}".strip(),), got=got)
 
     def _row(self, expected: Expectation) -> Row:
         match = _REPORT.match(expected.text)
@@ -238,30 +228,27 @@ def status_text(outcome: Outcome) -> str:
 
 def _listed(
     expected: Expectation,
-    wanted: Sequence[_T],
-    got: Sequence[_U],
+    wanted: Sequence[tuple[_T, str]],
+    got: Sequence[tuple[_U, str]],
     fits: Callable[[_T, _U], bool],
-    wanted_text: Callable[[_T], str],
-    got_text: Callable[[_U], str],
 ) -> Difference | None:
-    """Compare things that happened, each of which can meet one expectation."""
+    """Compare things that happened, each with its text, which can meet one expectation each."""
     left = list(got)
     missing: list[str] = []
     met: list[str] = []
-    for want in wanted:
-        found = next((each for each in left if fits(want, each)), None)
+    for want, text in wanted:
+        found = next((each for each in left if fits(want, each[0])), None)
         if found is None:
-            missing.append(wanted_text(want))
+            missing.append(text)
         else:
             left.remove(found)
-            met.append(got_text(found))
-    place, what = expected.position, str(expected)
-    texts = tuple(map(got_text, left))
+            met.append(found[1])
+    texts = tuple(text for _, text in left)
     if expected.amount is Amount.NOT:
-        return Difference(place, what, unexpected=tuple(met)) if met else None
+        return expected.differs(unexpected=tuple(met)) if met else None
     if expected.amount is Amount.ONLY:
-        return Difference(place, what, tuple(missing), texts) if missing or texts else None
-    return Difference(place, what, tuple(missing), got=texts[:_SHOWN]) if missing else None
+        return expected.differs(tuple(missing), texts) if missing or texts else None
+    return expected.differs(tuple(missing), got=texts[:_SHOWN]) if missing else None
 
 
 def _alerts(expected: Expectation) -> Iterator[_Alert]:

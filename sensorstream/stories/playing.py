@@ -1,12 +1,18 @@
-"""Plays stories on the real engine, one after the other, each on an engine of its own."""
+"""Plays stories on the real engine, one after the other, each on an engine of its own.
+
+What has left the window is kept in memory, and Oxigraph answers from it as PostgreSQL does on a
+server.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+
+import pyoxigraph as ox
 
 from sensorstream.app.control.file_texts import based, placed
 from sensorstream.app.control.wiring import (
@@ -18,22 +24,134 @@ from sensorstream.app.control.wiring import (
     read_rules,
     reasoner_of,
 )
+from sensorstream.app.questions.asking import present
 from sensorstream.app.why.trial import Trace, Trial
+from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Position, SensorStreamError, StoryError, TermError
+from sensorstream.history.asking.question import Interval, Moment, Question, question_before
 from sensorstream.journal.effects import in_order
+from sensorstream.kb.graph import Origin
+from sensorstream.kb.oxigraph import FUNCTIONS, from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.language.parser import parse
 from sensorstream.language.syntax import RuleFile
-from sensorstream.model.events import Event, Message
-from sensorstream.model.timeline import Instant
+from sensorstream.model.events import Ended, Event, Message
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.vocabulary import (
+    GRAPH_INFERRED,
+    GRAPH_PERSISTENT,
+    GRAPH_STATIC,
+    GRAPH_WINDOW,
+)
 from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.rules.history import HistoryQuery
+from sensorstream.rules.memory import Answer, Asked, SolutionKey
+from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.settings import Settings, TimeSettings, WindowSettings
+from sensorstream.sparql.oxigraph_text import oxigraph_text
 from sensorstream.sparql.parser import read_query
 from sensorstream.stories.comparing import Scene, Since, status_text
-from sensorstream.stories.graphs import turtle_triples
-from sensorstream.stories.past import Past
-from sensorstream.stories.story import Advance, Amount, Expectation, Given, Query, Story
-from sensorstream.stories.verdict import Difference, Verdict
+from sensorstream.stories.reading import (
+    Advance,
+    Amount,
+    BegunQuery,
+    Difference,
+    Expectation,
+    Given,
+    Story,
+    Verdict,
+)
+from sensorstream.stories.wording import turtle_triples
+
+_STANDING: Final = (
+    (int(Origin.STATIC), GRAPH_STATIC),
+    (int(Origin.WINDOW), GRAPH_WINDOW),
+    (int(Origin.INFERRED | Origin.STATIC_INFERRED), GRAPH_INFERRED),
+)
+_MOST_ANSWERS: Final = 10_000
+"""Answers after one step: an answer may let another moment come, but not for ever."""
+
+
+@dataclass(slots=True)
+class Past:
+    """The history of an engine; ``rules`` are those that may ask it."""
+
+    engine: Engine
+    rules: Iterable[CompiledRule]
+    line: Timeline
+    ended: list[Ended] = field(default_factory=list)
+
+    def keep(self, outcome: Outcome) -> None:
+        """Keep what has ended; O(that)."""
+        for each in in_order(outcome):
+            self.ended += each.ended
+            for departure in (*each.departures, *each.archived):
+                self.ended += departure.ended()
+            for wrong in each.revoked:
+                if wrong in self.ended:
+                    self.ended.remove(wrong)
+
+    def answers(self, entry: Message) -> Iterator[Outcome]:
+        """Answer what rules have asked when ``entry`` came, until nothing waits."""
+        queries = {rule.name: rule.question for rule in self.rules}
+        for number in range(1, _MOST_ANSWERS + 1):
+            asked = next(iter(self.engine.asked()), None)
+            query = None if asked is None else queries[asked.rule]
+            if asked is None or query is None:
+                return
+            told = Message(f"{entry.id}-a{number}", b"", entry.received)
+            outcome = self.engine.answer(told, self._answer(asked, query))
+            self.keep(outcome)
+            yield outcome
+        raise StoryError(f"rules have asked the history {_MOST_ANSWERS:,} times after one step")
+
+    def _answer(self, asked: Asked, query: HistoryQuery) -> Answer:
+        try:
+            question = question_before(query.at(asked.moment), self.line, asked.now)
+            return Answer(asked.rule, asked.digest, asked.moment, self._solutions(question))
+        except SensorStreamError as error:
+            failure = f"the history does not answer: {error}"
+            return Answer(asked.rule, asked.digest, asked.moment, failure=failure)
+
+    def _solutions(self, question: Question) -> tuple[SolutionKey, ...]:
+        store = ox.Store()
+        for triple, graph in self._statements(question.time):
+            subject, predicate, value = triple
+            quad = subject_to_oxigraph(subject), ox.NamedNode(predicate), to_oxigraph(value)
+            store.add(ox.Quad(*quad, ox.NamedNode(graph)))
+            store.add(ox.Quad(*quad))
+        text = oxigraph_text(replace(question.query, valid_time=None))
+        found = store.query(text, custom_functions=FUNCTIONS)
+        assert isinstance(found, ox.QuerySolutions)
+        names = [each.value for each in found.variables]
+        return tuple(
+            tuple((name, from_oxigraph(row[name])) for name in names if row[name] is not None)
+            for row in found
+        )
+
+    def _statements(self, time: Moment | Interval | None) -> Iterator[tuple[Triple, IRI]]:
+        """What a question sees, with the graph of each."""
+        for each in self.ended:
+            if _is_seen(each.valid_from, each.valid_to, time):
+                yield each.triple, GRAPH_PERSISTENT
+                if each.inferred:
+                    yield each.triple, GRAPH_INFERRED
+        for one in present(self.engine).statements:
+            if _is_seen(one.since, None, time):
+                for marks, graph in _STANDING:
+                    if one.marks & marks:
+                        yield one.triple, graph
+
+
+def _is_seen(start: Instant, end: Instant | None, time: Moment | Interval | None) -> bool:
+    match time:
+        case Moment(at):
+            return start <= at and (end is None or end > at)
+        case Interval(first, last):
+            return start < last and (end is None or end > first)
+    return True
+
 
 _QUIET: Final = (Status.ACCEPTED, Status.HELD)
 """What becomes of a message where a story says nothing of it."""
@@ -145,13 +263,13 @@ class _Played:
                     if alert.kind == "query-stopped":
                         yield Difference(step.position, alert.text)
 
-    def _take(self, step: Given | Query | Advance) -> list[Outcome]:
+    def _take(self, step: Given | BegunQuery | Advance) -> list[Outcome]:
         """Let a step happen.
 
         Raises:
             SensorStreamError: it cannot be read.
         """
-        if isinstance(step, Query):
+        if isinstance(step, BegunQuery):
             self._register(step)
             return []
         if isinstance(step, Advance):
@@ -163,8 +281,7 @@ class _Played:
         else:
             trace = self._give(step)
         self.past.keep(trace.outcome)
-        self.since.asserted |= dict.fromkeys(trace.asserted)
-        self.since.inferred |= dict.fromkeys(trace.inferred)
+        self.since.add(trace)
         outcomes = list(in_order(trace.outcome))
         outcomes += self._answers(outcomes[-1].message)
         self.since.outcomes += outcomes
@@ -176,9 +293,7 @@ class _Played:
         """What comes of it that the history answers what rules have asked."""
         for outcome in self.past.answers(entry):
             yield outcome
-            trace = self.trial.seen(outcome)
-            self.since.asserted |= dict.fromkeys(trace.asserted)
-            self.since.inferred |= dict.fromkeys(trace.inferred)
+            self.since.add(self.trial.seen(outcome))
 
     def _give(self, step: Given) -> Trace:
         self.count += 1
@@ -203,7 +318,7 @@ class _Played:
                 position=step.position,
             ) from None
 
-    def _register(self, step: Query) -> None:
+    def _register(self, step: BegunQuery) -> None:
         path, text, start = self.folder / step.path, step.text, step.position
         if step.path:
             start = Position(str(path), 1, 1)

@@ -1,25 +1,186 @@
-"""Reads stories from Markdown documents.
+"""Stories as data, and how they are read from Markdown documents.
 
 A block ``story`` is a story, named by the heading above it. A block ``rules`` directly before it
 holds the rules that it runs with, a block ``sparql`` a continuous query. A line that begins at the
 margin is a step; indented lines continue it.
+
+Source: CommonMark 0.31, sections 4.2 (ATX headings) and 4.5 (fenced code blocks).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from textwrap import dedent
-from typing import Final
+from typing import Final, TypeAlias
 
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Position, SettingsError, StoryError
 from sensorstream.language.parser import parse
 from sensorstream.sparql.parser import read_query
-from sensorstream.stories.markdown import Block, blocks
-from sensorstream.stories.story import Advance, Amount, Expectation, Given, Query, Step, Story
+
+_FENCE: Final = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>.*?)[ \t]*\Z")
+_HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block: its first word of information, its lines, and the line after its fence.
+
+    ``after`` tells whether only blank lines stand between the block before and this one.
+    """
+
+    language: str
+    lines: tuple[str, ...]
+    line: int
+    heading: str
+    after: bool
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks in order; the last may lack its closing fence (section 4.5)."""
+    heading, fence, language, start, after = "", "", "", 0, False
+    held: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        found = _FENCE.match(line)
+        if fence:
+            if found and not found["info"] and found["fence"].startswith(fence):
+                yield Block(language, tuple(held), start, heading, after)
+                fence, after = "", True
+            else:
+                held.append(line)
+        elif found and not (found["fence"][0] == "`" and "`" in found["info"]):
+            fence, held, start = found["fence"], [], number + 1
+            language = found["info"].split()[0].lower() if found["info"] else ""
+        elif line.strip():
+            after = False
+            if title := _HEADING.match(line):
+                heading = title["text"]
+    if fence:
+        yield Block(language, tuple(held), start, heading, after)
+
+
+class Amount(Enum):
+    """How much an expectation says of what there is."""
+
+    AT_LEAST = ""
+    """What is written is there; there may be more."""
+    ONLY = "only"
+    """What is written is new since the expectations before, and nothing else is."""
+    NOT = "not"
+    """Nothing of what is written is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """``message`` or ``event``: what comes in.
+
+    ``text`` is XML, a path, or Turtle; ``time`` is the time of arrival of a message, the
+    application time of an event; "" for that of the step before.
+    """
+
+    kind: str
+    text: str
+    source: str
+    time: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class BegunQuery:
+    """``query FILE``: a continuous query begins.
+
+    One whose ``text`` is in the document has no ``path``; the text starts at the position.
+    """
+
+    path: str
+    text: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """``advance to TIME``: nothing from before that time will come; "" ends the streams."""
+
+    time: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a story and what happened differ.
+
+    ``missing`` was expected and is not there, ``unexpected`` is there and must not be; ``got``
+    helps to see why: what there was instead.
+    """
+
+    position: Position
+    what: str
+    missing: tuple[str, ...] = ()
+    unexpected: tuple[str, ...] = ()
+    got: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """``then …``: ``what`` is asserted, inferred, alert, reply, report, ask or a status."""
+
+    amount: Amount
+    what: str
+    text: str
+    position: Position
+
+    def __str__(self) -> str:
+        words = ("then", self.amount.value, self.what)
+        return " ".join(word for word in words if word)
+
+    def differs(
+        self,
+        missing: tuple[str, ...] = (),
+        unexpected: tuple[str, ...] = (),
+        got: tuple[str, ...] = (),
+    ) -> Difference:
+        """How it differs from what happened."""
+        return Difference(self.position, str(self), missing, unexpected, got)
+
+
+Step: TypeAlias = Given | BegunQuery | Advance | Expectation
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """``rules`` are rules of the document that this story runs with; None: the deployment's.
+
+    They start at line 1 of the document, so that errors name the right line.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    position: Position
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    rules: str | None = None
+
+    @property
+    def file(self) -> Path:
+        """The document it stands in."""
+        return Path(self.position.file)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A story that was played; it holds if there is no difference."""
+
+    story: Story
+    differences: tuple[Difference, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.differences
+
 
 KINDS: Final = ("asserted", "inferred", "alert", "reply", "report")
 """What an expectation may be about, besides ``ask`` and the statuses."""
@@ -75,7 +236,7 @@ def _story(name: str, block: Block, before: Block | None, file: str) -> Story:
         start = Position(file, before.line, 1)
         query = "\n".join((*before.lines, ""))
         prefixes = dict(read_query(query, start=start).prefixes)
-        steps.append(Query("", query, start))
+        steps.append(BegunQuery("", query, start))
     taken = False
     for where, word, rest in _paragraphs(block, file):
         if word == "prefix":
@@ -124,7 +285,7 @@ def _step(word: str, rest: str, where: Position) -> Step:
         case "query":
             if not rest:
                 raise StoryError("expected 'query FILE'", position=where)
-            return Query(rest, "", where)
+            return BegunQuery(rest, "", where)
         case "advance":
             to, _, time = rest.partition(" ")
             if to != "to" or not time.strip():

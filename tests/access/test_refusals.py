@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.access.audit import Change
-from sensorstream.access.refusals import Refusals
+from sensorstream.access.audit import Change, Refusals
 from sensorstream.app.life.access import Access
 from sensorstream.testing import ManualClock
 from tests.server.resources import MemoryAuditLog, MemoryKeys

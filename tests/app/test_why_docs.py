@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from sensorstream.app.application import Application
-from sensorstream.cli import why
+from sensorstream.cli import alerts as why
 from sensorstream.server.main import create_app
 from sensorstream.settings import OntologySettings, ReasoningSettings, RuleSettings, Settings
 

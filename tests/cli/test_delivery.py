@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.cli.delivery import Tally, report
+from sensorstream.cli.send import Tally, report
 
 ANSWER = {
     "status": "accepted",

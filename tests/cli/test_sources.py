@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sensorstream.cli.sources import sources
+from sensorstream.cli.send import sources
 
 
 def read(*names: str) -> list[bytes]:

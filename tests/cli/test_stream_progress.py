@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.cli.stream import StreamProgress
+from sensorstream.cli.spark import StreamProgress
 from sensorstream.history.pipeline import Position
 
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from sensorstream.cli import main
 from sensorstream.cli.init import TEMPLATES, make_workspace
-from sensorstream.editor.diagnostics import Diagnostic, diagnostics
 from sensorstream.editor.files import Ontologies
+from sensorstream.editor.server import Diagnostic, diagnostics
 from sensorstream.resources import bundled
 
 PREFIX = "prefix : <http://sensorstream.example/tracking#>\n"

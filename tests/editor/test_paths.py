@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from lxml import etree
 
-from sensorstream.editor.samples import LastPath, Scope, last_path, next_steps
+from sensorstream.editor.samples import LastPath, last_path, next_steps
+from sensorstream.editor.samples import SampleScope as Scope
 
 ROOT = etree.fromstring(
     "<Message xmlns:m='urn:m'><m:head x='1'/>"

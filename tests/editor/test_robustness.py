@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.cli.init import TEMPLATES, make_workspace
-from sensorstream.editor.completion import MOST, completions
-from sensorstream.editor.diagnostics import diagnostics
+from sensorstream.editor.completion import MOST, completions, definition, hover
 from sensorstream.editor.document import OpenDocument, SourceText, symbols
 from sensorstream.editor.files import Ontologies, OpenFiles
-from sensorstream.editor.hover import definition, hover
+from sensorstream.editor.server import diagnostics
 from sensorstream.errors import Position
 from sensorstream.resources import bundled
 from sensorstream.settings import OntologySettings

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.editor.completion import completions
+from sensorstream.editor.completion import completions, hover
 from sensorstream.editor.document import OpenDocument
-from sensorstream.editor.hover import hover
 
 BATCH = """\
 <Batch sent="5"><head><from>a</from></head>

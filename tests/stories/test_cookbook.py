@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from sensorstream.stories.playing import Stage, standing_alone
-from sensorstream.stories.reading import read_stories, stories_of
-from sensorstream.stories.story import Story
+from sensorstream.stories.reading import Story, read_stories, stories_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "cookbook.md"
 STORIES = read_stories(PAGE)

@@ -11,8 +11,7 @@ from click.testing import CliRunner, Result
 
 from sensorstream.cli import main
 from sensorstream.errors import StoryError
-from sensorstream.stories.markdown import blocks
-from sensorstream.stories.reading import stories_of
+from sensorstream.stories.reading import blocks, stories_of
 
 Play = Callable[..., Result]
 

@@ -12,9 +12,8 @@ from typing import Final, Protocol
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
-from sensorstream.access.audit import Change
+from sensorstream.access.audit import Change, Refusals
 from sensorstream.access.keys import MARK, Key, KeyRing
-from sensorstream.access.refusals import Refusals
 from sensorstream.access.roles import ANYBODY, Identity
 from sensorstream.access.tokens import Tokens, Trust, admits
 from sensorstream.app.life.repeated_work import RepeatedWork

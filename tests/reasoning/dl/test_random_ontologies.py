@@ -34,7 +34,7 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
 )
 from sensorstream.model.xsd import XSD_INTEGER
-from sensorstream.reasoning.dl import probes
+from sensorstream.reasoning.dl import terminology as probes
 from sensorstream.reasoning.dl.cross_check import Differences, compare
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.demo.receiver import Receiver
+from sensorstream.demo.output import Receiver
 from sensorstream.settings import (
     HistorySettings,
     OntologySettings,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 from click.testing import CliRunner
 
-from sensorstream.cli.why import command
-from sensorstream.cli.why import why_not as unmet
+from sensorstream.cli.alerts import why as command
+from sensorstream.cli.alerts import why_not as unmet
 
 
 def test_an_alert_tells_why_it_was_raised(client: httpx.Client) -> None:
