@@ -200,16 +200,12 @@ def _check_grouping(pattern: Pattern, names: Iterable[str], position: Position) 
 
 def returning(pattern: Pattern, names: Iterable[str]) -> Pattern:
     """The pattern of a SELECT that returns further variables."""
-    match pattern:
-        case Distinct(inner):
-            return Distinct(returning(inner, names))
-        case Reduced(inner):
-            return Reduced(returning(inner, names))
-        case Slice(inner, offset, limit):
-            return Slice(returning(inner, names), offset, limit)
-        case Project(inner, columns):
-            return Project(inner, (*columns, *map(Variable, names)))
-    raise AssertionError("the pattern of a SELECT is a projection, perhaps within modifiers")
+    if isinstance(pattern, Project):
+        return Project(pattern.pattern, (*pattern.variables, *map(Variable, names)))
+    assert isinstance(pattern, Distinct | Reduced | Slice), (
+        "a SELECT is a projection, or within one"
+    )
+    return replace(pattern, pattern=returning(pattern.pattern, names))
 
 
 def _projected(pattern: Pattern, names: Iterable[str]) -> Pattern:
