@@ -16,7 +16,7 @@ from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.effects import Changes, Firing, Run
+from sensorstream.rules.effects import Firing, Requested, Run
 from sensorstream.rules.memory import News, RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import Moment, Wake
@@ -150,7 +150,7 @@ def run_rules(
     latest: list[list[str]] = []
     moment = Moment(run, True, delta, departures, by_message=not silent)
     while True:
-        run.changes = Changes()
+        run.changes = Requested()
         latest.append(_round(rules, moment, fired))
         if not run.changes:
             break
