@@ -17,10 +17,10 @@ import pyoxigraph as ox
 from sensorstream.errors import LanguageError, Position, QueryError
 from sensorstream.kb.oxigraph import FUNCTIONS
 from sensorstream.language import syntax
-from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD_BOOLEAN
-from sensorstream.rules.conditions import ConditionQuery, Solution, condition_query
+from sensorstream.rules.conditions import ConditionQuery, condition_query
 from sensorstream.rules.effects import RuleHost
 from sensorstream.rules.lineage import Block, blocks, members_of
 from sensorstream.rules.triggers import NO_SOLUTION, Solutions
@@ -309,7 +309,7 @@ def _filter(query: ConditionQuery, *, keep: bool) -> Condition:
     def condition(host: RuleHost, solutions: Solutions) -> Solutions:
         if not query.given:
             return solutions if host.evaluator.ask(query, {}) is keep else NO_SOLUTION
-        return [s for s in solutions if host.evaluator.ask(query, _given(query, s)) is keep]
+        return [s for s in solutions if host.evaluator.ask(query, query.values_in(s)) is keep]
 
     return condition
 
@@ -322,12 +322,7 @@ def _join(query: ConditionQuery) -> Condition:
         return [
             {**solution, **each}
             for solution in solutions
-            for each in host.evaluator.select(query, _given(query, solution))
+            for each in host.evaluator.select(query, query.values_in(solution))
         ]
 
     return condition
-
-
-def _given(query: ConditionQuery, solution: Solution) -> dict[str, Term]:
-    # A variable of an OPTIONAL part may have no value; then the query may bind it.
-    return {name: solution[name] for name in query.given if name in solution}

@@ -13,6 +13,7 @@ from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.sources import DEFAULT, Source, Sources
+from sensorstream.rules.conditions import as_text
 from sensorstream.rules.given import GIVEN, given_triples, property_of
 from sensorstream.rules.unmet import Prober, ShortNames, Statements, Step, first_unmet
 from sensorstream.rules.why_not import WhyNot
@@ -118,7 +119,7 @@ class _Reads:
             for each in self.solutions(query, given)
             if all(each.get(name, value) == value for name, value in given.items())
         ]
-        return sorted(found, key=lambda each: sorted((n, v.n3) for n, v in each.items()))
+        return sorted(found, key=as_text)
 
 
 @dataclass(frozen=True, slots=True)
