@@ -115,7 +115,7 @@ def _length(cursor: Cursor) -> timedelta:
 
 
 @dataclass(slots=True)
-class Names:
+class Labels:
     """The labels and variables of a rule, as far as it has been read."""
 
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -280,7 +280,7 @@ def _read_rule(cursor: Cursor) -> Rule:
     cursor.expect("define")
     template, identifiers = _read_template(cursor)
     cursor.expect("from")
-    names = Names()
+    names = Labels()
     trigger = _read_selector(cursor, names)
     parts: list[Part] = []
     while cursor.take_word("and"):
@@ -336,7 +336,7 @@ def _read_template(cursor: Cursor) -> tuple[tuple[TriplePattern, ...], frozenset
     return form.template, frozenset(found)
 
 
-def _read_selector(cursor: Cursor, names: Names) -> Selector:
+def _read_selector(cursor: Cursor, names: Labels) -> Selector:
     """``Label(SELECT …)``."""
     at = cursor.at
     label = cursor.name("a label with a query, such as Smoke(SELECT …)")
@@ -360,7 +360,7 @@ def _read_selector(cursor: Cursor, names: Names) -> Selector:
     return Selector(label, cursor.reading(text, start), query, shown, cursor.position(at))
 
 
-def _read_part(cursor: Cursor, names: Names) -> Part:
+def _read_part(cursor: Cursor, names: Labels) -> Part:
     """What a rule asks for besides its trigger."""
     known = tuple(names.selected)
     if pick := cursor.take_word("each", "first", "last"):
@@ -399,7 +399,7 @@ def _read_part(cursor: Cursor, names: Names) -> Part:
     return Aggregation(name, Aggregate(function, expression, distinct), selector, scope)
 
 
-def _read_expression(cursor: Cursor, names: Names, ends: tuple[str, ...]) -> Expression:
+def _read_expression(cursor: Cursor, names: Labels, ends: tuple[str, ...]) -> Expression:
     """An expression, which ends before the next clause, or a mark of ``ends``."""
     start, depth = cursor.at, 0
     while (token := cursor.token) is not None:
@@ -420,7 +420,7 @@ def _read_expression(cursor: Cursor, names: Names, ends: tuple[str, ...]) -> Exp
     return pattern.expression
 
 
-def _read_conditions(cursor: Cursor, names: Names) -> tuple[Expression, ...]:
+def _read_conditions(cursor: Cursor, names: Labels) -> tuple[Expression, ...]:
     found = _conjuncts(_read_expression(cursor, names, ("and",)))
     while cursor.take_word("and"):
         found += _conjuncts(_read_expression(cursor, names, ("and",)))
@@ -433,7 +433,7 @@ def _conjuncts(expression: Expression) -> list[Expression]:
     return [expression]
 
 
-def _read_values(cursor: Cursor, names: Names) -> tuple[tuple[str, Expression], ...]:
+def _read_values(cursor: Cursor, names: Labels) -> tuple[tuple[str, Expression], ...]:
     found: dict[str, Expression] = {}
     while True:
         at = cursor.at

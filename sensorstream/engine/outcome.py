@@ -54,10 +54,6 @@ class Timings:
     t_m: float = 0.0
     t_s: float = 0.0
 
-    def by_phase(self) -> dict[str, float]:
-        """The four phases by name."""
-        return {"t_i": self.t_i, "t_w": self.t_w, "t_m": self.t_m, "t_s": self.t_s}
-
 
 def counts(alert: Alert) -> bool:
     """Whether the place of a :class:`.Cleared` counts an alert: one of a rule or query."""
@@ -116,7 +112,8 @@ class Outcome:
 
     @property
     def timings(self) -> dict[str, float]:
-        return self.phases.by_phase()
+        """The four phases by name."""
+        return {name: getattr(self.phases, name) for name in ("t_i", "t_w", "t_m", "t_s")}
 
 
 def following(before: Outcome | None, outcome: Outcome) -> Outcome:

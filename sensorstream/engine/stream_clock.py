@@ -45,7 +45,8 @@ class StreamClock:
         """When application time last moved by a message."""
         self.resumed = resumed
         self._line = line
-        self.margin = margin_of(disorder)
+        late = (0,) if disorder is None else (disorder.lateness, *disorder.by_source.values())
+        self.margin = max(*late, 0)
         """How far application time is behind the clock: a message may come so late."""
         self.patience = 0 if disorder is None else disorder.idle + 1
         """For how long, in time of arrival, a source is waited for."""
@@ -88,10 +89,3 @@ class StreamClock:
             return ""
         seconds = Decimal(late) / self._line.of_wall_time(1)
         return f" (late by {duration_text(Duration(0, seconds.to_integral_value()))})"
-
-
-def margin_of(disorder: Disorder | None) -> int:
-    """How late a message may still come."""
-    if disorder is None:
-        return 0
-    return max(disorder.lateness, *disorder.by_source.values(), 0)

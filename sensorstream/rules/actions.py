@@ -22,7 +22,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.rules.conditions import ConditionQuery, Solution
+from sensorstream.rules.conditions import ConditionQuery, Solution, as_text
 from sensorstream.rules.effects import Firing, Run
 from sensorstream.rules.grounds import grounds_of
 from sensorstream.rules.reading import in_rule_file, pattern_query
@@ -406,11 +406,8 @@ def in_window(kb: KnowledgeBase, triple: Triple) -> list[Triple]:
 
 
 def _solutions(operation: Operation, firing: Firing) -> list[Solution]:
-    if operation.where is None:
-        return [firing.solution]
-    given = {
-        name: firing.solution[name] for name in operation.where.given if name in firing.solution
-    }
-    found = firing.run.host.evaluator.select(operation.where, given)
-    merged = [{**firing.solution, **each} for each in found]
-    return sorted(merged, key=lambda each: sorted((n, v.n3) for n, v in each.items()))
+    where, given = operation.where, firing.solution
+    if where is None:
+        return [given]
+    found = firing.run.host.evaluator.select(where, where.values_in(given))
+    return sorted(({**given, **each} for each in found), key=as_text)

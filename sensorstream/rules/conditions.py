@@ -32,6 +32,11 @@ Solution: TypeAlias = Mapping[str, Term]
 """Variables (without the question mark) that have a value."""
 
 
+def as_text(solution: Solution) -> list[tuple[str, str]]:
+    """A solution as sortable text: an evaluator may answer in any order."""
+    return sorted((name, value.n3) for name, value in solution.items())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ConditionQuery:
     """A checked SELECT query of a rule, compared by identity, not by its text.
@@ -48,6 +53,10 @@ class ConditionQuery:
     given: frozenset[str]
     asks: bool = False
     compared: bool = False
+
+    def values_in(self, solution: Solution) -> dict[str, Term]:
+        """The values that a solution gives it; what has none there, the query may bind."""
+        return {name: solution[name] for name in self.given if name in solution}
 
 
 def condition_query(query: Query, given: Collection[str], *, asks: bool = False) -> ConditionQuery:

@@ -45,7 +45,7 @@ class RuleHost(Protocol):
 
 
 @dataclass(slots=True)
-class Changes:
+class Requested:
     """The change of the window that one round requests."""
 
     inserted: dict[Triple, None] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Run(Remembering):
     message: Message
     time: Instant
     memory: RuleMemory
-    changes: Changes = field(default_factory=Changes)
+    changes: Requested = field(default_factory=Requested)
     alerts: list[Alert] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)

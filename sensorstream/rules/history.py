@@ -6,7 +6,7 @@ the answer (decision 028).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
@@ -170,18 +170,16 @@ def _written(time: str | Variable | None, values: Solution) -> str | None:
 def _is_misplaced(query: Query, variable: Variable) -> bool:
     """Whether a variable stands where no term can, or is given a value."""
     for node in nodes(query.form):
+        names: Iterable[object] = ()
         match node:
             case BGP(patterns):
-                if any(variable in (each.subject, each.predicate) for each in patterns):
-                    return True
-            case Graph(name, _) if name == variable:
-                return True
-            case Extend(_, name, _) if name == variable:
-                return True
-            case Values(columns, _) if variable in columns:
-                return True
+                names = (end for each in patterns for end in (each.subject, each.predicate))
+            case Graph(name, _) | Extend(_, name, _):
+                names = (name,)
+            case Values(columns, _):
+                names = columns
             case Group(_, keys, computed):
-                named = (*(key.variable for key in keys), *(name for name, _ in computed))
-                if variable in named:
-                    return True
+                names = (*(key.variable for key in keys), *(name for name, _ in computed))
+        if variable in names:
+            return True
     return False

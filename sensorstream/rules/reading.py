@@ -17,10 +17,10 @@ import pyoxigraph as ox
 from sensorstream.errors import LanguageError, Position, QueryError
 from sensorstream.kb.oxigraph import FUNCTIONS
 from sensorstream.language import syntax
-from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD_BOOLEAN
-from sensorstream.rules.conditions import ConditionQuery, Solution, condition_query
+from sensorstream.rules.conditions import ConditionQuery, condition_query
 from sensorstream.rules.effects import RuleHost
 from sensorstream.rules.lineage import Block, blocks, members_of
 from sensorstream.rules.triggers import NO_SOLUTION, Solutions
@@ -200,16 +200,12 @@ def _check_grouping(pattern: Pattern, names: Iterable[str], position: Position) 
 
 def returning(pattern: Pattern, names: Iterable[str]) -> Pattern:
     """The pattern of a SELECT that returns further variables."""
-    match pattern:
-        case Distinct(inner):
-            return Distinct(returning(inner, names))
-        case Reduced(inner):
-            return Reduced(returning(inner, names))
-        case Slice(inner, offset, limit):
-            return Slice(returning(inner, names), offset, limit)
-        case Project(inner, columns):
-            return Project(inner, (*columns, *map(Variable, names)))
-    raise AssertionError("the pattern of a SELECT is a projection, perhaps within modifiers")
+    if isinstance(pattern, Project):
+        return Project(pattern.pattern, (*pattern.variables, *map(Variable, names)))
+    assert isinstance(pattern, Distinct | Reduced | Slice), (
+        "a SELECT is a projection, or within one"
+    )
+    return replace(pattern, pattern=returning(pattern.pattern, names))
 
 
 def _projected(pattern: Pattern, names: Iterable[str]) -> Pattern:
@@ -313,7 +309,7 @@ def _filter(query: ConditionQuery, *, keep: bool) -> Condition:
     def condition(host: RuleHost, solutions: Solutions) -> Solutions:
         if not query.given:
             return solutions if host.evaluator.ask(query, {}) is keep else NO_SOLUTION
-        return [s for s in solutions if host.evaluator.ask(query, _given(query, s)) is keep]
+        return [s for s in solutions if host.evaluator.ask(query, query.values_in(s)) is keep]
 
     return condition
 
@@ -326,12 +322,7 @@ def _join(query: ConditionQuery) -> Condition:
         return [
             {**solution, **each}
             for solution in solutions
-            for each in host.evaluator.select(query, _given(query, solution))
+            for each in host.evaluator.select(query, query.values_in(solution))
         ]
 
     return condition
-
-
-def _given(query: ConditionQuery, solution: Solution) -> dict[str, Term]:
-    # A variable of an OPTIONAL part may have no value; then the query may bind it.
-    return {name: solution[name] for name in query.given if name in solution}

@@ -15,8 +15,8 @@ from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
-from sensorstream.rules.conditions import Solution
-from sensorstream.rules.effects import Changes, Firing, Run
+from sensorstream.rules.conditions import as_text
+from sensorstream.rules.effects import Firing, Requested, Run
 from sensorstream.rules.memory import News, RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import Moment, Wake
@@ -150,7 +150,7 @@ def run_rules(
     latest: list[list[str]] = []
     moment = Moment(run, True, delta, departures, by_message=not silent)
     while True:
-        run.changes = Changes()
+        run.changes = Requested()
         latest.append(_round(rules, moment, fired))
         if not run.changes:
             break
@@ -219,7 +219,7 @@ def _fire(
     if not fresh:
         return
     fired[rule.name] = seen | fresh.keys()
-    for solution in sorted(fresh.values(), key=_written):
+    for solution in sorted(fresh.values(), key=as_text):
         firing = Firing(run, solution, rule.lineage)
         there = len(run.changes.inserted)
         for action in rule.actions:
@@ -227,11 +227,6 @@ def _fire(
         for triple in islice(run.changes.inserted, there, None):
             if triple not in host.kb:
                 run.made.setdefault(triple, firing)
-
-
-def _written(solution: Solution) -> list[tuple[str, str]]:
-    """A solution as sortable text: an evaluator may answer in any order."""
-    return sorted((name, value.n3) for name, value in solution.items())
 
 
 def _apply(run: Run) -> Delta:

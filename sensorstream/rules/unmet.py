@@ -51,7 +51,7 @@ _LOCAL: Final = re.compile(r"[A-Za-z_][\w-]*")
 
 
 @dataclass(slots=True)
-class Names:
+class ShortNames:
     """Writes terms and texts of queries with the prefixes of a rule file."""
 
     prefixes: Mapping[str, str]
@@ -93,7 +93,7 @@ Solve = Callable[[Query, Mapping[str, Term]], list[dict[str, Term]]]
 """The solutions of a query that agree with some values."""
 
 
-class Known(Protocol):
+class Statements(Protocol):
     """The statements of a graph."""
 
     def match(
@@ -134,13 +134,13 @@ class Prober:
     ``known`` is its default graph; ``windows`` are those that WINDOW names.
     """
 
-    known: Known
+    known: Statements
     solve: Solve
-    names: Names
+    names: ShortNames
     dataset: Dataset
     base: IRI | None
     bindings: dict[str, Term]
-    windows: Mapping[IRI, Known] = field(default_factory=dict)
+    windows: Mapping[IRI, Statements] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
 
     def solutions(self, pattern: Pattern) -> list[dict[str, Term]]:

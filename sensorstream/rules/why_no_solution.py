@@ -13,8 +13,9 @@ from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.sources import DEFAULT, Source, Sources
+from sensorstream.rules.conditions import as_text
 from sensorstream.rules.given import GIVEN, given_triples, property_of
-from sensorstream.rules.unmet import Known, Names, Prober, Step, first_unmet
+from sensorstream.rules.unmet import Prober, ShortNames, Statements, Step, first_unmet
 from sensorstream.rules.why_not import WhyNot
 from sensorstream.sparql.algebra import (
     BGP,
@@ -77,7 +78,7 @@ def why_no_solution(
         UnsupportedQuery: a part of the query cannot be evaluated alone.
     """
     reads = _reads(running, default)
-    names = Names(prefixes)
+    names = ShortNames(prefixes)
     candidates = [variable] if variable else individuals_of(running.query) or [""]
     tried = [_tried(running, reads, names, name, each) for each in candidates]
     # What gets furthest was meant.
@@ -91,7 +92,7 @@ class _Reads:
     ``known`` is the default graph together with the windows that are part of it.
     """
 
-    known: Known
+    known: Statements
     windows: Mapping[IRI, TripleIndex]
     sources: Sources
     indexes: Mapping[Source, TripleIndex | Scope]
@@ -118,7 +119,7 @@ class _Reads:
             for each in self.solutions(query, given)
             if all(each.get(name, value) == value for name, value in given.items())
         ]
-        return sorted(found, key=lambda each: sorted((n, v.n3) for n, v in each.items()))
+        return sorted(found, key=as_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class _Together:
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
     ) -> Iterator[Triple]:
-        """See :class:`.Known`."""
+        """See :class:`.Statements`."""
         found = (each for graph in self.graphs for each in graph.match(subject, predicate, object_))
         return iter(dict.fromkeys(found))
 
@@ -186,7 +187,7 @@ def _reads(running: ContinuousQuery, default: TripleIndex) -> _Reads:
 
 
 def _tried(
-    running: ContinuousQuery, reads: _Reads, names: Names, name: Subject, variable: str
+    running: ContinuousQuery, reads: _Reads, names: ShortNames, name: Subject, variable: str
 ) -> WhyNot:
     query, told = running.query, names.term(name)
     given: dict[str, Term] = {variable: name} if variable else {}

@@ -18,7 +18,7 @@ from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.reading import COMPARE, parsed_condition, returning
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import NOW, conditions_of
-from sensorstream.rules.unmet import Names, Prober, Step, first_unmet
+from sensorstream.rules.unmet import Prober, ShortNames, Step, first_unmet
 from sensorstream.sparql.algebra import BGP, Pattern, Query, Select, Variable
 from sensorstream.sparql.printing.patterns import modified
 from sensorstream.sparql.scope import names_in
@@ -87,7 +87,7 @@ def why_not(
     Raises:
         RuleError: a condition cannot be evaluated.
     """
-    names = Names(file.prefix_map)
+    names = ShortNames(file.prefix_map)
     candidates = [variable] if variable else variables_of(rule, file) or [""]
     tried = [_Question(rule, file, compiled, name, present, names, each) for each in candidates]
     best = tried[0]
@@ -125,7 +125,7 @@ class _Question:
     compiled: CompiledRule
     name: Subject
     present: Present
-    names: Names
+    names: ShortNames
     variable: str
     steps: list[Step] = field(default_factory=list)
     holds: bool = False

@@ -67,11 +67,6 @@ class Pane(Generic[E]):
             self.waiting.update(fresh)
             record.undo.append(partial(self.waiting.difference_update, fresh))
 
-    def take_pending(self) -> list[Event]:
-        """Remove and return the waiting events."""
-        events, self.pending, self.waiting = self.pending, [], set()
-        return events
-
     def renew(self, element: E, time: Instant, arrival: int, record: WindowChange) -> None:
         """Give an element its age; it may be new."""
         old = self.ages.get(element)
@@ -363,7 +358,7 @@ class SteppingWindow(ABC, Generic[E]):
 
     def _enter_pending(self, pane: Pane[E], record: WindowChange) -> None:
         if pane.pending:
-            events = pane.take_pending()
+            events, pane.pending, pane.waiting = pane.pending, [], set()
             for event in events:
                 self._enter(pane, event, record)
             self._settle(events, record)
