@@ -12,7 +12,7 @@ are given: :mod:`sensorstream.archive.sparql.functions`, :mod:`sensorstream.spar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, auto
@@ -139,6 +139,7 @@ class Scope:
         return None if self.outer is None else self.outer.query(name)
 
 
+_Change: TypeAlias = Callable[[str], str]
 Row = tuple[Kind | None, Cell, Cell]
 """The kind of the result, None: that of the operands; DuckDB's cell; Spark's."""
 DUCKDB: Final = "duckdb"
@@ -171,20 +172,16 @@ def _substring_spark(node: exp.Substring) -> exp.Expr:
     return found if re.search(start.this, "") else made("nullif", SPARK, found, _text(""))
 
 
-def _like_duckdb(node: exp.RegexpLike) -> exp.Expr:
-    node.set("expression", exchanged(node.expression, re2_pattern))
-    return node
+def _exchanging(pattern: _Change, replacement: _Change | None = None) -> Cell:
+    """The same node, with its patterns as they are in a dialect."""
 
+    def change(node: exp.Expr) -> exp.Expr:
+        node.set("expression", exchanged(node.expression, pattern))
+        if replacement is not None:
+            node.set("replacement", exchanged(node.args["replacement"], replacement))
+        return node
 
-def _like_spark(node: exp.RegexpLike) -> exp.Expr:
-    node.set("expression", exchanged(node.expression, java_pattern))
-    return node
-
-
-def _replaced_duckdb(node: exp.RegexpReplace) -> exp.Expr:
-    node.set("expression", exchanged(node.expression, re2_pattern))
-    node.set("replacement", exchanged(node.args["replacement"], re2_replacement))
-    return node
+    return change
 
 
 def _replaced_spark(node: exp.RegexpReplace) -> exp.Expr:
@@ -227,8 +224,8 @@ NODES: Final[Mapping[type[exp.Expr], Row]] = {
     exp.Lower: (Kind.TEXT, "unicode_lower", ""),
     # Both compare by code points, and know the cases of all letters.
     exp.Collate: (Kind.TEXT, ":a", ":a"),
-    exp.RegexpLike: (Kind.BOOLEAN, _like_duckdb, _like_spark),
-    exp.RegexpReplace: (Kind.TEXT, _replaced_duckdb, _replaced_spark),
+    exp.RegexpLike: (Kind.BOOLEAN, _exchanging(re2_pattern), _exchanging(java_pattern)),
+    exp.RegexpReplace: (Kind.TEXT, _exchanging(re2_pattern, re2_replacement), _replaced_spark),
     exp.MD5: (Kind.TEXT, "", "MD5(CAST(:a AS BINARY))"),
     exp.Rand: (Kind.DOUBLE, "", ""),
     exp.Uuid: (Kind.TEXT, "", ""),
