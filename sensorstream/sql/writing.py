@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.generators.postgres import PostgresGenerator
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.sql.dialects import (
@@ -44,6 +46,17 @@ _COMPARED: Final = (
 _UNTYPED: Final = (exp.Identifier, exp.RowNumber)
 
 
+class _Written(Postgres):
+    """PostgreSQL's SQL, in which the compiler's functions are written in its own."""
+
+    class Generator(PostgresGenerator):
+        def anonymous_sql(self, expression: exp.Anonymous) -> str:
+            found = FUNCTIONS.get(expression.name)
+            if found is None or not found[1]:
+                return super().anonymous_sql(expression)
+            return self.sql(closed(made(found[1], POSTGRES, *expression.expressions)))
+
+
 def text_of(tree: exp.Expr, dialect: str, *, pretty: bool = False) -> str:
     """The text of a tree of a dialect.
 
@@ -51,19 +64,9 @@ def text_of(tree: exp.Expr, dialect: str, *, pretty: bool = False) -> str:
         UnsupportedQuery: it is nested too deeply.
     """
     try:
-        if dialect == POSTGRES:
-            _expand(tree)
-        return tree.sql(dialect, pretty=pretty, copy=False)
+        return tree.sql(_Written if dialect == POSTGRES else dialect, pretty=pretty, copy=False)
     except RecursionError:
         raise UnsupportedQuery(TOO_DEEP) from None
-
-
-def _expand(tree: exp.Expr) -> None:
-    """Write the compiler's functions in PostgreSQL's own, those within others first."""
-    for node in reversed(list(tree.find_all(exp.Anonymous))):
-        found = FUNCTIONS.get(node.name)
-        if found is not None and found[1]:
-            node.replace(closed(made(found[1], POSTGRES, *node.expressions)))
 
 
 def duckdb_query(query: SqlQuery) -> SqlQuery:
