@@ -74,8 +74,8 @@ def _of_server(settings: Settings, text: str, form: str) -> None:
     from sensorstream.cli.client import Client
     from sensorstream.cli.options import address
     from sensorstream.errors import ServerUnreachable
+    from sensorstream.history.asking.formats import ARROW, CSV
     from sensorstream.history.read_only_sql import SqlResult
-    from sensorstream.history.sql_formats import ARROW, CSV
 
     try:
         with Client(address(settings)) as client:

@@ -90,11 +90,11 @@ def common(kinds: Iterable[Kind]) -> Kind:
 
 
 @dataclass(slots=True)
-class Scope:
+class VisibleColumns:
     """The columns that an expression of a dialect can name: its tables' and those around it."""
 
     dialect: str
-    outer: Scope | None = None
+    outer: VisibleColumns | None = None
     tables: dict[str, Columns] = field(default_factory=dict)
     queries: dict[str, Columns] = field(default_factory=dict)
     is_condition: bool = False
@@ -102,9 +102,9 @@ class Scope:
     is_optional: bool = False
     """Whether it is that of the right side of an outer join."""
 
-    def below(self, *, is_condition: bool = False, is_optional: bool = False) -> Scope:
+    def below(self, *, is_condition: bool = False, is_optional: bool = False) -> VisibleColumns:
         """The scope of a query within."""
-        return Scope(self.dialect, self, {}, {}, is_condition, is_optional)
+        return VisibleColumns(self.dialect, self, {}, {}, is_condition, is_optional)
 
     def kind(self, column: exp.Column, conditions: int = 0, *, is_optional: bool = False) -> Kind:
         """The kind of a column; NULL for one that nobody calculates with.

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from sensorstream.history.asking.formats import ARROW, CSV
 from sensorstream.history.read_only_sql import Column, SqlStream
-from sensorstream.history.sql_formats import ARROW, CSV, csv_pieces, json_value
+from sensorstream.history.sql_formats import csv_pieces, json_value
 
 if TYPE_CHECKING:
     import pyarrow
