@@ -16,8 +16,7 @@ from sensorstream.engine.engine import Engine
 from sensorstream.errors import QueryError, Unavailable
 from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer
-from sensorstream.history.asking.plan import QuestionPlan, question_plan
-from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import Present
 from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.asking.stopping import Stop

@@ -14,8 +14,7 @@ from sensorstream.archive.asking import batches, interrupted, open_archive
 from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.archive.sparql.functions import install
 from sensorstream.history.asking.answer import Answer, answer_of, limited
-from sensorstream.history.asking.plan import QuestionPlan, question_plan
-from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import Limits
 from sensorstream.history.asking.stopping import Stop

@@ -1,6 +1,6 @@
 """The functions of times and durations in DuckDB, by the code of the network.
 
-See :mod:`sensorstream.history.time_functions` for what each gives.
+See :mod:`sensorstream.history.migrations` for what each gives.
 """
 
 from __future__ import annotations
