@@ -7,8 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sensorstream.alerts.dispatcher import payload
-from sensorstream.alerts.formats import _fingerprint, notification
+from sensorstream.alerts.formats import _fingerprint, notification, payload
 from sensorstream.alerts.records import Delivery, RaisedAlert
 from sensorstream.model.timeline import Timeline
 from sensorstream.webhook_definition import ALERTMANAGER
