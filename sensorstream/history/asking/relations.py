@@ -1,7 +1,7 @@
 """The relations that a query over history reads: which statements, when, in which graph.
 
 Statements of history are rows of ``store.statements``. Those of the window, the ontology and the
-static data come with the question, in temporary tables (:mod:`.live`).
+static data come with the question, in temporary tables.
 """
 
 from __future__ import annotations
